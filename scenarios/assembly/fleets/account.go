@@ -30,7 +30,8 @@ const (
 
 // String names a use, as metrics do.
 func (u TimeUse) String() string {
-	return [...]string{"work", "routing", "checkpoint", "rework", "detection", "connecting", "preflight", "session", "holding", "idle", "down", "maintenance"}[u]
+	return [...]string{"work", "routing", "checkpoint", "rework", "detection", "connecting",
+		"preflight", "session", "holding", "idle", "down", "maintenance"}[u]
 }
 
 // chipAccount adds up chip-time between From and Until.
@@ -90,7 +91,8 @@ func (a *chipAccount) check(chips int) error {
 			jobTime += n
 		}
 	}
-	if want := int64(chips) * int64(a.until-a.from); sum != want || jobTime != a.occupiedTime {
+	if want := int64(chips) * int64(a.until-a.from); sum != want ||
+		jobTime != a.occupiedTime {
 		return fmt.Errorf("fleet: chip-time is not conserved: %d chip-ms of %d are accounted for, %d of the %d that jobs had", sum, want, jobTime, a.occupiedTime)
 	}
 	return nil

@@ -62,7 +62,9 @@ func gridBoxes() []fleet.Shape {
 		for a := 1; a <= side; a++ {
 			for b := a; b <= side; b++ {
 				if c := n / (a * b); c >= b && c <= side && a*b*c == n {
-					list = append(list, fleet.Shape{Dims: [3]int{a * fleet.Side, b * fleet.Side, c * fleet.Side}})
+					list = append(list,
+						fleet.Shape{Dims: [3]int{a * fleet.Side, b * fleet.Side,
+							c * fleet.Side}})
 				}
 			}
 		}
@@ -87,6 +89,7 @@ func (w *availability) advance(s *simulation, from fleet.Time) {
 		w.sums.fixed += span * w.current[p].fixed
 		w.sums.goodput += span * w.current[p].goodput
 	}
+
 	w.isStale = false
 }
 
@@ -101,7 +104,8 @@ func (w *availability) podCapacity(s *simulation, p int) podCapacity {
 	if up&w.fixedCubes == w.fixedCubes {
 		c.fixed = 1
 	}
-	if down := s.pods[p].switchesDown(); s.policy.Rewires() && (down > 1 || down == 1 && s.config.OCS == ReactionWait) {
+	if down := s.pods[p].switchesDown(); s.policy.Rewires() &&
+		(down > 1 || down == 1 && s.config.OCS == ReactionWait) {
 		return c
 	}
 	if _, ok := s.policy.Place(&pod, w.shape); ok {

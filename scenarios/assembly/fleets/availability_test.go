@@ -20,18 +20,26 @@ func TestAvailability(t *testing.T) {
 		host      float64
 		want      float64 // of a static grid
 	}{
-		{1, ReactionWait, "reconfigurable", 0.98958, 0}, {50, ReactionWait, "reconfigurable", 0.98958, 0}, {50, ReactionRoute, "reconfigurable", 0.98958, 0},
-		{56, ReactionRoute, "reconfigurable", 0.98958, 0}, {16, ReactionRoute, "reconfigurable", 0.99, 0}, {16, ReactionWait, "static-first-fit", 0.99, 0.785},
+		{1, ReactionWait, "reconfigurable", 0.98958, 0},
+		{50, ReactionWait, "reconfigurable", 0.98958, 0},
+		{50, ReactionRoute, "reconfigurable", 0.98958, 0},
+		{56, ReactionRoute, "reconfigurable", 0.98958, 0},
+		{16, ReactionRoute, "reconfigurable", 0.99, 0},
+		{16, ReactionWait, "static-first-fit", 0.99, 0.785},
 	} {
 		sums := map[string][2]float64{}
 		var m map[string]float64
 		for seed := range runs {
 			c := quiet(func() fleet.Source { return &fleet.List{} }, 1500*fleet.Day)
-			c.Seed, c.Start, c.WatchedCubes, c.OCS, c.SilentShare = uint64(seed), 100*fleet.Day, tt.cubes, tt.ocs, 0
+			c.Seed, c.Start, c.WatchedCubes, c.OCS, c.SilentShare = uint64(seed),
+				100*fleet.Day,
+				tt.cubes, tt.ocs, 0
 			mean := fleet.FromSeconds((1/tt.host - 1) / 8e-4 * fleet.Day.Seconds())
 			c.Rates = fleet.Rates{
-				fleet.Machine: {PerDay: 8e-4, Weibull: 1, Repair: fleet.Spread{Form: fleet.Exponential, Mean: mean}},
-				fleet.Switch:  {PerDay: 1.2e-3, Weibull: 1, Repair: fleet.Spread{Form: fleet.Exponential, Mean: fleet.Day}},
+				fleet.Machine: {PerDay: 8e-4, Weibull: 1,
+					Repair: fleet.Spread{Form: fleet.Exponential, Mean: mean}},
+				fleet.Switch: {PerDay: 1.2e-3, Weibull: 1,
+					Repair: fleet.Spread{Form: fleet.Exponential, Mean: fleet.Day}},
 			}
 			o := simulate(t, c, tt.placement)
 			m = map[string]float64{}
@@ -52,7 +60,8 @@ func TestAvailability(t *testing.T) {
 			got := s[0] / runs
 			se := math.Sqrt(max(0, s[1]/runs-got*got)/(runs-1)) + 1e-3
 			if ok && math.Abs(got-want) > 3*se {
-				t.Errorf("%s of %d cubes, %s, %s: %.4f with a standard error of %.4f, want %.4f", name, tt.cubes, tt.ocs, tt.placement, got, se, want)
+				t.Errorf("%s of %d cubes, %s, %s: %.4f with a standard error of %.4f, want %.4f",
+					name, tt.cubes, tt.ocs, tt.placement, got, se, want)
 			}
 		}
 	}
@@ -66,13 +75,15 @@ func TestFragmentation(t *testing.T) {
 	for name, least := range map[string]float64{"reconfigurable": 0, "static-first-fit": 0.2} {
 		m := map[string]float64{}
 		o := simulate(t, c, name)
-		if o.availability.addMetrics(c, o.rewires, m); m["fragmentation"] < least || m["fragmentation"] > least+0.5 || least == 0 && m["fragmentation"] != 0 {
+		if o.availability.addMetrics(c, o.rewires, m); m["fragmentation"] < least ||
+			m["fragmentation"] > least+0.5 || least == 0 && m["fragmentation"] != 0 {
 			t.Errorf("fragmentation of %s is %.3f", name, m["fragmentation"])
 		}
 		if m["starts"] < float64(o.Ended) {
 			t.Errorf("%s: %g starts of %d jobs that ended", name, m["starts"], o.Ended)
 		}
 	}
+
 	last, seen := 65, map[string]bool{}
 	for _, b := range gridBoxes() {
 		if b.Cubes() > last || seen[fmt.Sprint(b)] {
@@ -80,6 +91,7 @@ func TestFragmentation(t *testing.T) {
 		}
 		last, seen[fmt.Sprint(b)] = b.Cubes(), true
 	}
+
 	if len(seen) != 20 || last != 1 {
 		t.Errorf("%d boxes, the last of %d cubes; want 20 and 1", len(seen), last)
 	}

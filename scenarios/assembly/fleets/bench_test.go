@@ -16,12 +16,16 @@ func BenchmarkGrowth(b *testing.B) {
 				for range b.N {
 					c := pod60(0.8)
 					d := &fleet.Demand{
-						Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], Until: 30 * fleet.Day, Chips: 4096, Load: 0.8, PerDay: 139.2,
-						Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95, EstimateFactor: 1,
+						Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], Until: 30 * fleet.Day,
+						Chips: 4096, Load: 0.8, PerDay: 139.2,
+						Durations: fleet.Lognormal, Sigma: 1.5,
+						Bands: [fleet.NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95,
+						EstimateFactor: 1,
 					}
 					switch of {
 					case "pods":
-						c.Pods, d.Chips, d.PerDay = times, times*d.Chips, float64(times)*d.PerDay
+						c.Pods, d.Chips, d.PerDay = times, times*d.Chips,
+							float64(times)*d.PerDay
 					case "jobs":
 						d.PerDay *= float64(times)
 					default:
@@ -45,15 +49,22 @@ func BenchmarkPodYear(b *testing.B) {
 		for range b.N {
 			c := pod60(0.8)
 			d := &fleet.Demand{
-				Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 365 * fleet.Day, Chips: 4096, Load: 0.8,
-				Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95, EstimateFactor: 1,
+				Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
+				Until: 365 * fleet.Day, Chips: 4096, Load: 0.8,
+				Durations: fleet.Lognormal, Sigma: 1.5,
+				Bands:             [fleet.NumBands]float64{2, 5, 3},
+				FaultRoutingShare: 0.95, EstimateFactor: 1,
 			}
-			c.Jobs, c.End, c.Preemption, c.Defragment, c.Times.Notice = d.Jobs, d.Until, more, more, 10*fleet.Minute
+			c.Jobs, c.End, c.Preemption, c.Defragment, c.Times.Notice = d.Jobs, d.Until,
+				more, more,
+				10*fleet.Minute
 			simulate(b, c, name)
 		}
 	}
+
 	for _, name := range []string{"reconfigurable", "static-first-fit", "static-best-fit"} {
 		b.Run(name, func(b *testing.B) { year(b, name, false) })
 	}
-	b.Run("preemption and defragmentation", func(b *testing.B) { year(b, "reconfigurable", true) })
+	b.Run("preemption and defragmentation",
+		func(b *testing.B) { year(b, "reconfigurable", true) })
 }

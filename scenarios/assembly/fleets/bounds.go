@@ -27,9 +27,11 @@ func goodputBound(ctx context.Context, c *Config) (float64, error) {
 		if left > 0 {
 			// Of a span that is measured at most one checkpoint more may lie before it.
 			work, _ := j.remainingRun(&c.Times).split(left)
-			sum += float64(x.Shape.Chips()) * float64(min(x.Work, work+c.Times.Checkpoint, left))
+			sum += float64(x.Shape.Chips()) * float64(min(x.Work,
+				work+c.Times.Checkpoint, left))
 		}
 	}
+
 	return min(1, sum/(float64(c.chips())*float64(c.End-c.Start))), nil
 }
 
@@ -65,10 +67,13 @@ func (s *simulation) uncontendedBounds() uncontended {
 		alone += float64(min(j.Work+c.Times.Preflight+c.Times.Session, c.End-j.Submit))
 		j.interval = s.checkpointInterval(j)
 		work += size * j.Work.Seconds()
-		lasts := fleet.ExpectedDuration(j.Work, j.interval, c.Times.Checkpoint, c.Times.Detect+set, s.meanTimeToInterruption(j))
+		lasts := fleet.ExpectedDuration(j.Work, j.interval, c.Times.Checkpoint,
+			c.Times.Detect+set,
+			s.meanTimeToInterruption(j))
 		leaves := s.departuresPerDay(j) * lasts.Days() * (c.Times.Checkpoint + set).Seconds()
 		taken += size * (set.Seconds() + lasts.Seconds() + leaves)
 	}
+
 	n := float64(len(server.arrivals))
 	if n == 0 {
 		return uncontended{}
@@ -133,6 +138,7 @@ func newsvendorSpares(c *Config) int {
 			time += k * j.Work.Seconds()
 		}
 	}
+
 	if time == 0 {
 		return 0
 	}

@@ -56,24 +56,31 @@ func TestRelaxed(t *testing.T) {
 // three standard errors; long ones have Daly's efficiency.
 func TestExpected(t *testing.T) {
 	const runs = 400
-	m, d, r, interval, work := 3*fleet.Hour, 2*fleet.Minute, 10*fleet.Minute, fleet.Hour, 10*fleet.Hour
+	m, d, r, interval, work := 3*fleet.Hour, 2*fleet.Minute, 10*fleet.Minute,
+		fleet.Hour, 10*fleet.Hour
 	c := quiet(nil, 3000*fleet.Day)
 	c.Rates[fleet.Cable] = fleet.Process{PerDay: fleet.Day.Seconds() / m.Seconds() / fleet.CubeLinks / 64, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 1}}
 	c.Times = Times{Session: r, Checkpoint: d, Interval: interval}
 	var list []fleet.Job
 	for i := range runs {
-		list = append(list, fleet.Job{Submit: fleet.Time(i) * 7 * fleet.Day, Shape: shape(t, "16x16x16"), Work: work, Estimate: work})
+		list = append(list, fleet.Job{Submit: fleet.Time(i) * 7 * fleet.Day,
+			Shape: shape(t, "16x16x16"), Work: work, Estimate: work})
 	}
+
 	c.Jobs = jobs(list...)
 	o := simulate(t, c, "reconfigurable")
 	want := (r + fleet.ExpectedDuration(work, interval, d, r, m)).Seconds()
+
 	// The spread of a job's time is about that of its interruptions: each costs half a stretch and a restart.
 	se := math.Sqrt(work.Seconds()/m.Seconds()) * (interval.Seconds() + r.Seconds()) / math.Sqrt(runs)
 	if o.Ended != runs || math.Abs(o.Turnaround-want) > 3*se {
-		t.Errorf("%d jobs end after %.0f s on average, want %.0f within %.0f", o.Ended, o.Turnaround, want, 3*se)
+		t.Errorf("%d jobs end after %.0f s on average, want %.0f within %.0f", o.Ended,
+			o.Turnaround, want, 3*se)
 	}
+
 	long := 1_000_000 * interval
-	if e, want := long.Seconds()/fleet.ExpectedDuration(long, interval, d, r, m).Seconds(), fleet.Efficiency(interval, d, r, m); math.Abs(e/want-1) > 1e-5 {
+	if e, want := long.Seconds()/fleet.ExpectedDuration(long, interval, d, r,
+		m).Seconds(), fleet.Efficiency(interval, d, r, m); math.Abs(e/want-1) > 1e-5 {
 		t.Errorf("efficiency %g, Daly's %g", e, want)
 	}
 }

@@ -43,7 +43,8 @@ func (s *simulation) resolveClaims() error {
 		ready, lost := c.job.phase == phaseClaimed, false
 		for _, cube := range c.place.Cubes {
 			x, chips := &s.pods[c.pod].Cubes[cube], chipsOf(&c.place)
-			lost = lost || x.Closed > 0 || x.Down&chips != 0 || c.place.Chips == 0 && x.Unlinked > 0
+			lost = lost || x.Closed > 0 || x.Down&chips != 0 ||
+				c.place.Chips == 0 && x.Unlinked > 0
 			ready = ready && x.Used&chips == 0
 		}
 		slow := s.allowedSlowdown(c.job, c.pod)
@@ -64,6 +65,7 @@ func (s *simulation) resolveClaims() error {
 			s.queue.add(c.job)
 		}
 	}
+
 	return nil
 }
 

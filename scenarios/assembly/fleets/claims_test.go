@@ -42,7 +42,8 @@ func TestWork(t *testing.T) {
 		r[c.part].PerDay = 0.5
 		jobs, failures := s.EstimateEvents(r)
 		if want := 0.5 * c.count * 20; jobs != 100 || failures != want {
-			t.Errorf("part %v: %g jobs and %g failures, want 100 and %g", c.part, jobs, failures, want)
+			t.Errorf("part %v: %g jobs and %g failures, want 100 and %g", c.part, jobs,
+				failures, want)
 		}
 	}
 }

@@ -14,7 +14,9 @@ var long = flag.Bool("long", false, "hold closed forms to twice as many runs")
 
 // agrees holds a figure of runs of several seeds to a closed form, within three standard errors, which must be less
 // than a share of it.
-func agrees(t *testing.T, what string, want, share float64, seeds int, of func(seed uint64) float64) {
+func agrees(
+	t *testing.T, what string, want, share float64, seeds int, of func(seed uint64) float64,
+) {
 	t.Helper()
 	if !*long {
 		seeds = (seeds + 1) / 2 // three standard errors are half as much again
@@ -25,6 +27,7 @@ func agrees(t *testing.T, what string, want, share float64, seeds int, of func(s
 		sum += x
 		squares += x * x
 	}
+
 	n := float64(seeds)
 	got := sum / n
 	se := math.Sqrt(max(0, squares/n-got*got) / (n - 1))
@@ -44,7 +47,9 @@ func idle(seed uint64, days int) *Config {
 // daily is a job a day, at random moments, that takes no time.
 func daily(t *testing.T, c *Config, slice string) {
 	t.Helper()
-	d := &fleet.Demand{Seed: c.Seed, Mix: only(t, slice), PerDay: 1, Until: c.End, Chips: 1, Load: 1e-9, Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
+	d := &fleet.Demand{Seed: c.Seed, Mix: only(t, slice), PerDay: 1, Until: c.End, Chips: 1,
+		Load: 1e-9, Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1},
+		EstimateFactor: 1}
 	c.Jobs = d.Jobs
 }
 
@@ -72,10 +77,13 @@ func machinesUp(c *Config, share float64) {
 // load of 0.5: the paper's "~1 %".
 func TestInterruptedShare(t *testing.T) {
 	for _, load := range []float64{0.5} {
-		d := &fleet.Demand{Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 240 * fleet.Day, Chips: 4096, Load: load,
-			Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{1}, FaultRoutingShare: 1, EstimateFactor: 1}
+		d := &fleet.Demand{Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
+			Until: 240 * fleet.Day, Chips: 4096, Load: load,
+			Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{1},
+			FaultRoutingShare: 1, EstimateFactor: 1}
 		rates := tpuv4Rates()
-		work := fleet.Spread{Form: fleet.Lognormal, Mean: d.MeanWork(fleet.Shape{Dims: [3]int{4, 4, 4}}), Sigma: 1.5}
+		work := fleet.Spread{Form: fleet.Lognormal,
+			Mean: d.MeanWork(fleet.Shape{Dims: [3]int{4, 4, 4}}), Sigma: 1.5}
 		s := &simulation{config: &Config{Rates: rates}}
 		want := d.Mix.Mean(func(x fleet.Shape) float64 {
 			sum, m := 0.0, s.meanTimeToInterruption(&fleetJob{Job: fleet.Job{Shape: x}}).Seconds()
@@ -89,7 +97,9 @@ func TestInterruptedShare(t *testing.T) {
 			c := idle(seed, 240)
 			demand := *d
 			demand.Seed = seed
-			c.Jobs, c.Rates, c.SilentShare, c.Discipline, c.OCS = demand.Jobs, rates, 0, Backfill, ReactionRoute
+			c.Jobs, c.Rates, c.SilentShare, c.Discipline, c.OCS = demand.Jobs, rates, 0,
+				Backfill,
+				ReactionRoute
 			c.Times.Interval = fleet.Hour
 			o := simulate(t, c, "reconfigurable")
 			return float64(o.Interrupted) / float64(o.Submitted)
@@ -103,7 +113,8 @@ func TestInterruptedShare(t *testing.T) {
 // TestConnections: slices take 48 connections a cube, 42,200 a day.
 func TestConnections(t *testing.T) {
 	agrees(t, "connections a day", 42200, 0.02, 8, func(seed uint64) float64 {
-		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 60 * fleet.Day, Chips: 4096, Load: 0.1,
+		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
+			Until: 60 * fleet.Day, Chips: 4096, Load: 0.1,
 			Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
 		c := idle(seed, 60)
 		c.Jobs = d.Jobs
@@ -116,15 +127,20 @@ func TestConnections(t *testing.T) {
 func TestReadingA(t *testing.T) {
 	switches := tpuv4Rates()[fleet.Switch]
 	u := switches.Unavailability()
-	none, one := math.Pow(1-u, fleet.PodSwitches), fleet.PodSwitches*u*math.Pow(1-u, fleet.PodSwitches-1)
+	none, one := math.Pow(1-u, fleet.PodSwitches),
+		fleet.PodSwitches*u*math.Pow(1-u, fleet.PodSwitches-1)
 	agrees(t, "two switches down", 1-none-one, 0.3, 10, func(seed uint64) float64 {
 		c := idle(seed, 40_000)
 		c.Rates[fleet.Switch] = switches
 		return 1 - simulate(t, c, "reconfigurable").TolerableShare
 	})
+
 	agrees(t, "jobs on routes round a switch", 0.701*0.95*one, 0.2, 6, func(seed uint64) float64 {
-		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 20, Until: 1000 * fleet.Day, Chips: 4096, Load: 0.02,
-			Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, FaultRoutingShare: 0.95, EstimateFactor: 1}
+		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 20,
+			Until: 1000 * fleet.Day, Chips: 4096, Load: 0.02,
+			Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1},
+			FaultRoutingShare: 0.95,
+			EstimateFactor:    1}
 		c := idle(seed, 1000)
 		c.Jobs, c.Discipline, c.OCS = d.Jobs, Backfill, ReactionRoute
 		c.Rates[fleet.Switch] = switches
@@ -161,7 +177,10 @@ func TestSliceGoodput(t *testing.T) {
 			c := idle(seed, 220)
 			c.Start = 20 * fleet.Day
 			machinesUp(c, 0.99)
-			d := &fleet.Demand{Seed: seed, Mix: only(t, slice), PerDay: 12, Until: c.End, Chips: 4096, Load: 3, Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
+			d := &fleet.Demand{Seed: seed, Mix: only(t, slice), PerDay: 12, Until: c.End,
+				Chips: 4096, Load: 3, Durations: fleet.Constant,
+				Bands:          [fleet.NumBands]float64{1},
+				EstimateFactor: 1}
 			c.Jobs = d.Jobs
 			return simulate(t, c, "reconfigurable").Utilisation()
 		})
@@ -173,7 +192,8 @@ func TestSliceGoodput(t *testing.T) {
 func TestReadingB(t *testing.T) {
 	const window, repair = 4 * fleet.Hour, 415 * fleet.Hour / 100
 	w, m := window.Days(), repair.Days()
-	unplanned := fleet.Process{PerDay: 4e-4, Weibull: 1, Repair: fleet.Spread{Form: fleet.Exponential, Mean: repair}}
+	unplanned := fleet.Process{PerDay: 4e-4, Weibull: 1,
+		Repair: fleet.Spread{Form: fleet.Exponential, Mean: repair}}
 	planned := fleet.PodSwitches * 10.7 / 24 / 365.25
 	overlap := m * (1 - m/w*(1-math.Exp(-w/m)))
 	want := planned * fleet.PodSwitches * unplanned.PerDay * overlap
@@ -183,7 +203,8 @@ func TestReadingB(t *testing.T) {
 	agrees(t, "two switches down", want, 0.3, 10, func(seed uint64) float64 {
 		c := idle(seed, 40_000)
 		c.Rates[fleet.Switch] = unplanned
-		c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: planned / fleet.PodSwitches / w, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: window}}
+		c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: planned / fleet.PodSwitches / w,
+			Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: window}}
 		return 1 - simulate(t, c, "reconfigurable").TolerableShare
 	})
 }
@@ -199,11 +220,13 @@ func TestInterruptions(t *testing.T) {
 			c.Rates[k].Repair = fleet.Spread{Form: fleet.Constant, Mean: 1}
 			c.Rates[k].QuickShare = 0
 		}
-		c.Times, c.OCS, c.Machine = Times{Session: 1, Interval: fleet.Hour}, ReactionRoute, ReactionReschedule
+		c.Times, c.OCS, c.Machine = Times{Session: 1, Interval: fleet.Hour}, ReactionRoute,
+			ReactionReschedule
 		c.RouteSlowdown = func(context.Context, *fleet.Job, int) (float64, error) { return 1, nil }
 		o := simulate(t, c, "reconfigurable")
 		want := c.End.Seconds() / c.Rates.MeanTimeToInterruption(s.Cubes()).Seconds()
-		if n := float64(o.Interrupts); math.Abs(n-want) > 3*math.Sqrt(want) || math.Abs(c.End.Seconds()/3600/hours/want-1) > 0.006 {
+		if n := float64(o.Interrupts); math.Abs(n-want) > 3*math.Sqrt(want) ||
+			math.Abs(c.End.Seconds()/3600/hours/want-1) > 0.006 {
 			t.Errorf("%s: hit %g times, want %.0f, every %g h", slice, n, want, hours)
 		}
 	}
@@ -220,6 +243,7 @@ func TestMonotone(t *testing.T) {
 		}
 		return c
 	}
+
 	of := func(change func(c *Config)) float64 {
 		sum := 0.0
 		for seed := range uint64(2) {
@@ -230,6 +254,7 @@ func TestMonotone(t *testing.T) {
 		}
 		return sum / 2
 	}
+
 	least := of(func(*Config) {})
 	for name, change := range map[string]func(c *Config){
 		"more crews":          func(c *Config) { c.Crews = 0 },
@@ -244,16 +269,20 @@ func TestMonotone(t *testing.T) {
 			t.Errorf("%s: %.4f of chip-time is work, %.4f without", name, got, least)
 		}
 	}
+
 	if waits := of(func(c *Config) { c.OCS = ReactionWait }); waits > least+0.003 {
-		t.Errorf("jobs wait for switches: %.4f of chip-time is work, %.4f if not", waits, least)
+		t.Errorf("jobs wait for switches: %.4f of chip-time is work, %.4f if not",
+			waits, least)
 	}
 }
 
 // TestUnsaved: the time of a run since its last checkpoint was written is not saved; of a job that does not run, none.
 func TestUnsaved(t *testing.T) {
 	const interval, checkpoint = fleet.Hour, 2 * fleet.Minute
-	s := &simulation{config: &Config{Times: Times{Checkpoint: checkpoint}}, now: 10*fleet.Hour + 5*fleet.Minute}
-	j := &fleetJob{phase: phaseRunning, phaseStart: 7 * fleet.Hour, interval: interval, slowdown: 1}
+	s := &simulation{config: &Config{Times: Times{Checkpoint: checkpoint}},
+		now: 10*fleet.Hour + 5*fleet.Minute}
+	j := &fleetJob{phase: phaseRunning, phaseStart: 7 * fleet.Hour, interval: interval,
+		slowdown: 1}
 	j.Work = 100 * fleet.Hour
 	if got, want := s.unsavedTime(j), 3*fleet.Hour+5*fleet.Minute-2*(interval+checkpoint); got != want {
 		t.Errorf("%v of a run is not saved, want %v", got, want)

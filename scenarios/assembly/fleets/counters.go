@@ -49,7 +49,8 @@ type counters struct {
 }
 
 func newCounters() counters {
-	return counters{fitsEmptyPod: map[fleet.Shape]bool{}, waiting: map[*fleetJob]bool{}, unfinished: map[*fleetJob]bool{}}
+	return counters{fitsEmptyPod: map[fleet.Shape]bool{}, waiting: map[*fleetJob]bool{},
+		unfinished: map[*fleetJob]bool{}}
 }
 
 // isMeasured reports whether the time that is measured has begun.
@@ -69,6 +70,7 @@ func (t *counters) countSubmitted(s *simulation, j *fleetJob) bool {
 		_, fits = s.policy.Place(placement.NewPod(), j.Shape)
 		t.fitsEmptyPod[j.Shape] = fits
 	}
+
 	if s.isMeasured() {
 		t.Submitted++
 		if fits {
@@ -78,6 +80,7 @@ func (t *counters) countSubmitted(s *simulation, j *fleetJob) bool {
 			t.Rejected++
 		}
 	}
+
 	return fits
 }
 

@@ -19,6 +19,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 		end, expected fleet.Time
 		pod, cubes    int
 	}
+
 	var runs []running
 	var waiting []int
 	starts, free := make([]fleet.Time, len(jobs)), make([]int, pods)
@@ -43,7 +44,8 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			now = jobs[next].Submit
 			waiting = append(waiting, next)
 			next++
-			slices.SortFunc(waiting, func(a, b int) int { return cmp.Or(cmp.Compare(jobs[a].Band, jobs[b].Band), cmp.Compare(a, b)) })
+			slices.SortFunc(waiting,
+				func(a, b int) int { return cmp.Or(cmp.Compare(jobs[a].Band, jobs[b].Band), cmp.Compare(a, b)) })
 		case done >= 0:
 			free[runs[done].pod] += runs[done].cubes
 			runs = slices.Delete(runs, done, done+1)
@@ -54,10 +56,12 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			x := &jobs[j]
 			starts[j] = now
 			free[pod] -= x.Shape.Cubes()
-			runs = append(runs, running{now + setup + x.Work, now + setup + x.Estimate, pod, x.Shape.Cubes()})
+			runs = append(runs, running{now + setup + x.Work, now + setup + x.Estimate, pod,
+				x.Shape.Cubes()})
 		}
 		for len(waiting) > 0 {
-			p := slices.IndexFunc(free, func(f int) bool { return f >= jobs[waiting[0]].Shape.Cubes() })
+			p := slices.IndexFunc(free,
+				func(f int) bool { return f >= jobs[waiting[0]].Shape.Cubes() })
 			if p < 0 {
 				break
 			}
@@ -82,10 +86,12 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			sum := free[p]
 			for i, r := range ends {
 				sum += r.cubes
-				if last := i+1 == len(ends) || ends[i+1].expected > r.expected; last && sum >= need && r.expected < shadow {
+				if last := i+1 == len(ends) ||
+					ends[i+1].expected > r.expected; last && sum >= need && r.expected < shadow {
 					shadow, shadowPod, extra = r.expected, p, sum-need
 				}
-				if sum >= need && shadowPod == p && (i+1 == len(ends) || ends[i+1].expected > r.expected) {
+				if sum >= need && shadowPod == p &&
+					(i+1 == len(ends) || ends[i+1].expected > r.expected) {
 					break
 				}
 			}
@@ -120,7 +126,9 @@ func randomJobs(r *rand.Rand, pods int, exact bool) []fleet.Job {
 	sizes := []int{1, 1, 2, 3, 4, 8, 16, 24, 32, 48, 64}
 	for i := range 150 + r.IntN(150) {
 		at += fleet.Time(r.ExpFloat64() * float64(1000*fleet.Second) / float64(pods))
-		j := fleet.Job{Number: i, Submit: at, Shape: fleet.Shape{Dims: [3]int{fleet.Side, fleet.Side, fleet.Side * sizes[r.IntN(len(sizes))]}}}
+		j := fleet.Job{Number: i, Submit: at,
+			Shape: fleet.Shape{Dims: [3]int{fleet.Side, fleet.Side,
+				fleet.Side * sizes[r.IntN(len(sizes))]}}}
 		j.Work = 1 + fleet.Time(r.ExpFloat64()*float64(2*fleet.Hour))
 		j.Estimate = j.Work
 		if !exact {
@@ -129,6 +137,7 @@ func randomJobs(r *rand.Rand, pods int, exact bool) []fleet.Job {
 		j.Band = fleet.Band(r.IntN(int(fleet.NumBands)))
 		list = append(list, j)
 	}
+
 	return list
 }
 
@@ -153,13 +162,16 @@ func TestEASY(t *testing.T) {
 		}
 		for i := range list {
 			if got[i] != want[i] {
-				t.Fatalf("seed %d, %d pods: job %d of %d cubes starts at %v, want %v", seed, pods, i, list[i].Shape.Cubes(), got[i], want[i])
+				t.Fatalf("seed %d, %d pods: job %d of %d cubes starts at %v, want %v",
+					seed, pods,
+					i, list[i].Shape.Cubes(), got[i], want[i])
 			}
 			if i > 0 && list[i].Band == list[i-1].Band && got[i] < got[i-1] {
 				backfilled++
 			}
 		}
 	}
+
 	if backfilled < 100 {
 		t.Errorf("only %d jobs start before an earlier one of their band", backfilled)
 	}
@@ -175,8 +187,10 @@ func TestEASYTries(t *testing.T) {
 		{Submit: 1, Shape: whole, Work: fleet.Hour, Estimate: fleet.Hour},
 		{Submit: 2, Shape: shape(t, "4x4x4"), Work: 2 * fleet.Hour, Estimate: 2 * fleet.Hour},
 		{Submit: 3, Shape: shape(t, "4x4x4"), Work: fleet.Minute, Estimate: fleet.Minute},
-		{Submit: 4, Shape: shape(t, "4x4x4"), Work: 64 * fleet.Minute, Estimate: 64 * fleet.Minute},
+		{Submit: 4, Shape: shape(t, "4x4x4"), Work: 64 * fleet.Minute,
+			Estimate: 64 * fleet.Minute},
 	}
+
 	for _, tt := range []struct {
 		checkpoint fleet.Time
 		want       string
@@ -188,7 +202,9 @@ func TestEASYTries(t *testing.T) {
 		{10 * fleet.Minute, "[0s 1h50m0s 3h40m0s 3ms 3h40m0s]"},
 	} {
 		c := quiet(jobs(list...), fleet.Day)
-		c.Discipline, c.Record, c.Times.Checkpoint, c.Times.Interval = EASY, true, tt.checkpoint, 10*fleet.Minute
+		c.Discipline, c.Record, c.Times.Checkpoint, c.Times.Interval = EASY, true,
+			tt.checkpoint,
+			10*fleet.Minute
 		o := simulate(t, c, "reconfigurable")
 		got := make([]fleet.Time, len(list))
 		for i := range o.recorder.attempts {

@@ -25,7 +25,8 @@ func (s *simulation) endPhase(slot int32) error {
 	case phaseRunning:
 		if j.onBadMachine {
 			if s.detectBadMachine(j); !j.onBadMachine { // repaired meanwhile
-				s.setEvent(s.slotEventID(slot), j.phaseStart+j.remainingRun(&s.config.Times).length)
+				s.setEvent(s.slotEventID(slot),
+					j.phaseStart+j.remainingRun(&s.config.Times).length)
 			}
 			return nil
 		}
@@ -35,6 +36,7 @@ func (s *simulation) endPhase(slot int32) error {
 	case phaseLeaving, phaseInterrupted:
 		s.requeue(slot, true)
 	}
+
 	return nil
 }
 
@@ -52,7 +54,9 @@ func (s *simulation) startRun(slot int32) {
 	}
 	end := s.now + j.remainingRun(&s.config.Times).length
 	if j.onBadMachine { // preflight missed it
-		wait := fleet.Spread{Form: fleet.Exponential, Mean: fleet.Hour}.Draw(fleet.RandomStream(s.config.Seed, fleet.FirstFreeStream, uint64(j.Number)<<8|uint64(j.attempts&0xff)))
+		wait := fleet.Spread{Form: fleet.Exponential,
+			Mean: fleet.Hour}.Draw(fleet.RandomStream(s.config.Seed, fleet.FirstFreeStream,
+			uint64(j.Number)<<8|uint64(j.attempts&0xff)))
 		j.onBadMachine = s.now+wait < end
 		end = min(end, s.now+wait)
 	}
@@ -129,6 +133,7 @@ func (s *simulation) chargePhase(j *fleetJob, all bool) {
 	case phaseInterrupted:
 		s.account.charge(Detection, chips, j.phaseStart, s.now)
 	}
+
 	j.phaseStart, j.runEnd = s.now, s.now
 }
 
@@ -155,6 +160,7 @@ func (s *simulation) failOrRepair(x int) {
 		s.completeRepair(x, pod, kind, number)
 		return
 	}
+
 	p.isDown = true
 	p.failures++
 	s.increment(&s.counters.Failures[kind])
@@ -191,7 +197,8 @@ func (s *simulation) failOrRepair(x int) {
 func (s *simulation) failMachine(x, pod, number int) {
 	cube, chips := number/fleet.CubeHosts, machineChips(number)
 	c := &s.pods[pod].Cubes[cube]
-	if c.Used&chips == 0 && fleet.HashUniform(s.config.Seed, uint64(x), s.parts[x].failures) < s.config.SilentShare {
+	if c.Used&chips == 0 && fleet.HashUniform(s.config.Seed, uint64(x),
+		s.parts[x].failures) < s.config.SilentShare {
 		s.pods[pod].badChips[cube] |= chips
 		return
 	}
@@ -236,7 +243,8 @@ func (s *simulation) detectBadMachine(j *fleetJob) {
 // hitJob is what a failure in a cube does to a job there: a free cube takes over, or the job is interrupted.
 func (s *simulation) hitJob(slot int32, cube int) {
 	j := s.slots[slot]
-	if (s.config.Machine == ReactionStandby || s.config.Machine == ReactionCheapest && s.config.Times.Standby < s.config.Times.Detect+s.unsavedTime(j)+s.setupTime(j)) && j.phase == phaseRunning && j.Shape.Cubes() > 0 && s.policy.Rewires() {
+	if (s.config.Machine == ReactionStandby ||
+		s.config.Machine == ReactionCheapest && s.config.Times.Standby < s.config.Times.Detect+s.unsavedTime(j)+s.setupTime(j)) && j.phase == phaseRunning && j.Shape.Cubes() > 0 && s.policy.Rewires() {
 		if free := s.pods[j.pod].Free(); free != 0 {
 			s.moveToStandby(slot, cube, free)
 			return
@@ -303,7 +311,8 @@ func (s *simulation) completeRepair(x, pod int, kind fleet.Part, number int) {
 	s.recorder.recordPart(s, kind, pod, number, "up")
 	switch kind {
 	case fleet.Machine:
-		s.changeCube(pod, number/fleet.CubeHosts, func(c *placement.Cube) { c.Down &^= machineChips(number) })
+		s.changeCube(pod, number/fleet.CubeHosts,
+			func(c *placement.Cube) { c.Down &^= machineChips(number) })
 	case fleet.Cable:
 		s.changeCube(pod, number/fleet.CubeLinks, func(c *placement.Cube) { c.Unlinked-- })
 	case fleet.Switch, fleet.SwitchWork:
@@ -311,6 +320,7 @@ func (s *simulation) completeRepair(x, pod int, kind fleet.Part, number int) {
 	case fleet.Cube:
 		s.changeCube(pod, number, func(c *placement.Cube) { c.Closed-- })
 	}
+
 	if kind != fleet.Cube && kind != fleet.SwitchWork && !s.parts[x].isRemote {
 		s.startNextRepair()
 	}

@@ -39,11 +39,17 @@ func TestLostCheckpoint(t *testing.T) {
 		rework   fleet.Time
 		end      string
 	}{
-		{"no failure", ReactionReschedule, fleet.Day, all(20 * fleet.Hour), fleet.Hour, 0, "evicted"},
+		{"no failure", ReactionReschedule, fleet.Day, all(20 * fleet.Hour), fleet.Hour,
+			0, "evicted"},
 		// The other job, on twice the chips, loses a millisecond.
-		{"after it", ReactionReschedule, fleet.Day, all(70*fleet.Minute + 1), fleet.Hour, 2, "evicted"},
-		{"during it", ReactionReschedule, fleet.Day, all(65 * fleet.Minute), 0, 65 * fleet.Minute, "interrupted"},
-		{"during it, after another", ReactionReschedule, interval, all(65 * fleet.Minute), interval, 15 * fleet.Minute, "interrupted"},
+		{"after it", ReactionReschedule, fleet.Day, all(70*fleet.Minute + 1),
+			fleet.Hour, 2, "evicted"},
+		{"during it", ReactionReschedule, fleet.Day, all(65 * fleet.Minute), 0,
+			65 * fleet.Minute,
+			"interrupted"},
+		{"during it, after another", ReactionReschedule, interval,
+			all(65 * fleet.Minute), interval,
+			15 * fleet.Minute, "interrupted"},
 		{"during a move to a standby", ReactionStandby, fleet.Day, func(machine int) []fleet.Outage {
 			if machine == 0 {
 				return []fleet.Outage{{Start: 30 * fleet.Minute, Duration: fleet.Hour}}
@@ -52,16 +58,20 @@ func TestLostCheckpoint(t *testing.T) {
 		}, 0, 30 * fleet.Minute, "interrupted"},
 	} {
 		c := quiet(jobs(
-			fleet.Job{Shape: half, Work: 10 * fleet.Hour, Estimate: 10 * fleet.Hour, Band: fleet.Batch},
-			fleet.Job{Submit: fleet.Hour, Shape: shape(t, "16x16x16"), Work: fleet.Hour, Estimate: fleet.Hour, Band: fleet.Prod},
+			fleet.Job{Shape: half, Work: 10 * fleet.Hour, Estimate: 10 * fleet.Hour,
+				Band: fleet.Batch},
+			fleet.Job{Submit: fleet.Hour, Shape: shape(t, "16x16x16"), Work: fleet.Hour,
+				Estimate: fleet.Hour, Band: fleet.Prod},
 		), 19*fleet.Hour)
 		c.Rates[fleet.Machine] = logged(tt.outages, 100*fleet.Day)
 		c.Machine, c.SilentShare, c.Preemption, c.Record = tt.machine, 0, true, true
-		c.Times = Times{Checkpoint: writing, Interval: tt.interval, Notice: fleet.Hour, Standby: 10 * fleet.Minute}
+		c.Times = Times{Checkpoint: writing, Interval: tt.interval, Notice: fleet.Hour,
+			Standby: 10 * fleet.Minute}
 		o := simulate(t, c, "reconfigurable")
 		first := o.recorder.attempts[0]
 		if first.number != 0 || first.keptWork != tt.kept || first.end != tt.end {
-			t.Errorf("%s: job %d is %s with %v of its work kept; want job 0, %s with %v", tt.name, first.number, first.end, first.keptWork, tt.end, tt.kept)
+			t.Errorf("%s: job %d is %s with %v of its work kept; want job 0, %s with %v", tt.name,
+				first.number, first.end, first.keptWork, tt.end, tt.kept)
 		}
 		if want := int64(tt.rework) * int64(half.Chips()); o.TimeByUse[Rework] != want {
 			t.Errorf("%s: %d chip-ms lost, want %d", tt.name, o.TimeByUse[Rework], want)
@@ -80,7 +90,8 @@ func TestLoggedOutages(t *testing.T) {
 		c := quiet(jobs(fleet.Job{Shape: shape(t, "16x16x16"), Work: fleet.Hour, Estimate: fleet.Hour}), fleet.Day)
 		c.Rates[fleet.Machine] = logged(func(machine int) []fleet.Outage {
 			if machine%2 == 0 {
-				return []fleet.Outage{{Start: 0, Duration: 2 * fleet.Hour}, {Start: 20 * fleet.Hour, Duration: 10 * fleet.Hour}}
+				return []fleet.Outage{{Start: 0, Duration: 2 * fleet.Hour},
+					{Start: 20 * fleet.Hour, Duration: 10 * fleet.Hour}}
 			}
 			return nil
 		}, 100*fleet.Day)
@@ -93,7 +104,9 @@ func TestLoggedOutages(t *testing.T) {
 			t.Errorf("the job starts at %v, want 2h; %d end", a.placedAt, o.Ended)
 		}
 		if o.Failures[fleet.Machine] != 512 || o.Repairs[fleet.Machine] != 512 {
-			t.Errorf("%d failures and %d repairs, want 512 of each", o.Failures[fleet.Machine], o.Repairs[fleet.Machine])
+			t.Errorf("%d failures and %d repairs, want 512 of each",
+				o.Failures[fleet.Machine],
+				o.Repairs[fleet.Machine])
 		}
 	}
 }

@@ -131,6 +131,7 @@ func (s *simulation) chargeRun(j *fleetJob, now fleet.Time, all bool) {
 	if !all {
 		good = r.checkpointed(span)
 	}
+
 	// Of the part that is measured: what was done at its end less what at its beginning.
 	lo := min(max(j.phaseStart, s.account.from), now) - j.phaseStart
 	hi := min(now, max(s.account.until, j.phaseStart)) - j.phaseStart
@@ -145,6 +146,7 @@ func (s *simulation) chargeRun(j *fleetJob, now fleet.Time, all bool) {
 		s.account.byUse[Checkpoint] += chips * int64(write1-write0)
 		s.account.byUse[Rework] += chips * int64(max(0, hi-max(lo, good)))
 	}
+
 	running, _ := r.split(good)
 	j.doneWork = min(j.Work, j.doneWork+j.workIn(running))
 }

@@ -73,7 +73,8 @@ type Faults struct {
 // Defaults returns f with the failures of machines of its preset, and an availability that these leave.
 func (f Faults) Defaults() *Faults {
 	p := f.preset()
-	f.Machine, f.MachineRepair, f.MachineMedian = units.Frequency(p.PerDay), engineTime(p.Mean), engineTime(p.Median)
+	f.Machine, f.MachineRepair, f.MachineMedian = units.Frequency(p.PerDay), engineTime(p.Mean),
+		engineTime(p.Median)
 	up := 1 / (1 + p.PerDay*p.Mean.Days())
 	f.Availability = min(0.99, math.Floor(up*1000)/1000)
 	return &f

@@ -66,8 +66,14 @@ func Simulate(ctx context.Context, c *Config, policy placement.Policy) (*Outcome
 	span := float64(c.End - c.Start)
 	samples := float64(max(1, t.samples*c.Pods))
 	return &Outcome{
-		Chips: c.chips(), Span: c.End - c.Start, TimeByUse: s.account.byUse, RequestedWork: s.account.requestedWork, Counts: t.Counts, availability: s.availability, recorder: s.recorder, rewires: policy.Rewires(),
-		BoundTurnaround: best.turnaround, ExpectedEfficiency: best.efficiency, SlicesFit: float64(t.slicesFit) / samples, MaxSlicesFit: float64(t.maxSlicesFit) / samples,
-		MeanRunning: float64(t.runTime) / span, MeanRerouted: float64(t.reroutedTime) / span, TolerableShare: float64(t.tolerableTime) / (span * float64(c.Pods)),
+		Chips: c.chips(), Span: c.End - c.Start, TimeByUse: s.account.byUse,
+		RequestedWork: s.account.requestedWork, Counts: t.Counts,
+		availability: s.availability,
+		recorder:     s.recorder, rewires: policy.Rewires(),
+		BoundTurnaround: best.turnaround, ExpectedEfficiency: best.efficiency,
+		SlicesFit:    float64(t.slicesFit) / samples,
+		MaxSlicesFit: float64(t.maxSlicesFit) / samples,
+		MeanRunning:  float64(t.runTime) / span, MeanRerouted: float64(t.reroutedTime) / span,
+		TolerableShare: float64(t.tolerableTime) / (span * float64(c.Pods)),
 	}, nil
 }

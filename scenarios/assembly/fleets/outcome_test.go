@@ -20,16 +20,25 @@ func pod60(load float64) *Config {
 		panic(err)
 	}
 	d := &fleet.Demand{
-		Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 60 * fleet.Day, Chips: 4096, Load: load,
-		Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95, EstimateFactor: 1,
+		Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
+		Until: 60 * fleet.Day,
+		Chips: 4096, Load: load,
+		Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{2, 5, 3},
+		FaultRoutingShare: 0.95, EstimateFactor: 1,
 	}
+
 	return &Config{
-		Seed: 1, Pods: 1, Jobs: d.Jobs, Rates: rates, Start: 5 * fleet.Day, End: 60 * fleet.Day,
+		Seed: 1, Pods: 1, Jobs: d.Jobs, Rates: rates, Start: 5 * fleet.Day,
+		End: 60 * fleet.Day,
 		Times: Times{
-			Detect: 30 * fleet.Second, Poll: 5 * fleet.Second, Switch: 10, LinkTraining: 10 * fleet.Second, Preflight: 2 * fleet.Minute,
+			Detect: 30 * fleet.Second, Poll: 5 * fleet.Second, Switch: 10,
+			LinkTraining: 10 * fleet.Second, Preflight: 2 * fleet.Minute,
 			Session: 5 * fleet.Minute, Checkpoint: 2 * fleet.Minute, Standby: fleet.Minute,
 		},
-		Queue: Queue{Discipline: Backfill}, Fault: Fault{OCS: ReactionRoute, Machine: ReactionReschedule, Maintenance: MaintenanceDrain, Order: RepairSwitchesFirst, Rolling: true}, SilentShare: 0.2, MissedShare: 0.05,
+		Queue: Queue{Discipline: Backfill},
+		Fault: Fault{OCS: ReactionRoute, Machine: ReactionReschedule,
+			Maintenance: MaintenanceDrain, Order: RepairSwitchesFirst, Rolling: true},
+		SilentShare: 0.2, MissedShare: 0.05,
 		RouteSlowdown: func(context.Context, *fleet.Job, int) (float64, error) { return 1.04, nil },
 		ShapeSlowdown: (&Scenario{}).shapeSlowdown, MinPreemptionGap: 4 * fleet.Hour,
 	}
@@ -53,7 +62,8 @@ func simulate(t testing.TB, c *Config, name string) *Outcome {
 // quiet is a fleet without failures and delays that runs jobs of one cube.
 func quiet(jobs func() fleet.Source, until fleet.Time) *Config {
 	c := pod60(0.8)
-	c.Jobs, c.Rates, c.Times, c.Start, c.End, c.Discipline = jobs, fleet.Rates{}, Times{}, 0, until, FCFS
+	c.Jobs, c.Rates, c.Times, c.Start, c.End, c.Discipline = jobs, fleet.Rates{},
+		Times{}, 0, until, FCFS
 	return c
 }
 
@@ -69,7 +79,10 @@ func mean(waits []fleet.Time) float64 {
 // (Erlang's C formula), within three standard errors over runs.
 func TestErlang(t *testing.T) {
 	const load = 0.95
-	demand := fleet.Demand{Mix: only(t, "4x4x4"), PerDay: 2000, Until: 60 * fleet.Day, Chips: 4096, Load: load, Durations: fleet.Exponential, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
+	demand := fleet.Demand{Mix: only(t, "4x4x4"), PerDay: 2000, Until: 60 * fleet.Day,
+		Chips: 4096,
+		Load:  load, Durations: fleet.Exponential, Bands: [fleet.NumBands]float64{1},
+		EstimateFactor: 1}
 	work := demand.MeanWork(shape(t, "4x4x4")).Seconds()
 	want := erlangC(fleet.PodCubes, load*fleet.PodCubes) * work / (fleet.PodCubes * (1 - load))
 	agrees(t, "mean wait", want, 0.1, 9, func(seed uint64) float64 {
@@ -98,18 +111,23 @@ func TestOneJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := fleet.Job{Submit: fleet.Hour + 1, Shape: s, Work: 10*fleet.Hour + 7, Estimate: fleet.Hour}
-		c := quiet(func() fleet.Source { return &fleet.List{Jobs: []fleet.Job{j}} }, 3*fleet.Day)
+		j := fleet.Job{Submit: fleet.Hour + 1, Shape: s, Work: 10*fleet.Hour + 7,
+			Estimate: fleet.Hour}
+		c := quiet(func() fleet.Source { return &fleet.List{Jobs: []fleet.Job{j}} },
+			3*fleet.Day)
 		c.Times = pod60(0.8).Times
 		c.Times.Interval = fleet.Hour
 		o := simulate(t, c, "reconfigurable")
-		want := [NumUses]fleet.Time{Work: j.Work, Checkpoint: 20 * fleet.Minute, Preflight: c.Times.Preflight, Session: c.Times.Session}
+		want := [NumUses]fleet.Time{Work: j.Work, Checkpoint: 20 * fleet.Minute,
+			Preflight: c.Times.Preflight, Session: c.Times.Session}
 		if s.Cubes() > 0 {
 			want[Connection] = 5*fleet.Second - 1 + c.Times.Switch + c.Times.LinkTraining
 		}
 		for u, w := range want {
-			if u := TimeUse(u); u < Reservation && o.TimeByUse[u] != int64(w)*int64(s.Chips()) {
-				t.Errorf("%s: %v of %v, want %v", shape, fleet.Time(o.TimeByUse[u]/int64(s.Chips())), u, w)
+			if u := TimeUse(u); u < Reservation &&
+				o.TimeByUse[u] != int64(w)*int64(s.Chips()) {
+				t.Errorf("%s: %v of %v, want %v", shape,
+					fleet.Time(o.TimeByUse[u]/int64(s.Chips())), u, w)
 			}
 		}
 		if o.Ended != 1 || o.Connections > 48*s.Cubes() {
@@ -129,17 +147,21 @@ func TestEfficiency(t *testing.T) {
 	sum, squares, want := 0.0, 0.0, 0.0
 	for seed := range uint64(runs) {
 		j := fleet.Job{Shape: s, Work: 100000 * fleet.Day, Estimate: fleet.Day}
-		c := quiet(func() fleet.Source { return &fleet.List{Jobs: []fleet.Job{j}} }, 2000*fleet.Day)
+		c := quiet(func() fleet.Source { return &fleet.List{Jobs: []fleet.Job{j}} },
+			2000*fleet.Day)
 		c.Seed = seed
-		c.Rates[fleet.Cable] = fleet.Process{PerDay: 2e-4, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 1}}
+		c.Rates[fleet.Cable] = fleet.Process{PerDay: 2e-4, Weibull: 1,
+			Repair: fleet.Spread{Form: fleet.Constant, Mean: 1}}
 		c.Times = Times{Session: 10 * fleet.Minute, Checkpoint: 2 * fleet.Minute}
 		o := simulate(t, c, "reconfigurable")
 		x := o.Share(Work)
 		sum += x
 		squares += x * x
 		m := c.Rates.MeanTimeToInterruption(64)
-		want = fleet.Efficiency(fleet.DalyInterval(c.Times.Checkpoint, m), c.Times.Checkpoint, c.Times.Session, m)
+		want = fleet.Efficiency(fleet.DalyInterval(c.Times.Checkpoint, m), c.Times.Checkpoint,
+			c.Times.Session, m)
 	}
+
 	got := sum / runs
 	se := math.Sqrt((squares/runs - got*got) / (runs - 1))
 	if math.Abs(got-want) > 3*se+5e-4 {
@@ -158,7 +180,8 @@ func TestTolerable(t *testing.T) {
 	o := simulate(t, c, "reconfigurable")
 	out := fleet.PodSwitches * c.Rates[fleet.Switch].Unavailability()
 	if want := fleet.PoissonTail(2, out); math.Abs(1-o.TolerableShare-want) > 0.08*want {
-		t.Errorf("two switches are down for %.5f of the time, want %.5f", 1-o.TolerableShare, want)
+		t.Errorf("two switches are down for %.5f of the time, want %.5f",
+			1-o.TolerableShare, want)
 	}
 	for kind, perDay := range map[fleet.Part]float64{fleet.Machine: 0.819, fleet.Cable: 0.307, fleet.Switch: 0.768} {
 		n := perDay * o.Span.Days()
@@ -166,10 +189,15 @@ func TestTolerable(t *testing.T) {
 			t.Errorf("%.0f failures of part %d, want about %.0f", got, kind, n)
 		}
 	}
+
 	d := &fleet.Demand{
-		Seed: 3, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 300 * fleet.Day, Chips: 4096, Load: 0.3,
-		Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.NumBands]float64{1, 1, 1}, FaultRoutingShare: 1, EstimateFactor: 1,
+		Seed: 3, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
+		Until: 300 * fleet.Day,
+		Chips: 4096, Load: 0.3,
+		Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.NumBands]float64{1, 1, 1},
+		FaultRoutingShare: 1, EstimateFactor: 1,
 	}
+
 	c.Jobs, c.End = d.Jobs, d.Until
 	o = simulate(t, c, "reconfigurable")
 	down := 1 - math.Exp(-out)
@@ -184,23 +212,38 @@ func TestConserved(t *testing.T) {
 		c := pod60(rapid.SampledFrom([]float64{0.2, 0.7, 1.5}).Draw(t, "load"))
 		seed := rapid.Uint64Range(0, 1000).Draw(t, "seed")
 		d := &fleet.Demand{
-			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 150, Until: 3 * fleet.Day, Chips: 4096, Load: rapid.SampledFrom([]float64{0.3, 0.8, 2}).Draw(t, "load"),
-			Durations: rapid.SampledFrom([]fleet.Form{fleet.Lognormal, fleet.Exponential, fleet.Constant}).Draw(t, "durations"), Sigma: 1, Bands: [fleet.NumBands]float64{1, 1, 1}, FaultRoutingShare: 0.5, EstimateFactor: 2,
+			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 150, Until: 3 * fleet.Day,
+			Chips: 4096, Load: rapid.SampledFrom([]float64{0.3, 0.8, 2}).Draw(t, "load"),
+			Durations: rapid.SampledFrom([]fleet.Form{fleet.Lognormal, fleet.Exponential,
+				fleet.Constant}).Draw(t, "durations"), Sigma: 1,
+			Bands: [fleet.NumBands]float64{1, 1, 1}, FaultRoutingShare: 0.5,
+			EstimateFactor: 2,
 		}
-		c.Seed, c.Jobs, c.Start, c.End = seed, d.Jobs, rapid.SampledFrom([]fleet.Time{0, fleet.Day, 2 * fleet.Day}).Draw(t, "from"), d.Until
+		c.Seed, c.Jobs, c.Start, c.End = seed, d.Jobs,
+			rapid.SampledFrom([]fleet.Time{0, fleet.Day, 2 * fleet.Day}).Draw(t,
+				"from"), d.Until
 		c.Pods = rapid.IntRange(1, 3).Draw(t, "pods")
 		by := rapid.SampledFrom([]float64{0, 10, 100}).Draw(t, "times as many failures")
 		for k := range c.Rates {
 			c.Rates[k].PerDay *= by
 		}
 		c.Discipline = rapid.SampledFrom([]string{FCFS, Backfill, EASY}).Draw(t, "discipline")
-		c.OCS = rapid.SampledFrom([]string{ReactionWait, ReactionRoute, ReactionInPlace, ReactionCheapest}).Draw(t, "ocs")
-		c.Machine = rapid.SampledFrom([]string{ReactionReschedule, ReactionStandby, ReactionCheapest}).Draw(t, "machine")
-		c.Maintenance = rapid.SampledFrom([]string{MaintenanceDrain, MaintenanceAtJobEnd}).Draw(t, "maintenance")
-		c.Preemption, c.Defragment, c.Rolling, c.Order = rapid.Bool().Draw(t, "preempt"), rapid.Bool().Draw(t, "defragment"), rapid.Bool().Draw(t, "rolling"), rapid.SampledFrom([]string{RepairSwitchesFirst, RepairByArrival}).Draw(t, "order")
-		c.MinPreemptionGap, c.Times.Notice = rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "spared"), rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "notice")
+		c.OCS = rapid.SampledFrom([]string{ReactionWait, ReactionRoute, ReactionInPlace,
+			ReactionCheapest}).Draw(t, "ocs")
+		c.Machine = rapid.SampledFrom([]string{ReactionReschedule, ReactionStandby,
+			ReactionCheapest}).Draw(t, "machine")
+		c.Maintenance = rapid.SampledFrom([]string{MaintenanceDrain,
+			MaintenanceAtJobEnd}).Draw(t,
+			"maintenance")
+		c.Preemption, c.Defragment, c.Rolling, c.Order = rapid.Bool().Draw(t, "preempt"),
+			rapid.Bool().Draw(t, "defragment"), rapid.Bool().Draw(t, "rolling"),
+			rapid.SampledFrom([]string{RepairSwitchesFirst, RepairByArrival}).Draw(t, "order")
+		c.MinPreemptionGap, c.Times.Notice = rapid.SampledFrom([]fleet.Time{0,
+			fleet.Hour}).Draw(t,
+			"spared"), rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "notice")
 		if rapid.Bool().Draw(t, "work on switches") {
-			c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: 0.05, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 2 * fleet.Hour}}
+			c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: 0.05, Weibull: 1,
+				Repair: fleet.Spread{Form: fleet.Constant, Mean: 2 * fleet.Hour}}
 			c.CampaignStart = 2 * fleet.Day
 		}
 		c.Reserve = rapid.IntRange(0, 3).Draw(t, "reserve")
@@ -215,10 +258,12 @@ func TestConserved(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a.Turnaround < a.BoundTurnaround*(1-1e-9) {
-			t.Fatalf("a turnaround of %g s, less than the bound of %g", a.Turnaround, a.BoundTurnaround)
+			t.Fatalf("a turnaround of %g s, less than the bound of %g", a.Turnaround,
+				a.BoundTurnaround)
 		}
 		if !row.New().Rewires() && row.Name != "static-hilbert" && a.SlicesFit > a.MaxSlicesFit { // slices along a curve are no boxes
-			t.Fatalf("%s fits %g more slices, at most %g fit", row.Name, a.SlicesFit, a.MaxSlicesFit)
+			t.Fatalf("%s fits %g more slices, at most %g fit", row.Name, a.SlicesFit,
+				a.MaxSlicesFit)
 		}
 		b, err := Simulate(context.Background(), c, row.New())
 		if err != nil || !reflect.DeepEqual(a, b) {
@@ -231,14 +276,17 @@ func TestConserved(t *testing.T) {
 func TestSwitchesHelp(t *testing.T) {
 	for seed := range uint64(5) {
 		d := &fleet.Demand{
-			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 140, Until: 20 * fleet.Day, Chips: 4096, Load: 0.6,
-			Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1,
+			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 140, Until: 20 * fleet.Day,
+			Chips: 4096, Load: 0.6,
+			Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.NumBands]float64{1},
+			EstimateFactor: 1,
 		}
 		c := quiet(d.Jobs, d.Until)
 		with := simulate(t, c, "reconfigurable")
 		for _, name := range []string{"static-first-fit", "static-best-fit", "static-hilbert", "folding"} {
 			if o := simulate(t, c, name); o.Share(Work) > with.Share(Work)+1e-9 {
-				t.Errorf("seed %d: %s does %.4f of work, reconfigurable %.4f", seed, name, o.Share(Work), with.Share(Work))
+				t.Errorf("seed %d: %s does %.4f of work, reconfigurable %.4f", seed, name,
+					o.Share(Work), with.Share(Work))
 			}
 		}
 	}
@@ -254,9 +302,14 @@ func tpuv4Rates() fleet.Rates {
 		return s
 	}
 	return fleet.Rates{
-		fleet.Machine: {PerDay: 8e-4, Weibull: 1, Repair: spread(48*fleet.Hour, 168*fleet.Hour/10)},
-		fleet.Cable:   {PerDay: 5e-5, Weibull: 1, Repair: spread(fleet.Day, fleet.Day/2), QuickShare: 0.7, QuickRepair: fleet.Spread{Form: fleet.Constant, Mean: fleet.Hour}},
-		fleet.Switch:  {PerDay: 4e-4, Weibull: 1, Repair: spread(251*fleet.Hour/10, 18*fleet.Hour)},
-		fleet.Cube:    {Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 4 * fleet.Hour}},
+		fleet.Machine: {PerDay: 8e-4, Weibull: 1,
+			Repair: spread(48*fleet.Hour, 168*fleet.Hour/10)},
+		fleet.Cable: {PerDay: 5e-5, Weibull: 1, Repair: spread(fleet.Day, fleet.Day/2),
+			QuickShare: 0.7, QuickRepair: fleet.Spread{Form: fleet.Constant,
+				Mean: fleet.Hour}},
+		fleet.Switch: {PerDay: 4e-4, Weibull: 1,
+			Repair: spread(251*fleet.Hour/10, 18*fleet.Hour)},
+		fleet.Cube: {Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant,
+			Mean: 4 * fleet.Hour}},
 	}
 }

@@ -26,6 +26,7 @@ func (s *simulation) makeSpace(j *fleetJob, pods []int) bool {
 			}
 		}
 	}
+
 	if s.config.Preemption {
 		for _, p := range pods {
 			if s.allowedSlowdown(j, p) > 0 && s.preempt(j, p) {
@@ -33,15 +34,19 @@ func (s *simulation) makeSpace(j *fleetJob, pods []int) bool {
 			}
 		}
 	}
+
 	return false
 }
 
 // departureCandidates lists the jobs of a pod that run and that ok takes, the cheapest first, until it is asked again.
-func (s *simulation) departureCandidates(p int, cost func(j *fleetJob) fleet.Time, ok func(j *fleetJob) bool) []departure {
+func (s *simulation) departureCandidates(
+	p int, cost func(j *fleetJob) fleet.Time, ok func(j *fleetJob) bool,
+) []departure {
 	list := s.departures[:0]
 	for c := range s.pods[p].slotsOnCube {
 		for _, slot := range s.pods[p].slotsOnCube[c] {
-			if j := s.slots[slot]; j.phase == phaseRunning && int(j.place.Cubes[0]) == c && ok(j) {
+			if j := s.slots[slot]; j.phase == phaseRunning &&
+				int(j.place.Cubes[0]) == c && ok(j) {
 				list = append(list, departure{slot, int64(j.Shape.Chips()) * int64(cost(j))})
 			}
 		}
@@ -58,8 +63,11 @@ func (s *simulation) isMovable(j *fleetJob, since fleet.Time) bool {
 
 // findClearing finds a place for a job in a pod that becomes free when few and cheap ones of the jobs that may leave do: the
 // least number of the cheapest with whom it fits, less those without whom it does.
-func (s *simulation) findClearing(j *fleetJob, p int, may []departure) (placement.Place, []departure, bool) {
-	if n := j.Shape.Cubes(); len(may) == 0 || n > 0 && bits.OnesCount64(s.podWithout(p, may).Free()) < n {
+func (s *simulation) findClearing(
+	j *fleetJob, p int, may []departure,
+) (placement.Place, []departure, bool) {
+	if n := j.Shape.Cubes(); len(may) == 0 ||
+		n > 0 && bits.OnesCount64(s.podWithout(p, may).Free()) < n {
 		return placement.Place{}, nil, false
 	}
 	fits := func(gone []departure) (placement.Place, bool) {
@@ -67,6 +75,7 @@ func (s *simulation) findClearing(j *fleetJob, p int, may []departure) (placemen
 		at, ok := s.policy.Place(trial, j.Shape)
 		return at, ok && (j.returned || !s.usesReserve(trial, &at))
 	}
+
 	if _, ok := fits(may); !ok {
 		return placement.Place{}, nil, false
 	}
@@ -74,6 +83,7 @@ func (s *simulation) findClearing(j *fleetJob, p int, may []departure) (placemen
 		_, ok := fits(may[:i+1])
 		return ok
 	})
+
 	gone := slices.Clone(may[:n])
 	for i := len(gone) - 1; i >= 0; i-- {
 		if less := slices.Delete(slices.Clone(gone), i, i+1); len(less) > 0 {
@@ -82,6 +92,7 @@ func (s *simulation) findClearing(j *fleetJob, p int, may []departure) (placemen
 			}
 		}
 	}
+
 	at, ok := fits(gone)
 	gone = slices.DeleteFunc(gone, func(l departure) bool { return !overlaps(&s.slots[l.slot].place, &at) })
 	return at, gone, ok
@@ -98,6 +109,7 @@ func (s *simulation) preempt(j *fleetJob, p int) bool {
 		}
 		return s.unsavedTime(x) + s.setupTime(x)
 	}, func(x *fleetJob) bool { return x.Band > j.Band && s.isMovable(x, s.config.MinPreemptionGap) })
+
 	at, gone, ok := s.findClearing(j, p, may)
 	if !ok {
 		return false
@@ -112,6 +124,7 @@ func (s *simulation) preempt(j *fleetJob, p int) bool {
 			s.requeue(l.slot, true)
 		}
 	}
+
 	s.claimPlace(j, p, at)
 	return true
 }
@@ -129,7 +142,8 @@ const minMoveGap = fleet.Hour
 // boxes of a grid or to another pod (Sec. 3.3 of the paper). It does where that takes fewer chip-seconds than the job
 // would wait, by users' estimates, times its chips.
 func (s *simulation) defragment(j *fleetJob, p int) bool {
-	if n := j.Shape.Chips(); len(s.pods) == 1 && (s.account.unoccupied[Idle] < int64(n) || idleChips(s.pods[p].Pod) < n) {
+	if n := j.Shape.Chips(); len(s.pods) == 1 &&
+		(s.account.unoccupied[Idle] < int64(n) || idleChips(s.pods[p].Pod) < n) {
 		return false
 	}
 	may := s.departureCandidates(p, func(x *fleetJob) fleet.Time { return s.config.Times.Checkpoint + s.setupTime(x) }, func(x *fleetJob) bool {
@@ -154,6 +168,7 @@ func (s *simulation) defragment(j *fleetJob, p int) bool {
 		s.increment(&s.counters.Migrations)
 		s.checkpointAndLeave(l.slot, s.addClaim(x, moves[i].pod, moves[i].place))
 	}
+
 	s.claimPlace(j, p, at)
 	return true
 }
@@ -168,6 +183,7 @@ func (s *simulation) findPlaces(p int, gone []departure, taken *placement.Place)
 		}
 		return trials[q]
 	}
+
 	s.removeJobs(trial(p), gone)
 	s.setUsed(trial(p), taken, true)
 	var moves []claim
@@ -191,5 +207,6 @@ func (s *simulation) findPlaces(p int, gone []departure, taken *placement.Place)
 			return nil, false
 		}
 	}
+
 	return moves, true
 }

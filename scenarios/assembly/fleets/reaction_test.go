@@ -51,18 +51,26 @@ func TestPreempts(t *testing.T) {
 		{"not for the same band", fleet.Prod, 0, 0, 8 * fleet.Hour},
 	} {
 		q := quiet(jobs(
-			fleet.Job{Shape: half, Work: 10 * fleet.Hour, Estimate: 10 * fleet.Hour, Band: c.second},
-			fleet.Job{Shape: half, Work: 10 * fleet.Hour, Estimate: 10 * fleet.Hour, Band: c.second},
-			fleet.Job{Submit: fleet.Hour, Shape: half, Work: fleet.Hour, Estimate: fleet.Hour, Band: fleet.Prod},
-			fleet.Job{Submit: 2*fleet.Hour + 10*fleet.Minute, Shape: whole, Work: fleet.Hour, Estimate: fleet.Hour, Band: fleet.Prod},
+			fleet.Job{Shape: half, Work: 10 * fleet.Hour, Estimate: 10 * fleet.Hour,
+				Band: c.second},
+			fleet.Job{Shape: half, Work: 10 * fleet.Hour, Estimate: 10 * fleet.Hour,
+				Band: c.second},
+			fleet.Job{Submit: fleet.Hour, Shape: half, Work: fleet.Hour, Estimate: fleet.Hour,
+				Band: fleet.Prod},
+			fleet.Job{Submit: 2*fleet.Hour + 10*fleet.Minute, Shape: whole, Work: fleet.Hour,
+				Estimate: fleet.Hour, Band: fleet.Prod},
 		), 5*fleet.Day)
 		q.Preemption, q.MinPreemptionGap = true, c.spared
-		q.Times.Checkpoint, q.Times.Notice, q.Times.Interval = 2*fleet.Minute, fleet.Hour, 100*fleet.Hour
+		q.Times.Checkpoint, q.Times.Notice, q.Times.Interval = 2*fleet.Minute,
+			fleet.Hour, 100*fleet.Hour
 		o := simulate(t, q, "reconfigurable")
-		if o.Ended != 4 || o.Preemptions < c.want || c.want == 0 && o.Preemptions > 0 || o.TimeByUse[Rework] != 0 {
-			t.Errorf("%s: %d ended, %d preempted, rework %d", c.name, o.Ended, o.Preemptions, o.TimeByUse[Rework])
+		if o.Ended != 4 || o.Preemptions < c.want || c.want == 0 && o.Preemptions > 0 ||
+			o.TimeByUse[Rework] != 0 {
+			t.Errorf("%s: %d ended, %d preempted, rework %d", c.name, o.Ended, o.Preemptions,
+				o.TimeByUse[Rework])
 		}
-		if got := o.Waits[len(o.Waits)-1]; c.want != 1 && math.Abs(float64(got-c.wait)) > float64(time1(c.want)) {
+		if got := o.Waits[len(o.Waits)-1]; c.want != 1 &&
+			math.Abs(float64(got-c.wait)) > float64(time1(c.want)) {
 			t.Errorf("%s: the longest wait is %v, want %v", c.name, got, c.wait)
 		}
 	}
@@ -87,28 +95,38 @@ func TestDefragments(t *testing.T) {
 		}
 		list = append(list, fleet.Job{Shape: shape(t, "2x4x4"), Work: work, Estimate: work})
 	}
-	list = append(list, fleet.Job{Submit: 2 * fleet.Hour, Shape: shape(t, "8x8x8"), Work: fleet.Hour, Estimate: fleet.Hour})
+
+	list = append(list, fleet.Job{Submit: 2 * fleet.Hour, Shape: shape(t, "8x8x8"),
+		Work: fleet.Hour, Estimate: fleet.Hour})
 	for _, on := range []bool{false, true} {
 		c := quiet(jobs(list...), 10*fleet.Day)
 		c.Defragment = on
 		c.Times.Checkpoint, c.Times.Interval = fleet.Minute, 100*fleet.Hour
 		o := simulate(t, c, "reconfigurable")
 		longest := o.Waits[len(o.Waits)-1]
-		if on != (longest == fleet.Minute) || on != (o.Migrations == 8) || o.Ended != len(list) {
-			t.Errorf("moving %v: the last job waits %v, %d moves, %d of %d jobs end", on, longest, o.Migrations, o.Ended, len(list))
+		if on != (longest == fleet.Minute) || on != (o.Migrations == 8) ||
+			o.Ended != len(list) {
+			t.Errorf("moving %v: the last job waits %v, %d moves, %d of %d jobs end",
+				on, longest,
+				o.Migrations, o.Ended, len(list))
 		}
 	}
+
 	// Two pods with half of each taken: a slice of a whole pod fits when one job moves.
 	list = []fleet.Job{
 		{Shape: shape(t, "8x16x16"), Work: fleet.Hour, Estimate: fleet.Hour},
 		{Shape: shape(t, "8x16x16"), Work: 50 * fleet.Hour, Estimate: 50 * fleet.Hour},
 		{Shape: shape(t, "8x16x16"), Work: 50 * fleet.Hour, Estimate: 50 * fleet.Hour},
-		{Submit: 2 * fleet.Hour, Shape: shape(t, "16x16x16"), Work: fleet.Hour, Estimate: fleet.Hour},
+		{Submit: 2 * fleet.Hour, Shape: shape(t, "16x16x16"), Work: fleet.Hour,
+			Estimate: fleet.Hour},
 	}
+
 	c := quiet(jobs(list...), 10*fleet.Day)
 	c.Pods, c.Defragment = 2, true
 	c.Times.Checkpoint, c.Times.Interval = fleet.Minute, 100*fleet.Hour
-	if o := simulate(t, c, "reconfigurable"); o.Migrations != 1 || o.Waits[3] != fleet.Minute || o.Ended != 4 {
+	if o := simulate(t, c, "reconfigurable"); o.Migrations != 1 ||
+		o.Waits[3] != fleet.Minute ||
+		o.Ended != 4 {
 		t.Errorf("%d moves between pods, waits %v, %d end", o.Migrations, o.Waits, o.Ended)
 	}
 }
@@ -118,28 +136,36 @@ func TestDefragments(t *testing.T) {
 func TestRolling(t *testing.T) {
 	for _, rolling := range []bool{true, false} {
 		c := quiet(func() fleet.Source { return &fleet.List{} }, 3000*fleet.Day)
-		c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: 10.7 / 4 / 365.25, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 4 * fleet.Hour}}
+		c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: 10.7 / 4 / 365.25, Weibull: 1,
+			Repair: fleet.Spread{Form: fleet.Constant, Mean: 4 * fleet.Hour}}
 		c.Rolling = rolling
 		o := simulate(t, c, "reconfigurable")
 		if rolling != (o.TolerableShare == 1) {
-			t.Errorf("rolling %v: at most one is down %v of the time", rolling, o.TolerableShare)
+			t.Errorf("rolling %v: at most one is down %v of the time", rolling,
+				o.TolerableShare)
 		}
 		if n, want := float64(o.Failures[fleet.SwitchWork]), 48*3000*10.7/4/365.25; math.Abs(n-want) > 4*math.Sqrt(want) {
 			t.Errorf("%g maintenances, want about %g", n, want)
 		}
 	}
+
 	c := quiet(func() fleet.Source { return &fleet.List{} }, 100*fleet.Day)
-	c.Rates[fleet.SwitchWork] = fleet.Process{Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 4 * fleet.Hour}}
+	c.Rates[fleet.SwitchWork] = fleet.Process{Weibull: 1,
+		Repair: fleet.Spread{Form: fleet.Constant, Mean: 4 * fleet.Hour}}
 	c.CampaignStart = 60 * fleet.Day
-	if o := simulate(t, c, "reconfigurable"); o.Failures[fleet.SwitchWork] != 48 || o.TolerableShare != 1 {
-		t.Errorf("a campaign maintains %d switches, at most one at a time for %g of the time", o.Failures[fleet.SwitchWork], o.TolerableShare)
+	if o := simulate(t, c, "reconfigurable"); o.Failures[fleet.SwitchWork] != 48 ||
+		o.TolerableShare != 1 {
+		t.Errorf("a campaign maintains %d switches, at most one at a time for %g of the time",
+			o.Failures[fleet.SwitchWork], o.TolerableShare)
 	}
 }
 
 // TestCheapest: what is expected to lose least is done about a switch: jobs that lose much on routes round it wait out a
 // short outage, the others run; jobs leave such routes when that pays.
 func TestCheapest(t *testing.T) {
-	job := fleet.Job{Shape: shape(t, "8x8x8"), Work: 100 * fleet.Hour, Estimate: 100 * fleet.Hour, AcceptsFaultRouting: true}
+	job := fleet.Job{Shape: shape(t, "8x8x8"), Work: 100 * fleet.Hour,
+		Estimate:            100 * fleet.Hour,
+		AcceptsFaultRouting: true}
 	for _, c := range []struct {
 		slow   float64
 		outage fleet.Time
@@ -151,16 +177,20 @@ func TestCheapest(t *testing.T) {
 		{9, 2 * fleet.Minute, false, false},
 	} {
 		q := quiet(jobs(job), 20*fleet.Day)
-		q.Rates[fleet.Switch] = fleet.Process{PerDay: 0.02, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: c.outage}}
-		q.Times.Session, q.Times.Checkpoint, q.Times.Interval = 5*fleet.Minute, fleet.Minute, fleet.Hour
+		q.Rates[fleet.Switch] = fleet.Process{PerDay: 0.02, Weibull: 1,
+			Repair: fleet.Spread{Form: fleet.Constant, Mean: c.outage}}
+		q.Times.Session, q.Times.Checkpoint, q.Times.Interval = 5*fleet.Minute,
+			fleet.Minute, fleet.Hour
 		q.OCS = ReactionCheapest
 		q.RouteSlowdown = func(context.Context, *fleet.Job, int) (float64, error) { return c.slow, nil }
 		o := simulate(t, q, "reconfigurable")
 		if o.Interrupts == 0 {
 			t.Fatal("no switch fails under the job")
 		}
-		if routed, moves := o.MeanRerouted > 0, o.Migrations > 0; routed != c.routed || moves != c.moves {
-			t.Errorf("%g times as slow for %v: routed %v, moved %v", c.slow, c.outage, routed, moves)
+		if routed, moves := o.MeanRerouted > 0, o.Migrations > 0; routed != c.routed ||
+			moves != c.moves {
+			t.Errorf("%g times as slow for %v: routed %v, moved %v", c.slow, c.outage,
+				routed, moves)
 		}
 	}
 }
@@ -172,15 +202,20 @@ func TestAware(t *testing.T) {
 		c := quiet(jobs(fleet.Job{Shape: shape(t, "4x4x8"), Work: 100 * fleet.Hour, Estimate: 100 * fleet.Hour, Traffic: fleet.Traffic{AllToAll: share}}), 10*fleet.Day)
 		c.Times.Interval = 1000 * fleet.Hour
 		o := simulate(t, c, "aware")
-		if got := o.RequestedWork / float64(o.TimeByUse[Work]); math.Abs(got-gain) > 1e-6 || math.Abs(o.RequestedWork/128/(100*fleet.Hour.Seconds()*1000)-1) > 1e-6 {
+		if got := o.RequestedWork / float64(o.TimeByUse[Work]); math.Abs(got-gain) > 1e-6 ||
+			math.Abs(o.RequestedWork/128/(100*fleet.Hour.Seconds()*1000)-1) > 1e-6 {
 			t.Errorf("share %g: %g times the work in the time, want %g", share, got, gain)
 		}
 	}
-	x, err := (&Scenario{}).routeSlowdown(context.Background(), &fleet.Job{Shape: shape(t, "4x4x4"), Traffic: fleet.Traffic{AllToAll: 0.2, Neighbours: 0.1}}, 1)
+
+	x, err := (&Scenario{}).routeSlowdown(context.Background(),
+		&fleet.Job{Shape: shape(t, "4x4x4"),
+			Traffic: fleet.Traffic{AllToAll: 0.2, Neighbours: 0.1}}, 1)
 	if want := 1 + 0.2*(34./32-1) + 0.1; err != nil || math.Abs(x-want) > 1e-12 {
 		t.Errorf("a step on 4x4x4 takes %g times as long, want %g; %v", x, want, err)
 	}
-	if _, err := slowdown.LoadsOf(context.Background(), slowdown.Slice{Shape: fleet.Shape{Dims: [3]int{0, 4, 4}}, FailedDim: 0}); err == nil {
+	if _, err := slowdown.LoadsOf(context.Background(),
+		slowdown.Slice{Shape: fleet.Shape{Dims: [3]int{0, 4, 4}}, FailedDim: 0}); err == nil {
 		t.Error("no slice, and no error")
 	}
 }
@@ -193,7 +228,9 @@ func TestMeanSlowdown(t *testing.T) {
 			continue
 		}
 		for dim := range 3 {
-			x, err := (&Scenario{}).routeSlowdown(context.Background(), &fleet.Job{Shape: m.Shape, Traffic: fleet.Traffic{AllToAll: 0.1, Neighbours: 0.035}}, dim)
+			x, err := (&Scenario{}).routeSlowdown(context.Background(),
+				&fleet.Job{Shape: m.Shape,
+					Traffic: fleet.Traffic{AllToAll: 0.1, Neighbours: 0.035}}, dim)
 			if err != nil || x < 1.035 {
 				t.Fatal(m.Shape, x, err)
 			}
@@ -201,6 +238,7 @@ func TestMeanSlowdown(t *testing.T) {
 			of += m.Weight
 		}
 	}
+
 	if mean := sum / of; mean < 0.036 || mean > 0.044 {
 		t.Errorf("steps take %.4f longer on average, want about 0.04", mean)
 	} else {

@@ -73,7 +73,8 @@ func (r *recorder) startAttempt(s *simulation, j *fleetJob) {
 	}
 	r.open[j] = len(r.attempts)
 	r.attempts = append(r.attempts, attempt{
-		number: j.Number, attempt: j.attempts, shape: j.Shape, band: j.Band, pod: j.pod, cubes: slices.Clone(j.place.Cubes),
+		number: j.Number, attempt: j.attempts, shape: j.Shape, band: j.Band, pod: j.pod,
+		cubes:  slices.Clone(j.place.Cubes),
 		queued: queued, placedAt: s.now, runStart: -1, work: j.Work,
 	})
 }
@@ -147,7 +148,8 @@ func (r *recorder) recordCube(s *simulation, pod, number int, was, now *placemen
 	case up(was) && !up(now):
 		r.downSince[number] = s.now
 	case !up(was) && up(now):
-		r.outages = append(r.outages, cubeOutage{number, r.downSince[number], s.now, was.Closed > 0})
+		r.outages = append(r.outages,
+			cubeOutage{number, r.downSince[number], s.now, was.Closed > 0})
 		r.downSince[number] = -1
 	}
 }
@@ -155,7 +157,8 @@ func (r *recorder) recordCube(s *simulation, pod, number int, was, now *placemen
 // recordFree notes what is free of the first pod, in the days that are shown.
 func (r *recorder) recordFree(s *simulation, at fleet.Time, pod, free, largest int) {
 	if r != nil && pod == 0 && at < s.config.Start+shownDays*fleet.Day {
-		r.freeSamples = append(r.freeSamples, result.FreeSample{AtS: at.Seconds(), Free: free, Largest: largest})
+		r.freeSamples = append(r.freeSamples,
+			result.FreeSample{AtS: at.Seconds(), Free: free, Largest: largest})
 	}
 }
 
@@ -171,7 +174,8 @@ func (r *recorder) finish(s *simulation) {
 	}
 	for i, at := range r.downSince {
 		if at >= 0 {
-			r.outages = append(r.outages, cubeOutage{i, at, s.now, s.pods[0].Cubes[i].Closed > 0})
+			r.outages = append(r.outages,
+				cubeOutage{i, at, s.now, s.pods[0].Cubes[i].Closed > 0})
 		}
 	}
 }
@@ -186,20 +190,28 @@ func (r *recorder) files(policy string) []result.File {
 		if a.runStart >= 0 {
 			run = formatSeconds(a.runStart)
 		}
-		fmt.Fprintf(&jobs, "%d,%d,%s,%d,%s,%d,", a.number, a.attempt, a.shape, a.shape.Chips(), a.band, a.pod)
+		fmt.Fprintf(&jobs, "%d,%d,%s,%d,%s,%d,", a.number, a.attempt, a.shape,
+			a.shape.Chips(),
+			a.band, a.pod)
 		for k, c := range a.cubes {
 			if k > 0 {
 				jobs.WriteByte(' ')
 			}
 			fmt.Fprint(&jobs, c)
 		}
-		fmt.Fprintf(&jobs, ",%s,%s,%s,%s,%s,%s,%s,%t\n", formatSeconds(a.queued), formatSeconds(a.placedAt), run, formatSeconds(a.leftAt), a.end, formatSeconds(a.work), formatSeconds(a.keptWork), a.rerouted)
+		fmt.Fprintf(&jobs, ",%s,%s,%s,%s,%s,%s,%s,%t\n", formatSeconds(a.queued),
+			formatSeconds(a.placedAt), run, formatSeconds(a.leftAt), a.end,
+			formatSeconds(a.work),
+			formatSeconds(a.keptWork), a.rerouted)
 	}
+
 	events.WriteString("at_s,pod,part,number,event\n")
 	for _, e := range r.events {
-		fmt.Fprintf(&events, "%s,%d,%s,%d,%s\n", formatSeconds(e.time), e.pod, e.part, e.number, e.what)
+		fmt.Fprintf(&events, "%s,%d,%s,%d,%s\n", formatSeconds(e.time), e.pod, e.part,
+			e.number, e.what)
 	}
-	return []result.File{{Name: "jobs-" + policy + ".csv", Data: jobs.Bytes()}, {Name: "events-" + policy + ".csv", Data: events.Bytes()}}
+	return []result.File{{Name: "jobs-" + policy + ".csv", Data: jobs.Bytes()},
+		{Name: "events-" + policy + ".csv", Data: events.Bytes()}}
 }
 
 // formatSeconds writes a time in seconds, to the millisecond.
@@ -216,9 +228,12 @@ func (r *recorder) cubeTracks(c *Config) []result.Track {
 	tracks := make([]result.Track, fleet.PodCubes)
 	add := func(cube int, kind, label string, begin, end fleet.Time) {
 		if begin, end = max(begin, from), min(end, until); begin < end {
-			tracks[cube].Spans = append(tracks[cube].Spans, result.Span{Kind: kind, Label: label, StartS: begin.Seconds(), EndS: end.Seconds()})
+			tracks[cube].Spans = append(tracks[cube].Spans,
+				result.Span{Kind: kind, Label: label, StartS: begin.Seconds(),
+					EndS: end.Seconds()})
 		}
 	}
+
 	for i := range r.attempts {
 		a := &r.attempts[i]
 		if a.pod != 0 {
@@ -240,6 +255,7 @@ func (r *recorder) cubeTracks(c *Config) []result.Track {
 			add(int(cube), kind, label, a.placedAt, a.leftAt)
 		}
 	}
+
 	for _, o := range r.outages {
 		kind := "down"
 		if o.isMaintenance {
@@ -247,18 +263,23 @@ func (r *recorder) cubeTracks(c *Config) []result.Track {
 		}
 		add(o.cube, kind, "", o.from, o.until)
 	}
+
 	for i := range tracks {
 		tracks[i].Name = fmt.Sprintf("cube %d", i)
-		slices.SortStableFunc(tracks[i].Spans, func(a, b result.Span) int { return cmp.Compare(a.StartS, b.StartS) })
+		slices.SortStableFunc(tracks[i].Spans,
+			func(a, b result.Span) int { return cmp.Compare(a.StartS, b.StartS) })
 	}
+
 	return tracks
 }
 
 // shownEvents returns what happened to the first pod in the days that are shown.
 func (r *recorder) shownEvents(c *Config) (list []result.FleetEvent) {
 	for _, e := range r.events {
-		if e.pod == 0 && e.time >= c.Start && e.time < min(c.End, c.Start+shownDays*fleet.Day) {
-			list = append(list, result.FleetEvent{AtS: e.time.Seconds(), Part: e.part, Number: e.number, What: e.what})
+		if e.pod == 0 && e.time >= c.Start &&
+			e.time < min(c.End, c.Start+shownDays*fleet.Day) {
+			list = append(list, result.FleetEvent{AtS: e.time.Seconds(), Part: e.part,
+				Number: e.number, What: e.what})
 		}
 	}
 	return list

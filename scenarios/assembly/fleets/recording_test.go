@@ -25,7 +25,8 @@ func TestRecord(t *testing.T) {
 	ends := map[string]int{}
 	for _, a := range o.recorder.attempts {
 		ends[a.end]++
-		if a.queued > a.placedAt || a.runStart >= 0 && (a.runStart < a.placedAt || a.leftAt < a.runStart) || a.leftAt < a.placedAt {
+		if a.queued > a.placedAt || a.runStart >= 0 &&
+			(a.runStart < a.placedAt || a.leftAt < a.runStart) || a.leftAt < a.placedAt {
 			t.Fatalf("times go backwards: %+v", a)
 		}
 		if a.end == "done" && a.keptWork != a.work || a.keptWork > a.work || a.keptWork < 0 {
@@ -37,6 +38,7 @@ func TestRecord(t *testing.T) {
 			}
 		}
 	}
+
 	for i := range cubes {
 		slices.SortFunc(cubes[i], func(a, b span) int { return int(a.from - b.from) })
 		for k := 1; k < len(cubes[i]); k++ {
@@ -45,7 +47,9 @@ func TestRecord(t *testing.T) {
 			}
 		}
 	}
-	if ends["done"] != o.Ended || ends["interrupted"] == 0 || ends["evicted"] == 0 || len(ends) > 5 {
+
+	if ends["done"] != o.Ended || ends["interrupted"] == 0 || ends["evicted"] == 0 ||
+		len(ends) > 5 {
 		t.Errorf("%v, but %d jobs ended", ends, o.Ended)
 	}
 	fragmented := false
@@ -53,14 +57,19 @@ func TestRecord(t *testing.T) {
 		looks := simulate(t, c, name).recorder.freeSamples
 		for _, l := range looks {
 			fragmented = fragmented || l.Largest < l.Free
-			if l.Largest < 1 || l.Largest > l.Free || name == "reconfigurable" && l.Largest < l.Free {
-				t.Errorf("%s: at %g s a slice of %d fits of %d free cubes", name, l.AtS, l.Largest, l.Free)
+			if l.Largest < 1 || l.Largest > l.Free ||
+				name == "reconfigurable" && l.Largest < l.Free {
+				t.Errorf("%s: at %g s a slice of %d fits of %d free cubes", name, l.AtS,
+					l.Largest,
+					l.Free)
 			}
 		}
 		if most := shownDays * 4; len(looks) == 0 || len(looks) > most {
-			t.Errorf("%s: looked at what is free %d times; want at most %d", name, len(looks), most)
+			t.Errorf("%s: looked at what is free %d times; want at most %d", name,
+				len(looks), most)
 		}
 	}
+
 	if !fragmented {
 		t.Error("a static pod is never fragmented")
 	}
@@ -70,6 +79,7 @@ func TestRecord(t *testing.T) {
 			down++
 		}
 	}
+
 	if down != o.Failures[fleet.Machine] {
 		t.Errorf("%d machines went down, %d failed", down, o.Failures[fleet.Machine])
 	}
@@ -79,9 +89,12 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%s has %d lines, want %d", files[i].Name, got, n+1)
 		}
 	}
+
 	for i, track := range o.recorder.cubeTracks(c) {
 		for k := 1; k < len(track.Spans); k++ {
-			if x := track.Spans; x[k].Kind != "part of a cube" && x[k-1].Kind != "part of a cube" && x[k].StartS < x[k-1].EndS-1e-6 && x[k].Kind != "maintenance" && x[k-1].Kind != "maintenance" && x[k].Kind != "down" && x[k-1].Kind != "down" {
+			if x := track.Spans; x[k].Kind != "part of a cube" &&
+				x[k-1].Kind != "part of a cube" &&
+				x[k].StartS < x[k-1].EndS-1e-6 && x[k].Kind != "maintenance" && x[k-1].Kind != "maintenance" && x[k].Kind != "down" && x[k-1].Kind != "down" {
 				t.Errorf("spans of cube %d overlap: %v, %v", i, x[k-1], x[k])
 			}
 		}

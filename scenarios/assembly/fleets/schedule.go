@@ -38,6 +38,7 @@ func (s *simulation) schedule() error {
 			ahead = s.reserve(l.jobs[0])
 		}
 	}
+
 	return s.backfill(ahead)
 }
 
@@ -67,6 +68,7 @@ func (s *simulation) backfill(ahead *reservation) error {
 			list = slices.Insert(list, i, l)
 		}
 	}
+
 	return nil
 }
 
@@ -91,6 +93,7 @@ func (s *simulation) candidates(ahead *reservation) []*classQueue {
 			l.triedAt = q.clock
 		}
 	}
+
 	slices.SortFunc(q.tried, compareLines)
 	return slices.Clone(q.tried)
 }
@@ -111,7 +114,9 @@ func (s *simulation) mayFit(l *classQueue) bool {
 }
 
 // tryJob starts job i of a line, or has others make room for it. It reports whether it did and, if not, why.
-func (s *simulation) tryJob(l *classQueue, i int, ahead *reservation) (started bool, _ placeResult, _ error) {
+func (s *simulation) tryJob(
+	l *classQueue, i int, ahead *reservation,
+) (started bool, _ placeResult, _ error) {
 	j := l.jobs[i]
 	pods := s.queue.openPods(l)
 	pod, at, slow, found := s.findPlace(j, pods, ahead)
@@ -119,7 +124,9 @@ func (s *simulation) tryJob(l *classQueue, i int, ahead *reservation) (started b
 		s.queue.remove(l, i)
 		return true, placeFound, s.startJob(j, pod, at, slow)
 	}
-	if ahead == nil && (s.config.Preemption || s.config.Defragment) && s.makeSpace(j, slices.Clone(pods)) {
+
+	if ahead == nil && (s.config.Preemption || s.config.Defragment) &&
+		s.makeSpace(j, slices.Clone(pods)) {
 		s.queue.remove(l, i)
 		return true, found, s.resolveClaims() // it may be free at once
 	}
@@ -140,14 +147,18 @@ const (
 )
 
 // findPlace finds a place for a job, in the first of the pods where it is least slowed down, and by how much it is.
-func (s *simulation) findPlace(j *fleetJob, pods []int, ahead *reservation) (pod int, at placement.Place, slow float64, _ placeResult) {
+func (s *simulation) findPlace(
+	j *fleetJob, pods []int, ahead *reservation,
+) (pod int, at placement.Place, slow float64, _ placeResult) {
 	best := noSpace
 	for _, p := range pods {
 		here := s.allowedSlowdown(j, p)
-		if here == 0 && s.config.OCS == ReactionCheapest && j.AcceptsFaultRouting && s.pods[p].switchesDown() == 1 {
+		if here == 0 && s.config.OCS == ReactionCheapest && j.AcceptsFaultRouting &&
+			s.pods[p].switchesDown() == 1 {
 			best = max(best, costsMoreThanWaiting)
 		}
-		if here == 0 || best == placeFound && here >= slow || j.Shape.Cubes() > s.pods[p].freeCubes() {
+		if here == 0 || best == placeFound && here >= slow ||
+			j.Shape.Cubes() > s.pods[p].freeCubes() {
 			continue
 		}
 		place, ok := s.policy.Place(s.pods[p].Pod, j.Shape)
@@ -163,6 +174,7 @@ func (s *simulation) findPlace(j *fleetJob, pods []int, ahead *reservation) (pod
 			break
 		}
 	}
+
 	return pod, at, slow, best
 }
 
@@ -196,10 +208,13 @@ func (s *simulation) startJob(j *fleetJob, p int, at placement.Place, slow float
 		}
 		s.counters.countConnections(s, j, made)
 	}
+
 	j.phase, j.phaseStart = phaseSetup, s.now
 	bad := s.findBadMachine(j)
 	j.onBadMachine, j.rerouted = bad >= 0, s.pods[p].switchesDown() > 0 && j.Shape.Cubes() > 0
-	j.failsPreflight = j.onBadMachine && s.config.Times.Preflight > 0 && fleet.HashUniform(s.config.Seed, uint64(j.Number), uint64(j.attempts)) >= s.config.MissedShare
+	j.failsPreflight = j.onBadMachine && s.config.Times.Preflight > 0 &&
+		fleet.HashUniform(s.config.Seed, uint64(j.Number),
+			uint64(j.attempts)) >= s.config.MissedShare
 	ready := s.readyTime(j, s.now)
 	if j.failsPreflight {
 		ready -= s.config.Times.Session
@@ -211,7 +226,8 @@ func (s *simulation) startJob(j *fleetJob, p int, at placement.Place, slow float
 
 // readyTime returns when a job that is placed at a moment begins to run.
 func (s *simulation) readyTime(j *fleetJob, from fleet.Time) fleet.Time {
-	return from + s.connectionTime(j, from) + s.config.Times.Preflight + s.config.Times.Session
+	return from + s.connectionTime(j,
+		from) + s.config.Times.Preflight + s.config.Times.Session
 }
 
 // connectionTime returns how long a job that is placed at a moment waits for its links: until the pod manager looks, mirrors
@@ -292,11 +308,13 @@ func (s *simulation) reserve(j *fleetJob) *reservation {
 			if fits || j.Shape.Cubes() > bits.OnesCount64(trial.Free()) {
 				continue
 			}
-			if at, ok := s.policy.Place(&trial, j.Shape); ok && (j.returned || !s.usesReserve(&trial, &at)) {
+			if at, ok := s.policy.Place(&trial, j.Shape); ok &&
+				(j.returned || !s.usesReserve(&trial, &at)) {
 				best.pod, best.start, best.podThen, fits = p, r.end, &trial, true
 			}
 		}
 	}
+
 	return best
 }
 
@@ -342,7 +360,9 @@ func (r *reservation) isOutlastedBy(s *simulation, j *fleetJob, slow float64) bo
 
 // isDelayedBy reports whether a job in a place, so many times slowed down, would delay the one that is reserved for. If not
 // it counts as there.
-func (r *reservation) isDelayedBy(s *simulation, j *fleetJob, p int, at placement.Place, slow float64) bool {
+func (r *reservation) isDelayedBy(
+	s *simulation, j *fleetJob, p int, at placement.Place, slow float64,
+) bool {
 	if r.podThen == nil || p != r.pod || !r.isOutlastedBy(s, j, slow) {
 		return false
 	}

@@ -94,10 +94,15 @@ func machineChips(machine int) uint64 {
 
 func newSimulation(ctx context.Context, c *Config, policy placement.Policy) *simulation {
 	s := &simulation{
-		ctx: ctx, config: c, policy: policy, source: c.Jobs(), pods: make([]podState, c.Pods), slots: make([]*fleetJob, c.Pods*slotsPerPod),
-		events: engine.NewQueue(1 + c.Pods*(slotsPerPod+partsPerPod)), parts: make([]partState, c.Pods*partsPerPod),
-		queue: newQueue(c.Pods), crews: repairCrews{limit: c.Crews}, account: chipAccount{from: c.Start, until: c.End}, counters: newCounters(), availability: newAvailability(c, policy), recorder: newRecorder(c.Record),
+		ctx: ctx, config: c, policy: policy, source: c.Jobs(), pods: make([]podState, c.Pods),
+		slots:  make([]*fleetJob, c.Pods*slotsPerPod),
+		events: engine.NewQueue(1 + c.Pods*(slotsPerPod+partsPerPod)),
+		parts:  make([]partState, c.Pods*partsPerPod),
+		queue:  newQueue(c.Pods), crews: repairCrews{limit: c.Crews},
+		account: chipAccount{from: c.Start, until: c.End}, counters: newCounters(),
+		availability: newAvailability(c, policy), recorder: newRecorder(c.Record),
 	}
+
 	for i := len(s.slots) - 1; i >= 0; i-- {
 		s.freeSlots = append(s.freeSlots, int32(i))
 	}
@@ -122,6 +127,7 @@ func newSimulation(ctx context.Context, c *Config, policy placement.Policy) *sim
 			}
 		}
 	}
+
 	s.drawArrival()
 	return s
 }
@@ -153,7 +159,8 @@ func (s *simulation) drawFailure(x int) (already bool) {
 func (s *simulation) startDown(x, pod, number int) {
 	s.parts[x].isDown = true
 	s.recorder.recordPart(s, fleet.Machine, pod, number, "down")
-	s.changeCube(pod, number/fleet.CubeHosts, func(c *placement.Cube) { c.Down |= machineChips(number) })
+	s.changeCube(pod, number/fleet.CubeHosts,
+		func(c *placement.Cube) { c.Down |= machineChips(number) })
 	s.startRepair(x, fleet.Machine)
 }
 
@@ -199,6 +206,7 @@ func (s *simulation) run() error {
 			return err
 		}
 	}
+
 	return s.finish()
 }
 
@@ -242,7 +250,8 @@ func (s *simulation) changeCube(pod, cube int, of func(c *placement.Cube)) {
 	s.account.addCube(c, -1)
 	of(c)
 	s.account.addCube(c, 1)
-	s.availability.isStale = s.availability.isStale || was.Down != c.Down || was.Unlinked != c.Unlinked || was.Closed != c.Closed
+	s.availability.isStale = s.availability.isStale || was.Down != c.Down ||
+		was.Unlinked != c.Unlinked || was.Closed != c.Closed
 	s.recorder.recordCube(s, pod, cube, &was, c)
 	s.pods[pod].hasFreeCount = false
 	s.queue.noteFreed(pod)

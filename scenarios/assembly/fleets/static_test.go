@@ -14,13 +14,20 @@ func TestStaticHasNoSwitches(t *testing.T) {
 	c.End = 20 * fleet.Day
 	want := simulate(t, c.withoutSwitches(), "static-best-fit")
 	c.Rates[fleet.Switch].PerDay, c.CampaignStart = 0.1, 10*fleet.Day
-	c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: 0.1, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: fleet.Hour}}
+	c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: 0.1, Weibull: 1,
+		Repair: fleet.Spread{Form: fleet.Constant, Mean: fleet.Hour}}
 	got := simulate(t, c, "static-best-fit")
-	if got.Failures[fleet.Switch]+got.Failures[fleet.SwitchWork] > 0 || got.TolerableShare != 1 || got.ExpectedEfficiency != want.ExpectedEfficiency || !reflect.DeepEqual(got.TimeByUse, want.TimeByUse) {
-		t.Errorf("%d switches fail, %d are maintained", got.Failures[fleet.Switch], got.Failures[fleet.SwitchWork])
+	if got.Failures[fleet.Switch]+got.Failures[fleet.SwitchWork] > 0 ||
+		got.TolerableShare != 1 ||
+		got.ExpectedEfficiency != want.ExpectedEfficiency || !reflect.DeepEqual(got.TimeByUse, want.TimeByUse) {
+		t.Errorf("%d switches fail, %d are maintained", got.Failures[fleet.Switch],
+			got.Failures[fleet.SwitchWork])
 	}
-	if o := simulate(t, c, "reconfigurable"); o.Failures[fleet.Switch] == 0 || o.Failures[fleet.SwitchWork] < fleet.PodSwitches {
-		t.Errorf("of those that there are %d fail, %d are maintained", o.Failures[fleet.Switch], o.Failures[fleet.SwitchWork])
+	if o := simulate(t, c, "reconfigurable"); o.Failures[fleet.Switch] == 0 ||
+		o.Failures[fleet.SwitchWork] < fleet.PodSwitches {
+		t.Errorf("of those that there are %d fail, %d are maintained",
+			o.Failures[fleet.Switch],
+			o.Failures[fleet.SwitchWork])
 	}
 }
 
@@ -33,11 +40,14 @@ func TestCrews(t *testing.T) {
 	}{{1, 1, false}, {0, 0, false}, {0, 1, true}} {
 		q := quiet(jobs(), 500*fleet.Day)
 		day := fleet.Spread{Form: fleet.Constant, Mean: fleet.Day}
-		q.Rates[fleet.Cable] = fleet.Process{PerDay: 2. / cablesPerPod, Weibull: 1, Repair: day, QuickShare: c.remote, QuickRepair: day}
+		q.Rates[fleet.Cable] = fleet.Process{PerDay: 2. / cablesPerPod, Weibull: 1,
+			Repair:     day,
+			QuickShare: c.remote, QuickRepair: day}
 		q.Crews = c.crews
 		o := simulate(t, q, "reconfigurable")
 		if down := float64(o.Failures[fleet.Cable] - o.Repairs[fleet.Cable]); down > 100 != c.piles {
-			t.Errorf("%g from afar, %d crews: %g are down at the end", c.remote, c.crews, down)
+			t.Errorf("%g from afar, %d crews: %g are down at the end", c.remote,
+				c.crews, down)
 		}
 	}
 }

@@ -26,7 +26,8 @@ func (s *Scenario) slowdownFunc() func(context.Context, *fleet.Job, int) (float6
 	switch f.Slowdown {
 	case "table3":
 		return func(_ context.Context, j *fleet.Job, _ int) (float64, error) {
-			at := int(fleet.HashUniform(s.Seed, streamTable3, uint64(j.Number)) * float64(len(table3Slowdowns)))
+			at := int(fleet.HashUniform(s.Seed, streamTable3,
+				uint64(j.Number)) * float64(len(table3Slowdowns)))
 			return 1 + table3Slowdowns[at], nil
 		}
 	case "constant":
@@ -41,7 +42,9 @@ const streamTable3 = 1 << 40
 // routeSlowdown is by the step of a job or, of one that has none, by the loads of links: the shares of a step that wait for
 // traffic grow as its most loaded link does. It is 0 where the step has no routes.
 func (s *Scenario) routeSlowdown(ctx context.Context, j *fleet.Job, dim int) (float64, error) {
-	x, err := s.stepRatio(ctx, j, slowdown.Slice{Shape: j.Shape, FailedDim: slowdown.NoFailure}, slowdown.Slice{Shape: j.Shape, FailedDim: dim})
+	x, err := s.stepRatio(ctx, j, slowdown.Slice{Shape: j.Shape,
+		FailedDim: slowdown.NoFailure},
+		slowdown.Slice{Shape: j.Shape, FailedDim: dim})
 	if math.IsInf(x, 1) {
 		return 0, err
 	}
@@ -49,17 +52,23 @@ func (s *Scenario) routeSlowdown(ctx context.Context, j *fleet.Job, dim int) (fl
 }
 
 // shapeSlowdown is likewise of another slice of as many chips.
-func (s *Scenario) shapeSlowdown(ctx context.Context, j *fleet.Job, to fleet.Shape) (float64, error) {
-	return s.stepRatio(ctx, j, slowdown.Slice{Shape: j.Shape, FailedDim: slowdown.NoFailure}, slowdown.Slice{Shape: to, FailedDim: slowdown.NoFailure})
+func (s *Scenario) shapeSlowdown(
+	ctx context.Context, j *fleet.Job, to fleet.Shape,
+) (float64, error) {
+	return s.stepRatio(ctx, j, slowdown.Slice{Shape: j.Shape, FailedDim: slowdown.NoFailure},
+		slowdown.Slice{Shape: to, FailedDim: slowdown.NoFailure})
 }
 
 // stepRatio returns how many times as long a job's step takes in one slice as in another.
-func (s *Scenario) stepRatio(ctx context.Context, j *fleet.Job, from, to slowdown.Slice) (float64, error) {
+func (s *Scenario) stepRatio(
+	ctx context.Context, j *fleet.Job, from, to slowdown.Slice,
+) (float64, error) {
 	for _, x := range s.Steps {
 		if x.Chips == j.Shape.Chips() && j.Shape.Cubes() > 0 {
 			return x.ratio(ctx, from, to)
 		}
 	}
+
 	a, err := slowdown.LoadsOf(ctx, from)
 	if err != nil {
 		return 0, err

@@ -18,6 +18,7 @@ func (s *simulation) allowedSlowdown(j *fleetJob, p int) float64 {
 	case s.config.OCS == ReactionWait || !j.AcceptsFaultRouting || down > 1:
 		return 0
 	}
+
 	for dim, n := range s.pods[p].switchesOut {
 		if n == 0 {
 			continue
@@ -31,6 +32,7 @@ func (s *simulation) allowedSlowdown(j *fleetJob, p int) float64 {
 			return slow
 		}
 	}
+
 	return 0
 }
 
@@ -63,7 +65,8 @@ func (s *simulation) switchDown(pod, number int, planned bool) {
 		if j.Shape.Cubes() == 0 {
 			continue
 		}
-		if s.config.OCS == ReactionInPlace && (j.phase == phaseRunning || j.phase == phaseLeaving) {
+		if s.config.OCS == ReactionInPlace &&
+			(j.phase == phaseRunning || j.phase == phaseLeaving) {
 			if slow := s.allowedSlowdown(j, pod); slow > 0 {
 				if j.phase == phaseRunning {
 					s.reroute(slot, slow)
@@ -109,6 +112,7 @@ func (s *simulation) switchUp(pod, number int) {
 		s.startSwitchMaintenance(x)
 		return
 	}
+
 	for _, slot := range s.jobsOn(pod) {
 		j := s.slots[slot]
 		if !j.rerouted {
@@ -147,6 +151,8 @@ func (s *simulation) reshape(j *fleetJob) {
 			best, least = shape, longer
 		}
 	}
+
 	work := func(t fleet.Time) fleet.Time { return max(fleet.Millisecond, fleet.FromSeconds(t.Seconds()*least)) }
-	j.Shape, j.Work, j.Estimate, j.requestedRatio = best, work(j.Work), work(j.Estimate), 1/least
+	j.Shape, j.Work, j.Estimate, j.requestedRatio = best, work(j.Work),
+		work(j.Estimate), 1/least
 }

@@ -46,7 +46,8 @@ func (s *Scenario) Description() string {
 	if s.Fleet.Arrivals == "log" {
 		load = "jobs of " + filepath.Base(s.Log.File)
 	}
-	return fmt.Sprintf("%d days of %s, %s, %s", s.Fleet.Days, pods, load, s.Policy.Queue.Discipline)
+	return fmt.Sprintf("%d days of %s, %s, %s", s.Fleet.Days, pods, load,
+		s.Policy.Queue.Discipline)
 }
 
 func fleetTime(t engine.Time) fleet.Time { return fleet.FromSeconds(t.Seconds()) }
@@ -76,16 +77,23 @@ func (s *Scenario) FailureRates() (fleet.Rates, error) {
 		}
 		return x
 	}
+
 	r := fleet.Rates{
 		fleet.Machine: {PerDay: float64(f.Machine), Weibull: f.Shape, Repair: machine},
 		fleet.Cable: {
 			PerDay: float64(f.Link), Weibull: f.Shape, Repair: part(f.LinkRepair, 0.5),
-			QuickShare: f.OnlineShare, QuickRepair: fleet.Spread{Form: fleet.Constant, Mean: fleetTime(f.OnlineTime)},
+			QuickShare: f.OnlineShare, QuickRepair: fleet.Spread{Form: fleet.Constant,
+				Mean: fleetTime(f.OnlineTime)},
 		},
-		fleet.Switch:     {PerDay: float64(f.OCS), Weibull: f.Shape, Repair: part(f.OCSRepair, 0.72)},
-		fleet.Cube:       {Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: fleetTime(f.MaintenanceTime)}},
-		fleet.SwitchWork: {PerDay: float64(f.OCSMaintenance), Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: fleetTime(f.OCSMaintenanceTime)}},
+		fleet.Switch: {PerDay: float64(f.OCS), Weibull: f.Shape,
+			Repair: part(f.OCSRepair, 0.72)},
+		fleet.Cube: {Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant,
+			Mean: fleetTime(f.MaintenanceTime)}},
+		fleet.SwitchWork: {PerDay: float64(f.OCSMaintenance), Weibull: 1,
+			Repair: fleet.Spread{Form: fleet.Constant,
+				Mean: fleetTime(f.OCSMaintenanceTime)}},
 	}
+
 	if s.FaultLog.File != "" {
 		log, err := s.faultLog()
 		if err != nil {
@@ -93,11 +101,13 @@ func (s *Scenario) FailureRates() (fleet.Rates, error) {
 		}
 		r[fleet.Machine] = log.Process()
 	}
+
 	for i := range r {
 		if err := r[i].Check(); err != nil {
 			return r, err
 		}
 	}
+
 	if f.Availability == 1 {
 		return r, nil
 	}
@@ -131,16 +141,21 @@ func (s *Scenario) demand() (*fleet.Demand, error) {
 		return nil, err
 	}
 	d := &fleet.Demand{
-		Seed: s.Seed, Mix: mix, PerDay: f.JobsADay * float64(s.Pods), Until: fleet.Time(f.Days) * fleet.Day,
+		Seed: s.Seed, Mix: mix, PerDay: f.JobsADay * float64(s.Pods),
+		Until: fleet.Time(f.Days) * fleet.Day,
 		Chips: s.Pods * fleet.PodCubes * fleet.CubeChips, Load: f.Load,
 		Durations: fleet.Form(f.Durations), Sigma: f.Sigma, SizeExponent: f.BySize,
-		Bands: [fleet.NumBands]float64{f.Prod, f.Batch, max(0, 1-f.Prod-f.Batch)}, FaultRoutingShare: f.OptIn, EstimateFactor: f.Estimates, Traffic: fleet.Traffic{AllToAll: f.AllToAll, Neighbours: f.Neighbour},
+		Bands:             [fleet.NumBands]float64{f.Prod, f.Batch, max(0, 1-f.Prod-f.Batch)},
+		FaultRoutingShare: f.OptIn, EstimateFactor: f.Estimates,
+		Traffic: fleet.Traffic{AllToAll: f.AllToAll, Neighbours: f.Neighbour},
 	}
+
 	if f.Arrivals == "fig13" {
 		for _, n := range fleet.Fig13() {
 			d.ByDay = append(d.ByDay, n*s.Pods)
 		}
 	}
+
 	return d, d.Check()
 }
 
@@ -167,15 +182,23 @@ func (s *Scenario) Config() (*Config, error) {
 		}
 		jobs, told = func() fleet.Source { return &fleet.List{Jobs: log.Jobs} }, log.Words()
 	}
+
 	p, t := &s.Policy, &s.Policy.Times
 	return &Config{
-		Seed: s.Seed, Pods: s.Pods, WatchedCubes: s.Fleet.Watch, Jobs: jobs, LogNote: told, Rates: rates,
-		Start: fleet.Time(s.Fleet.WarmUp) * fleet.Day, End: fleet.Time(s.Fleet.Days) * fleet.Day,
+		Seed: s.Seed, Pods: s.Pods, WatchedCubes: s.Fleet.Watch, Jobs: jobs,
+		LogNote: told, Rates: rates,
+		Start: fleet.Time(s.Fleet.WarmUp) * fleet.Day,
+		End:   fleet.Time(s.Fleet.Days) * fleet.Day,
 		Times: Times{
-			Detect: fleetTime(t.Detect), Poll: fleetTime(t.Poll), Switch: fleetTime(t.Switch), LinkTraining: fleetTime(t.Connect), Preflight: fleetTime(t.Preflight),
-			Session: fleetTime(t.Session), Checkpoint: fleetTime(t.Checkpoint), Interval: fleetTime(t.Interval), Standby: fleetTime(t.Standby), Notice: fleetTime(p.Queue.Notice),
+			Detect: fleetTime(t.Detect), Poll: fleetTime(t.Poll), Switch: fleetTime(t.Switch),
+			LinkTraining: fleetTime(t.Connect), Preflight: fleetTime(t.Preflight),
+			Session: fleetTime(t.Session), Checkpoint: fleetTime(t.Checkpoint),
+			Interval: fleetTime(t.Interval), Standby: fleetTime(t.Standby),
+			Notice: fleetTime(p.Queue.Notice),
 		},
-		Queue: p.Queue, Fault: p.Fault, MinPreemptionGap: fleetTime(p.Queue.PreemptionGap), CampaignStart: fleet.Time(s.Faults.Campaign) * fleet.Day, SilentShare: s.Faults.SilentShare, MissedShare: s.Faults.MissedShare,
+		Queue: p.Queue, Fault: p.Fault, MinPreemptionGap: fleetTime(p.Queue.PreemptionGap),
+		CampaignStart: fleet.Time(s.Faults.Campaign) * fleet.Day,
+		SilentShare:   s.Faults.SilentShare, MissedShare: s.Faults.MissedShare,
 		RouteSlowdown: s.slowdownFunc(), ShapeSlowdown: s.shapeSlowdown,
 	}, nil
 }
@@ -212,7 +235,9 @@ func (y *fleetSystem) Begin(_ context.Context, o *assembly.Outcome) error {
 }
 
 // Decide simulates the fleet under a placement.
-func (y *fleetSystem) Decide(ctx context.Context, policy string, _ int, _ float64) (*assembly.PolicyResult, error) {
+func (y *fleetSystem) Decide(
+	ctx context.Context, policy string, _ int, _ float64,
+) (*assembly.PolicyResult, error) {
 	begin := time.Now()
 	for _, row := range placement.Table() {
 		if row.Name != policy {
@@ -222,10 +247,12 @@ func (y *fleetSystem) Decide(ctx context.Context, policy string, _ int, _ float6
 		if err != nil {
 			return nil, err
 		}
-		a := &assembly.PolicyResult{Row: y.newRow(policy, o), Timings: result.PolicyTimings{SimulateS: time.Since(begin).Seconds()}}
+		a := &assembly.PolicyResult{Row: y.newRow(policy, o),
+			Timings: result.PolicyTimings{SimulateS: time.Since(begin).Seconds()}}
 		a.Describe = func(_ context.Context, out *assembly.Outcome) { y.config.describe(policy, o.recorder, out) }
 		return a, nil
 	}
+
 	return nil, fmt.Errorf("fleet: no placement %q", policy)
 }
 
@@ -237,31 +264,43 @@ func (c *Config) describe(policy string, rec *recorder, o *assembly.Outcome) {
 	o.Files = append(o.Files, rec.files(policy)...)
 	from, until := c.Start, min(c.End, c.Start+shownDays*fleet.Day)
 	o.Detail.Policies = append(o.Detail.Policies, result.Simulation{
-		Policy: policy, Fleet: &result.Fleet{FromS: from.Seconds(), UntilS: until.Seconds(), Cubes: rec.cubeTracks(c), FreeSamples: rec.freeSamples, Events: rec.shownEvents(c)},
+		Policy: policy, Fleet: &result.Fleet{FromS: from.Seconds(), UntilS: until.Seconds(),
+			Cubes: rec.cubeTracks(c), FreeSamples: rec.freeSamples,
+			Events: rec.shownEvents(c)},
 	})
 }
 
 // newRow returns the metrics of an outcome.
 func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 	m := map[string]float64{
-		"utilisation": o.Utilisation(), "goodput": o.Share(Work), "bound_goodput": y.goodputBound,
-		"xconnects_per_day": float64(o.Links) / o.Span.Days(), "xconnect_changes_per_day": float64(o.Connections) / o.Span.Days(),
-		"turnaround_mean_s": o.Turnaround, "bound_turnaround_s": o.BoundTurnaround,
-		"efficiency": o.Efficiency(), "expected_efficiency": o.ExpectedEfficiency, "slices_fit": o.SlicesFit, "bound_slices_fit": o.MaxSlicesFit,
+		"utilisation": o.Utilisation(), "goodput": o.Share(Work),
+		"bound_goodput":            y.goodputBound,
+		"xconnects_per_day":        float64(o.Links) / o.Span.Days(),
+		"xconnect_changes_per_day": float64(o.Connections) / o.Span.Days(),
+		"turnaround_mean_s":        o.Turnaround, "bound_turnaround_s": o.BoundTurnaround,
+		"efficiency": o.Efficiency(), "expected_efficiency": o.ExpectedEfficiency,
+		"slices_fit": o.SlicesFit, "bound_slices_fit": o.MaxSlicesFit,
 		"work_done":           o.RequestedWork / (float64(o.Chips) * float64(o.Span)),
 		"system_availability": o.TolerableShare,
 	}
+
 	for name, n := range map[string]int{
-		"jobs": o.Submitted, "jobs_done": o.Ended, "jobs_refused": o.Rejected, "interrupts": o.Interrupts, "evictions": o.Evictions, "preflight_failures": o.PreflightFailures,
-		"takeovers": o.Takeovers, "preemptions": o.Preemptions, "migrations": o.Migrations, "spares_newsvendor": y.spares,
+		"jobs": o.Submitted, "jobs_done": o.Ended, "jobs_refused": o.Rejected,
+		"interrupts": o.Interrupts, "evictions": o.Evictions,
+		"preflight_failures": o.PreflightFailures,
+		"takeovers":          o.Takeovers, "preemptions": o.Preemptions,
+		"migrations":        o.Migrations,
+		"spares_newsvendor": y.spares,
 	} {
 		m[name] = float64(n)
 	}
+
 	for u := range NumUses {
 		if u != Work {
 			m["share_"+u.String()] = o.Share(u)
 		}
 	}
+
 	if down := o.Share(Down) + o.Share(Maintenance); down < 1 {
 		m["goodput_of_healthy"] = o.Share(Work) / (1 - down)
 	}
@@ -273,7 +312,8 @@ func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 	}
 	o.availability.addMetrics(y.config, o.rewires, m)
 	for kind, name := range partNames {
-		m[name+"_failures"], m[name+"_repairs"] = float64(o.Failures[kind]), float64(o.Repairs[kind])
+		m[name+"_failures"], m[name+"_repairs"] = float64(o.Failures[kind]),
+			float64(o.Repairs[kind])
 	}
 	if o.Submitted > 0 {
 		m["interrupted_share"] = float64(o.Interrupted) / float64(o.Submitted)
@@ -291,6 +331,7 @@ func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 			m[name] = o.Waits[min(n-1, int(math.Ceil(q*float64(n)))-1)].Seconds()
 		}
 	}
+
 	return result.Row{Policy: policy, Metrics: m, Labels: map[string]string{}}
 }
 

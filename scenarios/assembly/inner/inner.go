@@ -84,7 +84,9 @@ type callResult struct {
 
 // New returns the tiers of a step, in which data is sent in packets of a size, 0 as fluid. One tier has links of twice
 // the rate; -1 is none.
-func New(spec training.Spec, of []Tier, seed uint64, packet units.Bytes, faster int) (*Machine, error) {
+func New(
+	spec training.Spec, of []Tier, seed uint64, packet units.Bytes, faster int,
+) (*Machine, error) {
 	m := &Machine{spec: spec, seed: seed, packet: packet}
 	var all []*links.Links
 	var gpus []int
@@ -100,6 +102,7 @@ func New(spec training.Spec, of []Tier, seed uint64, packet units.Bytes, faster 
 		}
 		m.tiers, all, gpus = append(m.tiers, t), append(all, t.Links), append(gpus, t.GPUs())
 	}
+
 	var err error
 	m.machine, err = links.NewTiers(all, gpus)
 	return m, err
@@ -156,6 +159,7 @@ func (m *Machine) TierLoads(ctx context.Context) (bytes []float64, busy []engine
 			busy[i] = max(busy[i], of[i])
 		}
 	}
+
 	return bytes, busy, nil
 }
 
@@ -173,19 +177,24 @@ func (m *Machine) callKey(v int, pass training.Phase, c training.Call) callKey {
 		}
 		k.layers = m.spec.PieceLayers(v)
 	}
+
 	if m.spec.ExpertSizes == "zipf" {
 		k.Draw = 1 + uint64(v)
 	} else {
 		k.Transposed = false
 	}
+
 	return k
 }
 
 // callResult returns what becomes of a call of a pass of virtual stage v.
-func (m *Machine) callResult(ctx context.Context, v int, pass training.Phase, c training.Call) (*callResult, error) {
+func (m *Machine) callResult(
+	ctx context.Context, v int, pass training.Phase, c training.Call,
+) (*callResult, error) {
 	k := m.callKey(v, pass, c)
 	return m.results.Get(ctx, k, func() (*callResult, error) {
-		z := &callResult{times: make([]engine.Time, len(m.tiers)), bytes: make([]float64, len(m.tiers))}
+		z := &callResult{times: make([]engine.Time, len(m.tiers)),
+			bytes: make([]float64, len(m.tiers))}
 		groups := m.spec.Groups(c, 0, 0)
 		var err error
 		switch t := m.JoiningTier(c); {
@@ -197,7 +206,8 @@ func (m *Machine) callResult(ctx context.Context, v int, pass training.Phase, c 
 		case t >= 0 && m.tiers[t].Plans != nil:
 			share, ranks := k, int64(len(groups[0]))
 			share.Bytes = (c.Bytes + ranks - 1) / ranks
-			err = m.simulateExchange(ctx, m.spec.StageGPUs(), groupSizes(groups, share.Bytes), share, z)
+			err = m.simulateExchange(ctx, m.spec.StageGPUs(),
+				groupSizes(groups, share.Bytes), share, z)
 		default:
 			err = m.simulateCollective(ctx, groups, c, z)
 		}
@@ -239,7 +249,9 @@ func groupSizes(groups [][]int32, share int64) func(a, b int) int64 {
 // function size returns the bytes from one GPU to another. Tiers carry their parts at the same
 // time, each as long as the domain that takes longest. If sizes are not drawn, one domain stands
 // for all.
-func (m *Machine) simulateExchange(ctx context.Context, n int, size func(a, b int) int64, k callKey, z *callResult) error {
+func (m *Machine) simulateExchange(
+	ctx context.Context, n int, size func(a, b int) int64, k callKey, z *callResult,
+) error {
 	group := make([]int32, n)
 	for i := range group {
 		group[i] = int32(i)
@@ -257,7 +269,8 @@ func (m *Machine) simulateExchange(ctx context.Context, n int, size func(a, b in
 			for a := range each {
 				src, elsewhere := d*each+a, 0
 				for b := range n {
-					if src != b && m.machine.JoiningTier(true, int32(src), int32(b)) != i && size(src, b) > 0 {
+					if src != b && m.machine.JoiningTier(true, int32(src), int32(b)) != i &&
+						size(src, b) > 0 {
 						elsewhere++
 					}
 				}
@@ -290,14 +303,18 @@ func (m *Machine) simulateExchange(ctx context.Context, n int, size func(a, b in
 			z.method = strings.TrimPrefix(z.method+" and "+by, " and ")
 		}
 	}
+
 	return nil
 }
 
 // directTime returns how long messages of some sizes between the GPUs of a domain of tier i take that go straight.
-func (m *Machine) directTime(ctx context.Context, i int, in []int32, sizes []int64) (engine.Time, error) {
+func (m *Machine) directTime(
+	ctx context.Context, i int, in []int32, sizes []int64,
+) (engine.Time, error) {
 	direct, _ := collective.ByName("direct")
 	network, _ := m.machine.Domain(i)
-	p := &collective.Problem{Call: collective.Call{Kind: collective.AllToAll, Group: in, Sizes: sizes}, Network: network}
+	p := &collective.Problem{Call: collective.Call{Kind: collective.AllToAll, Group: in,
+		Sizes: sizes}, Network: network}
 	s, err := direct.Expand(ctx, p, collective.Options{})
 	if err != nil {
 		return 0, err
@@ -307,11 +324,15 @@ func (m *Machine) directTime(ctx context.Context, i int, in []int32, sizes []int
 }
 
 // planTime returns how long tier i, which reconfigures, takes for messages of some sizes among some GPUs.
-func (m *Machine) planTime(ctx context.Context, i, gpus int, k callKey, sizes []int64) (engine.Time, error) {
+func (m *Machine) planTime(
+	ctx context.Context, i, gpus int, k callKey, sizes []int64,
+) (engine.Time, error) {
 	s := *m.tiers[i].Plans
-	s.Seed, s.Fabric.ScaleUp.GPUs, s.Engine.Level, s.Policy.Planners = m.seed, gpus, "cost", []string{m.tiers[i].Planner}
+	s.Seed, s.Fabric.ScaleUp.GPUs, s.Engine.Level, s.Policy.Planners = m.seed, gpus, "cost",
+		[]string{m.tiers[i].Planner}
 	s.Fabric.ScaleUp.KnownAhead = m.tiers[i].KnownAhead
-	s.Workload = input.Workload{IsTraining: true, WorkloadKeys: input.WorkloadKeys{Spec: m.spec}}
+	s.Workload = input.Workload{IsTraining: true,
+		WorkloadKeys: input.WorkloadKeys{Spec: m.spec}}
 	x := &s.Workload.Exchange
 	x.Message, x.Chunk, x.Sizes = units.Bytes(k.Bytes), m.tiers[i].Chunk, "uniform"
 	for j := range sizes {
@@ -322,23 +343,29 @@ func (m *Machine) planTime(ctx context.Context, i, gpus int, k callKey, sizes []
 			x.Sizes = input.ListedSizes
 		}
 	}
+
 	each, err := plans.ExchangeTimes(ctx, &s, k.layers)
 	return each[k.exchangeIndex], err
 }
 
 // collectiveKinds are the calls that collective algorithms carry out.
 var collectiveKinds = map[training.CallKind]collective.Kind{
-	training.AllReduce: collective.AllReduce, training.ReduceScatter: collective.ReduceScatter, training.AllGather: collective.AllGather,
+	training.AllReduce:     collective.AllReduce,
+	training.ReduceScatter: collective.ReduceScatter,
+	training.AllGather:     collective.AllGather,
 }
 
 // simulateCollective is a call of another kind, by all groups of a stage in the first domain of the tier of links that joins
 // them.
-func (m *Machine) simulateCollective(ctx context.Context, groups [][]int32, c training.Call, z *callResult) error {
+func (m *Machine) simulateCollective(
+	ctx context.Context, groups [][]int32, c training.Call, z *callResult,
+) error {
 	t := m.JoiningTier(c)
 	if t < 0 {
 		return fmt.Errorf("no tier of links joins the %d GPUs of a group", len(groups[0]))
 	}
-	in := slices.DeleteFunc(slices.Clone(groups), func(g []int32) bool { return int(slices.Max(g)) >= m.machine.Machine[t].GPUs })
+	in := slices.DeleteFunc(slices.Clone(groups),
+		func(g []int32) bool { return int(slices.Max(g)) >= m.machine.Machine[t].GPUs })
 	shortest, failed := engine.Never, error(nil)
 	for _, row := range collective.Table {
 		if name := m.tiers[t].Collective; name != collective.BestName && name != row.Name {
@@ -363,6 +390,7 @@ func (m *Machine) simulateCollective(ctx context.Context, groups [][]int32, c tr
 			}
 		}
 	}
+
 	if z.method == "" {
 		return failed
 	}
@@ -370,10 +398,14 @@ func (m *Machine) simulateCollective(ctx context.Context, groups [][]int32, c tr
 }
 
 // expandCalls returns what an algorithm makes of a call by some groups in a domain of tier t.
-func (m *Machine) expandCalls(ctx context.Context, row collective.Row, c training.Call, groups [][]int32, t int) (all []*collective.Schedule, err error) {
+func (m *Machine) expandCalls(
+	ctx context.Context, row collective.Row, c training.Call, groups [][]int32, t int,
+) (all []*collective.Schedule, err error) {
 	network := m.machine.Direct(m.machine.Domain(t))
 	for _, group := range groups {
-		p := &collective.Problem{Call: collective.Call{Kind: collectiveKinds[c.Kind], Group: group, Bytes: c.Bytes}, Network: network}
+		p := &collective.Problem{Call: collective.Call{Kind: collectiveKinds[c.Kind],
+			Group: group,
+			Bytes: c.Bytes}, Network: network}
 		if y := m.machine.Systems[t].Torus; y != nil && t == 0 {
 			p.Torus = y
 		}
@@ -382,12 +414,15 @@ func (m *Machine) expandCalls(ctx context.Context, row collective.Row, c trainin
 				p.Domain = append(p.Domain, int(gpu)/m.machine.Machine[t-1].GPUs)
 			}
 		}
-		s, err := row.Expand(ctx, p, collective.Options{Hierarchical: collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}})
+		s, err := row.Expand(ctx, p,
+			collective.Options{Hierarchical: collective.Hierarchical{Domain: 1,
+				Inner: "ring", Outer: "ring"}})
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, s)
 	}
+
 	return all, nil
 }
 
@@ -399,7 +434,8 @@ func (m *Machine) UnservedReason(ctx context.Context, c training.Call) error {
 	if err != nil || c.Kind == training.AllToAll { // which is best of all, or direct
 		return nil
 	}
-	if _, err := m.expandCalls(ctx, row, c, m.spec.Groups(c, 0, 0)[:1], t); errors.Is(err, collective.ErrUnserved) {
+	if _, err := m.expandCalls(ctx, row, c, m.spec.Groups(c, 0, 0)[:1], t); errors.Is(err,
+		collective.ErrUnserved) {
 		return err
 	}
 	return nil
@@ -407,13 +443,16 @@ func (m *Machine) UnservedReason(ctx context.Context, c training.Call) error {
 
 // simulate returns how long schedules take that begin together in a domain of tier t, and the bytes that each tier
 // carries. As fluid, transfers arrive by the latency of their route later.
-func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule, t int) (engine.Time, []float64, error) {
+func (m *Machine) simulate(
+	ctx context.Context, schedules []*collective.Schedule, t int,
+) (engine.Time, []float64, error) {
 	network, first := m.machine.Domain(t)
 	var flows []engine.Flow
 	for _, s := range schedules {
 		routed, _ := s.RoutedFlows()
 		flows = append(flows, routed...) // of groups that share no GPU
 	}
+
 	paths, err := routing.RouteTiers(ctx, m.machine, t, network, first, flows, m.seed, nil)
 	if err != nil {
 		return 0, nil, err
@@ -424,8 +463,10 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 		s = s.Balance(flows, paths)
 		schedules[i] = s
 		stay := slices.Repeat([]int32{-1}, len(s.Group))
-		pinned, sendOrder = append(append(pinned, s.Links()...), stay...), append(append(sendOrder, s.Ranks()...), stay...)
+		pinned, sendOrder = append(append(pinned, s.Links()...), stay...),
+			append(append(sendOrder, s.Ranks()...), stay...)
 	}
+
 	buildGraph := func(latencies []engine.Time) (*engine.Graph, error) {
 		g := &engine.Graph{MessageOverhead: m.tiers[t].MessageOverhead}
 		for _, s := range schedules {
@@ -437,6 +478,7 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 		}
 		return g, g.Freeze()
 	}
+
 	g, err := buildGraph(nil)
 	if err != nil {
 		return 0, nil, err
@@ -456,9 +498,11 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 			latencies[i] += network.Links[u.Resource].Latency
 		}
 		if len(uses) > 0 {
-			bytes[slices.IndexFunc(first, func(f int) bool { return f > int(uses[0].Resource) })-1] += float64(g.Tasks[i].Bytes)
+			bytes[slices.IndexFunc(first,
+				func(f int) bool { return f > int(uses[0].Resource) })-1] += float64(g.Tasks[i].Bytes)
 		}
 	}
+
 	level := "flow"
 	if m.packet > 0 {
 		level = "packet"
@@ -466,9 +510,12 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 			network.Links[i].Channels = int32(paths.Channels())
 		}
 	}
-	d := composition.NewPathDecision(network, ends, paths, int32(m.packet), packet.Options{Seed: m.seed, TaskRank: sendOrder})
+
+	d := composition.NewPathDecision(network, ends, paths, int32(m.packet),
+		packet.Options{Seed: m.seed, TaskRank: sendOrder})
 	d.ArrivalDelays = func(*engine.Graph) []engine.Time { return latencies }
-	out, err := composition.Simulate(ctx, level, &composition.Job{Graph: g, WithArrivalDelays: buildGraph}, d)
+	out, err := composition.Simulate(ctx, level,
+		&composition.Job{Graph: g, WithArrivalDelays: buildGraph}, d)
 	if err != nil {
 		return 0, nil, err
 	}

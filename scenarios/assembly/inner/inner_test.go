@@ -29,10 +29,15 @@ func newSpec(t *testing.T) training.Spec {
 		t.Fatal("no such model")
 	}
 	return training.Spec{
-		Arch: a, Sequence: 1024, Microbatch: 1, EP: 8, ETP: 1, Chunks: 1, TP: 2, PP: 2, GPUs: 16, Microbatches: 2,
+		Arch: a, Sequence: 1024, Microbatch: 1, EP: 8, ETP: 1, Chunks: 1, TP: 2, PP: 2,
+		GPUs:         16,
+		Microbatches: 2,
 		Choices: training.Choices{
-			EffectiveTFLOPS: 400, BackwardRatio: 2, AttentionFLOPs: "causal", RouterFLOPs: "all-layers",
-			ConcurrentMicrobatches: 1, ActivationBytes: 2, GradientBytes: 4, ParameterBytes: 2, SequenceParallel: true, Ring: "bidirectional",
+			EffectiveTFLOPS: 400, BackwardRatio: 2, AttentionFLOPs: "causal",
+			RouterFLOPs:            "all-layers",
+			ConcurrentMicrobatches: 1, ActivationBytes: 2, GradientBytes: 4,
+			ParameterBytes:   2,
+			SequenceParallel: true, Ring: "bidirectional",
 		},
 	}
 }
@@ -48,9 +53,13 @@ func newSwitch(gpus int, rate units.Rate, algorithm string) Tier {
 // newScaleUp returns a tier of GPUs that a planner reconfigures.
 func newScaleUp(gpus int, rate units.Rate, planner string) Tier {
 	s := &plans.Scenario{Name: "s"}
-	s.Fabric.ScaleUp = input.ScaleUp{GPUs: gpus, Switches: 1, LinkRate: rate, Delay: engine.Microsecond, Reconfigure: "together", KnownAhead: "none"}
-	s.Policy.During.Schedule, s.Policy.During.Base, s.Policy.Static, s.Policy.FastModel = "best", "best", "simulated", "together"
-	return Tier{Keys: Keys{Kind: "scaleup", Fixed: reconfigure.Fixed{Planner: planner}, Chunk: 1e4, KnownAhead: "none"}, Plans: s}
+	s.Fabric.ScaleUp = input.ScaleUp{GPUs: gpus, Switches: 1, LinkRate: rate,
+		Delay: engine.Microsecond, Reconfigure: "together", KnownAhead: "none"}
+	s.Policy.During.Schedule, s.Policy.During.Base, s.Policy.Static, s.Policy.FastModel = "best",
+		"best", "simulated", "together"
+	return Tier{Keys: Keys{Kind: "scaleup", Fixed: reconfigure.Fixed{Planner: planner},
+		Chunk:      1e4,
+		KnownAhead: "none"}, Plans: s}
 }
 
 // passes calls visit with every call of every pass of a step.
@@ -76,8 +85,10 @@ func TestClosedForms(t *testing.T) {
 		rates   []float64
 	}{
 		{[]Tier{newSwitch(8, slow, "ring")}, []int{8}, []float64{slow}},
-		{[]Tier{newSwitch(2, fast, "ring"), newSwitch(8, slow, "ring")}, []int{2, 8}, []float64{fast, slow}},
-		{[]Tier{newSwitch(4, fast, "ring"), newSwitch(8, slow, "ring")}, []int{4, 8}, []float64{fast, slow}},
+		{[]Tier{newSwitch(2, fast, "ring"), newSwitch(8, slow, "ring")}, []int{2, 8},
+			[]float64{fast, slow}},
+		{[]Tier{newSwitch(4, fast, "ring"), newSwitch(8, slow, "ring")}, []int{4, 8},
+			[]float64{fast, slow}},
 	} {
 		for _, packet := range []units.Bytes{0, 1 << 14} {
 			for faster := -1; faster < len(c.tiers); faster++ {
@@ -120,7 +131,8 @@ func TestClosedForms(t *testing.T) {
 							gpus = float64(ranks) // of one group
 						}
 						if got := z.bytes[i]; math.Abs(got-sent[i]*gpus) > 1e-6*got+gpus {
-							t.Errorf("%v of %d B among %d: tier %d of %v carries %v B, want %v B", k.Kind, k.Bytes, ranks, i, c.domains, got, sent[i]*gpus)
+							t.Errorf("%v of %d B among %d: tier %d of %v carries %v B, want %v B",
+								k.Kind, k.Bytes, ranks, i, c.domains, got, sent[i]*gpus)
 						}
 						times := float64(m.spec.Repeats(v, pass))
 						bytes[i] += z.bytes[i] * times * float64(m.spec.Replicas())
@@ -137,8 +149,10 @@ func TestClosedForms(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i := range c.tiers {
-					if math.Abs(gotBytes[i]-bytes[i]) > 1e-9*bytes[i] || math.Abs(gotBusy[i].Seconds()-busy[i]) > 1e-9*busy[i] {
-						t.Errorf("tier %d of %v carries %v B in %v, want %v B in %v s", i, c.domains, gotBytes[i], gotBusy[i], bytes[i], busy[i])
+					if math.Abs(gotBytes[i]-bytes[i]) > 1e-9*bytes[i] ||
+						math.Abs(gotBusy[i].Seconds()-busy[i]) > 1e-9*busy[i] {
+						t.Errorf("tier %d of %v carries %v B in %v, want %v B in %v s", i,
+							c.domains, gotBytes[i], gotBusy[i], bytes[i], busy[i])
 					}
 				}
 			}
@@ -150,7 +164,8 @@ func TestClosedForms(t *testing.T) {
 // the others.
 func TestLonger(t *testing.T) {
 	spec := newSpec(t)
-	m, err := New(spec, []Tier{newSwitch(2, 4e11, "ring"), newSwitch(8, 1e11, "best")}, 1, 0, -1)
+	m, err := New(spec, []Tier{newSwitch(2, 4e11, "ring"), newSwitch(8, 1e11, "best")},
+		1, 0, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +184,9 @@ func TestLonger(t *testing.T) {
 			})
 			got, err2 := m.PassDelayWithout(without)(t.Context(), 0, pass)
 			if err != nil || err2 != nil || got != want || without < 0 && got == 0 {
-				t.Errorf("without tier %d a pass is %v longer, want %v (%v, %v)", without, got, want, err, err2)
+				t.Errorf("without tier %d a pass is %v longer, want %v (%v, %v)",
+					without, got,
+					want, err, err2)
 			}
 		}
 		all, err := m.PassDelay(t.Context(), 0, pass)
@@ -178,7 +195,10 @@ func TestLonger(t *testing.T) {
 			t.Errorf("a pass is %v longer, %v without the outer tier", all, none)
 		}
 	}
-	if words := m.callMethods(t.Context()); !strings.Contains(words, "tp all-gather by ring") || !strings.Contains(words, "ep all-to-all by direct and direct") {
+
+	if words := m.callMethods(t.Context()); !strings.Contains(words,
+		"tp all-gather by ring") ||
+		!strings.Contains(words, "ep all-to-all by direct and direct") {
 		t.Errorf("carried %q", words)
 	}
 }
@@ -188,7 +208,9 @@ func TestLonger(t *testing.T) {
 func TestReconfiguredTier(t *testing.T) {
 	spec := newSpec(t)
 	for faster, rate := range map[int]float64{-1: 1e11, 1: 2e11, 0: 1e11} {
-		m, err := New(spec, []Tier{newSwitch(2, 4e11, "ring"), newScaleUp(8, 1e11, "spreadout")}, 1, 0, faster)
+		m, err := New(spec, []Tier{newSwitch(2, 4e11, "ring"),
+			newScaleUp(8, 1e11, "spreadout")}, 1,
+			0, faster)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,8 +228,11 @@ func TestReconfiguredTier(t *testing.T) {
 			// From 0 to 1 goes inside, but from 1 to 2 does not: all 7 shifts are needed.
 			chunks := math.Ceil(float64(k.Bytes) / 1e4)
 			want := 7*1e-6 + 7*chunks*8e4/rate
-			if got := z.times[1].Seconds(); m.JoiningTier(k) != 1 || math.Abs(got-want) > 1e-6*want || z.bytes[1] != 6*8*float64(k.Bytes) {
-				t.Errorf("all-to-all of %d B: %v s and %v B, want %v s and %v B", k.Bytes, got, z.bytes[1], want, 6*8*float64(k.Bytes))
+			if got := z.times[1].Seconds(); m.JoiningTier(k) != 1 ||
+				math.Abs(got-want) > 1e-6*want || z.bytes[1] != 6*8*float64(k.Bytes) {
+				t.Errorf("all-to-all of %d B: %v s and %v B, want %v s and %v B",
+					k.Bytes, got,
+					z.bytes[1], want, 6*8*float64(k.Bytes))
 			}
 		})
 	}
@@ -230,6 +255,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: a system is built", name)
 		}
 	}
+
 	unserved := 0
 	for _, row := range collective.Table {
 		m, err := New(spec, []Tier{newSwitch(8, 1e11, row.Name)}, 1, 0, -1)
@@ -247,7 +273,9 @@ func TestErrors(t *testing.T) {
 			unserved++
 			_, longer := m.PassDelay(t.Context(), 0, training.Forward)
 			_, _, carried := m.TierLoads(t.Context())
-			_, system := NewSystem(t.Context(), spec, []Tier{newSwitch(8, 1e11, row.Name)}, 1, 0, "outer", nil)
+			_, system := NewSystem(t.Context(), spec,
+				[]Tier{newSwitch(8, 1e11, row.Name)}, 1, 0,
+				"outer", nil)
 			for _, err := range []error{err, longer, carried, system} {
 				if !errors.Is(err, collective.ErrUnserved) {
 					t.Errorf("%s, %v: error %v", row.Name, k.Kind, err)
@@ -255,6 +283,7 @@ func TestErrors(t *testing.T) {
 			}
 		}
 	}
+
 	if unserved == 0 {
 		t.Error("every algorithm serves every call")
 	}
@@ -272,6 +301,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("packets of %d B are carried after the context has ended", packet)
 		}
 	}
+
 	// Groups of 16 GPUs are on two domains of 8.
 	m, err := New(spec, []Tier{newSwitch(2, 1e11, "ring")}, 1, 0, -1)
 	if err != nil {
@@ -279,7 +309,8 @@ func TestErrors(t *testing.T) {
 	}
 	for _, k := range spec.Calls(0, training.Forward) {
 		if joins := m.JoiningTier(k); k.Kind == training.AllToAll && joins != -1 {
-			t.Errorf("domains of 2 join %d ranks by tier %d", len(spec.Groups(k, 0, 0)[0]), joins)
+			t.Errorf("domains of 2 join %d ranks by tier %d",
+				len(spec.Groups(k, 0, 0)[0]), joins)
 		}
 	}
 }
@@ -300,7 +331,9 @@ func newFakeStep(t *testing.T, spec training.Spec, longer composition.PassExtens
 	g := &engine.Graph{}
 	g.AddTask(engine.Task{})
 	g.AddTask(engine.Task{Kind: engine.Transfer, Dst: 1, Flows: 1, Bytes: 77})
-	it := &training.Iteration{Spec: spec, Graph: g, Meta: []training.TaskMeta{{Phase: training.Forward}, {Phase: training.PipelineForward}}}
+	it := &training.Iteration{Spec: spec, Graph: g,
+		Meta: []training.TaskMeta{{Phase: training.Forward},
+			{Phase: training.PipelineForward}}}
 	f.run = &composition.Run{Job: composition.Job{Graph: g, Step: it}, Level: "flow"}
 	f.run.Ideal = &composition.IdealReference{}
 	f.run.Ideal.Times.Compute = engine.Second
@@ -310,18 +343,23 @@ func newFakeStep(t *testing.T, spec training.Spec, longer composition.PassExtens
 		}
 		return &engine.Trace{Makespan: engine.Time(10/times*float64(engine.Second)) + g.Tasks[0].Duration}, nil
 	}
+
 	var err error
 	if f.run.Base, err = longer.Lengthen(t.Context(), it); err != nil {
 		t.Fatal(err)
 	}
 	f.run.Result = &composition.Result{Graph: g, Trace: &engine.Trace{
-		Start: make([]engine.Time, 2), End: []engine.Time{1, 4 * engine.Second}, Makespan: 10*engine.Second + g.Tasks[0].Duration,
+		Start: make([]engine.Time, 2), End: []engine.Time{1, 4 * engine.Second},
+		Makespan: 10*engine.Second + g.Tasks[0].Duration,
 	}}
+
 	return f
 }
 
 func (f *fakeStep) Decide(context.Context, string, int, float64) (*assembly.PolicyResult, error) {
-	return &assembly.PolicyResult{Run: f.run, Row: result.Row{Policy: "p", Metrics: map[string]float64{"makespan_s": 1}, Labels: map[string]string{}}}, nil
+	return &assembly.PolicyResult{Run: f.run,
+		Row: result.Row{Policy: "p", Metrics: map[string]float64{"makespan_s": 1},
+			Labels: map[string]string{}}}, nil
 }
 
 // TestSystem: each tier has what it carries, how much longer the step is for it, and how long it would be on links of
@@ -344,11 +382,13 @@ func TestSystem(t *testing.T) {
 		}
 		return x.Seconds()
 	}
+
 	broken := errors.New("broken")
 	for fails := range 8 {
 		f := newFakeStep(t, spec, m.PassDelay)
 		f.fails, f.err = fails, broken
-		s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(composition.PassExtension) (assembly.System, error) { return f, nil })
+		s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer",
+			func(composition.PassExtension) (assembly.System, error) { return f, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -364,14 +404,16 @@ func TestSystem(t *testing.T) {
 		}
 		row := a.Row
 		all := 10 + longer(m, -1)
-		want := map[string]float64{"makespan_s": 1, "tier3_bytes": 77, "tier3_busy": 4 / all, "tier3_exposed_s": all - 1, "tier3_doubled_s": all - 5}
+		want := map[string]float64{"makespan_s": 1, "tier3_bytes": 77, "tier3_busy": 4 / all,
+			"tier3_exposed_s": all - 1, "tier3_doubled_s": all - 5}
 		for i, name := range []string{"tier1_", "tier2_"} {
 			fast, err := New(spec, of, 1, 0, i)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want[name+"bytes"], want[name+"busy"] = bytes[i], busy[i].Seconds()/all
-			want[name+"exposed_s"], want[name+"doubled_s"] = all-10-longer(m, i), 10+longer(fast, -1)
+			want[name+"exposed_s"], want[name+"doubled_s"] = all-10-longer(m, i),
+				10+longer(fast, -1)
 		}
 		if len(row.Metrics) != len(want) {
 			t.Errorf("metrics %v, want %v", row.Metrics, want)
@@ -381,16 +423,19 @@ func TestSystem(t *testing.T) {
 				t.Errorf("%s is %v, want %v", name, got, w)
 			}
 		}
-		if row.Labels["tiers"] != "electrical, electrical, outer" || row.Labels["tier_calls"] == "" {
+		if row.Labels["tiers"] != "electrical, electrical, outer" ||
+			row.Labels["tier_calls"] == "" {
 			t.Errorf("labels %v", row.Labels)
 		}
 		if f.call != 5 {
 			t.Errorf("the step is simulated %d times, want 5", f.call)
 		}
 	}
+
 	moving := newFakeStep(t, spec, m.PassDelay)
 	moving.run.Level = "packet"
-	s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(composition.PassExtension) (assembly.System, error) { return moving, nil })
+	s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer",
+		func(composition.PassExtension) (assembly.System, error) { return moving, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -429,7 +474,8 @@ func TestOverhead(t *testing.T) {
 				want = 0
 			}
 			if s := got.Seconds(); s < want || s > want+1 {
-				t.Errorf("%v takes %v s on tier %d, want %v starts of 10 s", k.Kind, s, i, starts)
+				t.Errorf("%v takes %v s on tier %d, want %v starts of 10 s", k.Kind, s,
+					i, starts)
 			}
 		}
 	})

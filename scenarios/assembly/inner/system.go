@@ -23,7 +23,10 @@ type tieredSystem struct {
 
 // NewSystem makes the system of a step on tiers, the outermost of which on is the system. Data inside is sent in
 // packets of a size, 0 as fluid.
-func NewSystem(ctx context.Context, spec training.Spec, of []Tier, seed uint64, packet units.Bytes, outer string, on func(composition.PassExtension) (assembly.System, error)) (assembly.System, error) {
+func NewSystem(
+	ctx context.Context, spec training.Spec, of []Tier, seed uint64, packet units.Bytes,
+	outer string, on func(composition.PassExtension) (assembly.System, error),
+) (assembly.System, error) {
 	m, err := New(spec, of, seed, packet, -1)
 	if err != nil {
 		return nil, err
@@ -38,14 +41,19 @@ func NewSystem(ctx context.Context, spec training.Spec, of []Tier, seed uint64, 
 		if err != nil {
 			return nil, err
 		}
-		s.innerTiers = append(s.innerTiers, composition.InnerTier{Kind: of[i].Kind, Bytes: bytes[i], Busy: busy[i], WithoutTier: m.PassDelayWithout(i), DoubledRate: fast.PassDelay})
+		s.innerTiers = append(s.innerTiers,
+			composition.InnerTier{Kind: of[i].Kind, Bytes: bytes[i], Busy: busy[i],
+				WithoutTier: m.PassDelayWithout(i), DoubledRate: fast.PassDelay})
 	}
+
 	s.System, err = on(m.PassDelay)
 	return s, err
 }
 
 // Decide has the policy decide on the outermost tier, and measures all tiers.
-func (s *tieredSystem) Decide(ctx context.Context, policy string, workers int, limit float64) (*assembly.PolicyResult, error) {
+func (s *tieredSystem) Decide(
+	ctx context.Context, policy string, workers int, limit float64,
+) (*assembly.PolicyResult, error) {
 	a, err := s.System.Decide(ctx, policy, workers, limit)
 	if a == nil || err != nil {
 		return nil, err
@@ -54,7 +62,8 @@ func (s *tieredSystem) Decide(ctx context.Context, policy string, workers int, l
 		if _, done := a.Row.Metrics["makespan_s"]; a.Run == nil || !done {
 			return nil
 		}
-		if err := composition.MeasureInnerTiers(ctx, a.Run, &a.Row, s.innerTiers, s.machine.PassDelay, s.outer); err != nil {
+		if err := composition.MeasureInnerTiers(ctx, a.Run, &a.Row, s.innerTiers,
+			s.machine.PassDelay, s.outer); err != nil {
 			return err
 		}
 		if _, done := a.Row.Metrics["tier1_bytes"]; done {
@@ -62,6 +71,7 @@ func (s *tieredSystem) Decide(ctx context.Context, policy string, workers int, l
 		}
 		return nil
 	})
+
 	return a, nil
 }
 
@@ -79,7 +89,8 @@ func (m *Machine) callMethods(ctx context.Context) string {
 			for v := range m.spec.VirtualStages() {
 				for _, pass := range m.spec.ContractedPasses() {
 					for _, c := range m.spec.Calls(v, pass) {
-						if z, err := m.callResult(ctx, v, pass, c); c.Dim == dim && c.Kind == kind && err == nil && !by[z.method] {
+						if z, err := m.callResult(ctx, v, pass, c); c.Dim == dim &&
+							c.Kind == kind && err == nil && !by[z.method] {
 							by[z.method] = true
 							all = append(all, fmt.Sprintf("%v %v by %s", dim, kind, z.method))
 						}
@@ -88,5 +99,6 @@ func (m *Machine) callMethods(ctx context.Context) string {
 			}
 		}
 	}
+
 	return strings.Join(all, ", ")
 }

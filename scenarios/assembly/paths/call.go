@@ -44,7 +44,9 @@ func (r *routingSystem) expandCall(ctx context.Context) (*trafficLoad, error) {
 }
 
 // newCallLoad returns the load of a call's schedule.
-func (r *routingSystem) newCallLoad(ctx context.Context, s *algorithm.Schedule) (*trafficLoad, error) {
+func (r *routingSystem) newCallLoad(
+	ctx context.Context, s *algorithm.Schedule,
+) (*trafficLoad, error) {
 	c := &expandedCall{Schedule: s, messageOverhead: r.s.Engine.MessageOverhead}
 	type ends struct{ src, dst, link int32 }
 	bytes := map[ends]int64{}
@@ -52,6 +54,7 @@ func (r *routingSystem) newCallLoad(ctx context.Context, s *algorithm.Schedule) 
 		t := &s.Transfers[i]
 		return ends{s.Group[t.Src], s.Group[t.Dst], t.Link}
 	}
+
 	for i := range s.Transfers {
 		bytes[of(i)] += s.Transfers[i].Bytes
 	}
@@ -60,22 +63,28 @@ func (r *routingSystem) newCallLoad(ctx context.Context, s *algorithm.Schedule) 
 		all = append(all, e)
 	}
 	slices.SortFunc(all, func(a, b ends) int {
-		return cmp.Or(cmp.Compare(a.src, b.src), cmp.Compare(a.dst, b.dst), cmp.Compare(a.link, b.link))
+		return cmp.Or(cmp.Compare(a.src, b.src), cmp.Compare(a.dst, b.dst),
+			cmp.Compare(a.link, b.link))
 	})
 	t := &collective.Traffic{Name: s.Kind.String(), Nodes: r.numNodes()}
 	index := make(map[ends]int32, len(all))
 	for f, e := range all {
 		index[e] = int32(f)
-		t.Flows, t.Bytes = append(t.Flows, engine.Flow{Src: e.src, Dst: e.dst}), append(t.Bytes, bytes[e])
+		t.Flows, t.Bytes = append(t.Flows, engine.Flow{Src: e.src, Dst: e.dst}),
+			append(t.Bytes, bytes[e])
 		t.Message = max(t.Message, bytes[e], s.Bytes)
 		c.linkOfFlow = append(c.linkOfFlow, e.link)
 	}
-	l := &trafficLoad{flows: t.Flows, demand: t.Demand(), parts: []trafficPart{{end: int32(len(t.Flows)), traffic: t}}, call: c}
+
+	l := &trafficLoad{flows: t.Flows, demand: t.Demand(),
+		parts: []trafficPart{{end: int32(len(t.Flows)), traffic: t}}, call: c}
 	for f, link := range c.linkOfFlow {
 		if link < 0 {
-			c.routedFlows, c.routedDemand = append(c.routedFlows, l.flows[f]), append(c.routedDemand, l.demand[f])
+			c.routedFlows, c.routedDemand = append(c.routedFlows, l.flows[f]),
+				append(c.routedDemand, l.demand[f])
 		}
 	}
+
 	ordersPackets := r.s.Engine.Level == "packet" && r.s.Fabric.Queue != "credit" // whose links take no order
 	var err error
 	if l.graph, err = c.taskGraph(nil, ordersPackets); err != nil {
@@ -86,6 +95,7 @@ func (r *routingSystem) newCallLoad(ctx context.Context, s *algorithm.Schedule) 
 			return nil, err
 		}
 	}
+
 	c.flowOfTask = make([]int32, len(l.graph.Tasks))
 	for i := range s.Transfers {
 		c.flowOfTask[i] = index[of(i)]
@@ -94,6 +104,7 @@ func (r *routingSystem) newCallLoad(ctx context.Context, s *algorithm.Schedule) 
 		ranks := s.Ranks()
 		c.sendOrder = append(ranks, make([]int32, len(l.graph.Tasks)-len(ranks))...)
 	}
+
 	return l, ctx.Err()
 }
 
@@ -125,6 +136,7 @@ func (r *routingSystem) callProblem() (*algorithm.Problem, error) {
 			}
 		}
 	}
+
 	p.Domain = r.Domains(p.Group)
 	return p, nil
 }
@@ -161,7 +173,9 @@ func (s *Scenario) CallProblem() (*algorithm.Problem, error) {
 
 // taskGraph returns the transfers as tasks: transfer i is task i, and arrives so much later than its last bit is sent. Links
 // that packets take are told in what order they are planned.
-func (c *expandedCall) taskGraph(latencies []engine.Time, linksKeepOrder bool) (*engine.Graph, error) {
+func (c *expandedCall) taskGraph(
+	latencies []engine.Time, linksKeepOrder bool,
+) (*engine.Graph, error) {
 	g := &engine.Graph{MessageOverhead: c.messageOverhead}
 	c.Append(g, algorithm.AppendOptions{Latencies: latencies, LinksKeepOrder: linksKeepOrder})
 	return g, g.Freeze()
@@ -184,7 +198,9 @@ func (c *expandedCall) maxChainLength() float64 {
 
 // pinCallLinks completes a decision with the links that transfers of a call take by themselves, and returns r with that call.
 // Without a call it changes nothing.
-func (r *routingSystem) pinCallLinks(ctx context.Context, seen *engine.Network, d *routing.Decision) (*routingSystem, error) {
+func (r *routingSystem) pinCallLinks(
+	ctx context.Context, seen *engine.Network, d *routing.Decision,
+) (*routingSystem, error) {
 	if r.load.call == nil {
 		return r, nil
 	}
@@ -200,7 +216,9 @@ func (r *routingSystem) pinCallLinks(ctx context.Context, seen *engine.Network, 
 
 // balanceCall returns r with a call whose transfers over parallel links keep off those that a router's paths take
 // (Schedule.Balance); r itself if that changes nothing.
-func (r *routingSystem) balanceCall(ctx context.Context, paths *engine.Paths) (*routingSystem, error) {
+func (r *routingSystem) balanceCall(
+	ctx context.Context, paths *engine.Paths,
+) (*routingSystem, error) {
 	s := r.load.call.Balance(r.load.call.routedFlows, paths)
 	if s == r.load.call.Schedule {
 		return r, nil
@@ -210,8 +228,10 @@ func (r *routingSystem) balanceCall(ctx context.Context, paths *engine.Paths) (*
 		return nil, err
 	}
 	return &routingSystem{
-		s: r.s, System: r.System, load: l, ratesDiffer: r.ratesDiffer, loadBound: r.loadBound, shortestHops: r.shortestHops,
-		iteration: r.iteration, nodeOfRank: r.nodeOfRank, ranks: r.ranks, IdealReference: r.IdealReference, faultFree: map[string]faultFreeRouting{},
+		s: r.s, System: r.System, load: l, ratesDiffer: r.ratesDiffer, loadBound: r.loadBound,
+		shortestHops: r.shortestHops,
+		iteration:    r.iteration, nodeOfRank: r.nodeOfRank, ranks: r.ranks,
+		IdealReference: r.IdealReference, faultFree: map[string]faultFreeRouting{},
 	}, nil
 }
 

@@ -20,7 +20,8 @@ import (
 
 // EndpointKeys are the keys that decide how many nodes send and receive, the most likely mistake first.
 var EndpointKeys = []string{
-	"fabric.failed_chips", "fabric.failed_machines", "fabric.switches.from", "fabric.dims", "fabric.gpus", "fabric.nodes", "fabric.edges", "fabric.file",
+	"fabric.failed_chips", "fabric.failed_machines", "fabric.switches.from", "fabric.dims",
+	"fabric.gpus", "fabric.nodes", "fabric.edges", "fabric.file",
 	"fabric.generator", "fabric.pods", "fabric.gpus_per_pod",
 }
 
@@ -32,7 +33,8 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	if len(s.Fabric.InnerTiers) > 0 {
 		z, err := s.Fabric.Build()
 		if err != nil {
-			c.Clash([]string{"fabric.kind"}, assembly.ErrorText(err), "choose tiers that fit each other")
+			c.Clash([]string{"fabric.kind"}, assembly.ErrorText(err),
+				"choose tiers that fit each other")
 			return
 		}
 		r.System, t, nodes = z, nil, int(z.Whole.Nodes)
@@ -43,22 +45,29 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 		}
 		r.Health, r.Down = h, links.DownNodes(h)
 	} else {
-		r.Whole = s.Fabric.Graph(engine.Link{Rate: float64(s.Fabric.LinkRate), Latency: s.Fabric.LinkLatency})
+		r.Whole = s.Fabric.Graph(engine.Link{Rate: float64(s.Fabric.LinkRate),
+			Latency: s.Fabric.LinkLatency})
 		r.Down = s.Fabric.IsSwitch()
 	}
+
 	up := nodes
 	for _, down := range r.Down {
 		if down {
 			up--
 		}
 	}
+
 	if up < 2 {
 		c.Clash(EndpointKeys, fmt.Sprintf("traffic needs at least 2 nodes that are up and no switches, of %d there are %d", nodes, up),
 			"choose more nodes, fewer switches, or let fewer fail")
 		return
 	}
-	if flows := float64(up) * float64(up-1); s.CoversAllPairs() && w.Message > 0 && flows*float64(w.Message) > assembly.MaxTotalBytes {
-		c.Clash([]string{"workload.message"}, fmt.Sprintf("%.0f messages of %d B are more bytes than can be counted", flows, int64(w.Message)),
+
+	if flows := float64(up) * float64(up-1); s.CoversAllPairs() && w.Message > 0 &&
+		flows*float64(w.Message) > assembly.MaxTotalBytes {
+		c.Clash([]string{"workload.message"},
+			fmt.Sprintf("%.0f messages of %d B are more bytes than can be counted", flows,
+				int64(w.Message)),
 			fmt.Sprintf("write at most %.0f B", math.Floor(assembly.MaxTotalBytes/flows)))
 		return
 	}
@@ -84,6 +93,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 			return
 		}
 	}
+
 	if keys, err := r.checkTraffic(); assembly.ReportConflict(c, keys, err) {
 		return
 	}
@@ -102,7 +112,8 @@ func (r *routingSystem) checkTraffic() (keys []string, err error) {
 		return nil, nil
 	}
 	return w.check(r, max(1, int64(r.s.Workload.Message)), []string{
-		"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.open", "fabric.edges", "fabric.file", "workload.kind",
+		"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.open",
+		"fabric.edges", "fabric.file", "workload.kind",
 	})
 }
 
@@ -118,18 +129,23 @@ func blamedKeys(err error, where []string, try func() error) ([]string, error) {
 func (r *routingSystem) checkDataTensor(int64, []string) (keys []string, err error) {
 	w := &r.s.Workload
 	slice, ring := r.spannedNodes(w.TensorDims), r.spannedNodes(w.DataDims)
-	where := []string{"workload.tensor_dims", "workload.data_dims", "fabric.failed_chips", "fabric.failed_machines", "fabric.dims"}
+	where := []string{"workload.tensor_dims", "workload.data_dims", "fabric.failed_chips",
+		"fabric.failed_machines", "fabric.dims"}
 	if slice < 2 && ring < 2 {
-		return append([]string{"fabric.dims"}, where...), errors.New("neither slices nor rings have two nodes; want larger dimensions")
+		return append([]string{"fabric.dims"}, where...),
+			errors.New("neither slices nor rings have two nodes; want larger dimensions")
 	}
+
 	if err := assembly.Flow.Scale(float64(r.numNodes())*float64(slice-1)).CheckLimits("the flows in slices", "smaller slices"); err != nil {
 		return append([]string{"workload.tensor_dims"}, where...), err
 	}
 	if ring > 1 {
-		if _, err = collective.RingSteps(r.Torus, links.Dims(w.DataDims), w.RingForm, w.Bidirectional, 1, r.Down); err != nil {
+		if _, err = collective.RingSteps(r.Torus, links.Dims(w.DataDims), w.RingForm,
+			w.Bidirectional, 1, r.Down); err != nil {
 			return where, err
 		}
 	}
+
 	return nil, nil
 }
 
@@ -137,25 +153,43 @@ func (r *routingSystem) checkDataTensor(int64, []string) (keys []string, err err
 func checkPackets(c *schema.Reader, s *Scenario) {
 	w, l := &s.Workload.Traffic, &s.Fabric
 	if l.LinkRate < assembly.MinLinkRate {
-		c.Clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", l.LinkRate), fmt.Sprintf("write at least %v, or set engine.level = \"flow\" or \"static\"", assembly.MinLinkRate))
+		c.Clash([]string{"fabric.link_rate"},
+			fmt.Sprintf("%v is too slow for packets", l.LinkRate),
+			fmt.Sprintf("write at least %v, or set engine.level = \"flow\" or \"static\"",
+				assembly.MinLinkRate))
 	}
+
 	if l.LinkLatency > assembly.MaxLatency {
-		c.Clash([]string{"fabric.link_latency"}, fmt.Sprintf("%v a hop is more than packets can take", l.LinkLatency), fmt.Sprintf("stay within %.0fh", assembly.MaxLatency.Seconds()/3600))
+		c.Clash([]string{"fabric.link_latency"},
+			fmt.Sprintf("%v a hop is more than packets can take", l.LinkLatency),
+			fmt.Sprintf("stay within %.0fh", assembly.MaxLatency.Seconds()/3600))
 	}
+
 	for i, e := range l.Edges {
-		if rate, late := units.Rate(e[2]), engine.Time(e[3]); rate > 0 && rate < assembly.MinLinkRate || late > assembly.MaxLatency {
-			c.Clash([]string{"fabric.edges", "fabric.file"}, fmt.Sprintf("link %d has %d b/s and a latency of %d ps", i+1, e[2], e[3]),
-				fmt.Sprintf("for packets write at least %.0f b/s and at most %d ps", float64(assembly.MinLinkRate), assembly.MaxLatency))
+		if rate, late := units.Rate(e[2]), engine.Time(e[3]); rate > 0 &&
+			rate < assembly.MinLinkRate || late > assembly.MaxLatency {
+			c.Clash([]string{"fabric.edges", "fabric.file"},
+				fmt.Sprintf("link %d has %d b/s and a latency of %d ps", i+1, e[2], e[3]),
+				fmt.Sprintf("for packets write at least %.0f b/s and at most %d ps",
+					float64(assembly.MinLinkRate), assembly.MaxLatency))
 			break
 		}
 	}
+
 	if l.Queue == "credit" && l.Buffer > 0 && l.Buffer < w.Packet {
-		c.Clash([]string{"fabric.buffer", "workload.packet"}, fmt.Sprintf("a buffer of %v has no room for a packet of %v", l.Buffer, w.Packet), "give it room for one at least, or 0B for what a round trip needs")
+		c.Clash([]string{"fabric.buffer", "workload.packet"},
+			fmt.Sprintf("a buffer of %v has no room for a packet of %v", l.Buffer, w.Packet),
+			"give it room for one at least, or 0B for what a round trip needs")
 	}
+
 	if p := -math.Expm1(8 * float64(w.Packet) * math.Log1p(-l.BitErrors)); p > assembly.MaxErrorProbability {
-		c.Clash([]string{"fabric.bit_errors", "workload.packet"}, fmt.Sprintf("a packet of %v arrives wrong with probability %.6f, and is sent again", w.Packet, p),
-			fmt.Sprintf("choose fewer errors or smaller packets, for at most %g", assembly.MaxErrorProbability))
+		c.Clash([]string{"fabric.bit_errors", "workload.packet"},
+			fmt.Sprintf("a packet of %v arrives wrong with probability %.6f, and is sent again",
+				w.Packet, p),
+			fmt.Sprintf("choose fewer errors or smaller packets, for at most %g",
+				assembly.MaxErrorProbability))
 	}
+
 	checkTimes(c, s)
 }
 
@@ -181,30 +215,45 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 	w := &s.Workload.Traffic
 	long := func(seconds float64, at ...string) {
 		if seconds > assembly.MaxInjectionTime.Seconds() {
-			c.Clash(at, fmt.Sprintf("packets are injected for up to %.3g s", seconds), fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
+			c.Clash(at, fmt.Sprintf("packets are injected for up to %.3g s", seconds),
+				fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
 		}
 	}
+
 	switch {
 	case s.Workload.Call != nil:
 	case s.trafficKind().Alternates:
-		long(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(), "workload.phase", "workload.start", "workload.alternations")
-		ring := collective.OnOff{Rate: w.RingRate, PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: w.Start, Duration: w.Phase}
+		long(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(), "workload.phase",
+			"workload.start", "workload.alternations")
+		ring := collective.OnOff{Rate: w.RingRate, PayloadBytes: int32(w.Payload),
+			WireBytes: int32(w.Packet), Start: w.Start, Duration: w.Phase}
 		if err := ring.Check(); err != nil {
-			c.Clash([]string{"workload.ring_rate", "workload.phase"}, assembly.ErrorText(err), "choose a higher rate or more time")
+			c.Clash([]string{"workload.ring_rate", "workload.phase"}, assembly.ErrorText(err),
+				"choose a higher rate or more time")
 		}
 	case w.Source == "on-off":
 		long(w.Start.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.start")
 	case w.Source == "poisson":
 		long(w.Warmup.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.warmup")
 		if w.Duration == 0 {
-			c.Clash([]string{"workload.duration"}, "no packets are measured in 0s", "write a time above 0")
+			c.Clash([]string{"workload.duration"}, "no packets are measured in 0s",
+				"write a time above 0")
 		}
 		if every := s.packetTime() / w.Load; every > float64(assembly.MaxInjectionTime) {
-			c.Clash([]string{"workload.load"}, fmt.Sprintf("a node injects a packet every %.3g s", every/float64(engine.Second)), fmt.Sprintf("write a load of at least %.3g", s.packetTime()/float64(assembly.MaxInjectionTime)))
+			c.Clash([]string{"workload.load"},
+				fmt.Sprintf("a node injects a packet every %.3g s",
+					every/float64(engine.Second)),
+				fmt.Sprintf("write a load of at least %.3g",
+					s.packetTime()/float64(assembly.MaxInjectionTime)))
 		}
 	}
-	if l := &s.Fabric; l.FailAt > 0 && l.FailAt.Seconds()+l.RerouteAfter.Seconds() > assembly.MaxInjectionTime.Seconds() {
-		c.Clash([]string{"fabric.reroute_after", "fabric.fail_at"}, fmt.Sprintf("packets are rerouted at %.3g s", l.FailAt.Seconds()+l.RerouteAfter.Seconds()), fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
+
+	if l := &s.Fabric; l.FailAt > 0 &&
+		l.FailAt.Seconds()+l.RerouteAfter.Seconds() > assembly.MaxInjectionTime.Seconds() {
+		c.Clash([]string{"fabric.reroute_after", "fabric.fail_at"},
+			fmt.Sprintf("packets are rerouted at %.3g s",
+				l.FailAt.Seconds()+l.RerouteAfter.Seconds()),
+			fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
 	}
 }
 
@@ -225,16 +274,20 @@ func CheckStep(c *schema.Reader, s *Scenario) {
 		switch {
 		case k.key == at+".overlap" && step.Share == 0:
 			if !c.IsSwitchedOff(k.key, at+".share") {
-				c.Clash([]string{k.key}, "is not used without share", "set workload.step.share, or leave it out")
+				c.Clash([]string{k.key}, "is not used without share",
+					"set workload.step.share, or leave it out")
 			}
 			return
 		case c.IsSwitchedOff(k.key, slices.Concat(links, nodes)...):
 			return
 		case !l.Faulty():
-			c.Clash([]string{k.key}, "is not used where no link is down, so that the step stays as it is", "leave it out, or name what is down, such as fabric.failed_links")
+			c.Clash([]string{k.key},
+				"is not used where no link is down, so that the step stays as it is",
+				"leave it out, or name what is down, such as fabric.failed_links")
 			return
 		case l.FailAt > 0 || len(l.FailedChips)+len(l.FailedMachines) > 0:
-			c.Clash([]string{k.key}, "is not used where links fail in mid-run, or nodes do", "leave it out, or let only links or switches be down, from the start")
+			c.Clash([]string{k.key}, "is not used where links fail in mid-run, or nodes do",
+				"leave it out, or let only links or switches be down, from the start")
 			return
 		}
 	}

@@ -14,6 +14,7 @@ func (s *Scenario) Description() string {
 	case s.Workload.Work != nil:
 		work = s.Workload.Work.Description(s.Title)
 	}
+
 	text := fmt.Sprintf("%s on a %s, links of %v", work, l.Description(), l.LinkRate)
 	if s.Title != "" && s.Workload.Work == nil { // whose name it takes
 		text = s.Title + ": " + text
@@ -30,7 +31,9 @@ func (s *Scenario) Description() string {
 	case w.Source == "poisson":
 		text += fmt.Sprintf(", Poisson sources at load %g", w.Load)
 	default:
-		text += fmt.Sprintf(", %s sources, %v in packets of %v", w.Source, w.Message, w.Packet)
+		text += fmt.Sprintf(", %s sources, %v in packets of %v", w.Source, w.Message,
+			w.Packet)
 	}
+
 	return text
 }

@@ -24,22 +24,28 @@ func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
 	case a.system.Torus.Nodes() <= maxDrawnNodes:
 		p.Torus = a.torusDetail(ctx)
 	}
+
 	if s := a.Stats; s != nil {
 		p.MakespanS = s.End.Seconds()
 		o.Files = append(o.Files, a.DescribePackets(&p)...)
 	}
+
 	a.addTimeline(&p, o.TimelineTasks)
 	o.Detail.Policies = append(o.Detail.Policies, p)
-	routes := assembly.Routes{Policy: a.Row.Policy, Network: a.system.Known, Flows: a.system.load.flows, Paths: a.paths}
+	routes := assembly.Routes{Policy: a.Row.Policy, Network: a.system.Known,
+		Flows: a.system.load.flows, Paths: a.paths}
 	if a.sums != nil {
 		routes.ComputePaths = func() (*engine.Paths, error) {
-			d, err := routing.RouteSystem(ctx, &a.system.System, routing.ByName(a.Row.Policy).Router, a.system.routingProblem(a.visible), a.system.s.options())
+			d, err := routing.RouteSystem(ctx, &a.system.System,
+				routing.ByName(a.Row.Policy).Router, a.system.routingProblem(a.visible),
+				a.system.s.options())
 			if err != nil {
 				return nil, err
 			}
 			return d.Paths, nil
 		}
 	}
+
 	o.Routes = append(o.Routes, routes)
 }
 
@@ -49,7 +55,8 @@ func (a *routingResult) torusDetail(ctx context.Context) *result.Torus {
 	l := &result.Torus{Dims: t.Dims, Unit: "messages"}
 	for i, link := range t.Links() {
 		one := result.TorusLink{
-			From: int(link.From), To: int(link.To), Dim: int(link.Dim), Up: link.Up, Wrap: link.Wrap, Load: a.linkLoads[i],
+			From: int(link.From), To: int(link.To), Dim: int(link.Dim), Up: link.Up,
+			Wrap: link.Wrap, Load: a.linkLoads[i],
 		}
 		switch h.Link[i] {
 		case torus.Down:
@@ -59,6 +66,7 @@ func (a *routingResult) torusDetail(ctx context.Context) *result.Torus {
 		}
 		l.Links = append(l.Links, one)
 	}
+
 	a.addDetours(ctx, l)
 	l.Pairs = a.pairPaths(ctx)
 	return l
@@ -78,8 +86,10 @@ func (a *routingResult) graphDetail(ctx context.Context) *result.Graph {
 		g.Nodes[f.Src].Switch, g.Nodes[f.Dst].Switch = false, false
 	}
 	for i, l := range r.Whole.Links {
-		g.Links = append(g.Links, result.GraphLink{From: int(l.From), To: int(l.To), Load: a.linkLoads[i], Speed: r.relativeRate(i)})
+		g.Links = append(g.Links, result.GraphLink{From: int(l.From), To: int(l.To),
+			Load: a.linkLoads[i], Speed: r.relativeRate(i)})
 	}
+
 	return g
 }
 
@@ -94,7 +104,8 @@ const (
 func (a *routingResult) pairPaths(ctx context.Context) []string {
 	r, flows, walks := a.system, a.system.load.flows, a.paths
 	hops := a.loads.SumHops // of all messages, of which a flow may have several
-	if len(flows) > maxStoredHops || r.load.demand == nil && hops > maxStoredHops || walks.Spread != nil {
+	if len(flows) > maxStoredHops || r.load.demand == nil && hops > maxStoredHops ||
+		walks.Spread != nil {
 		return nil
 	}
 	if a.sums != nil {
@@ -103,6 +114,7 @@ func (a *routingResult) pairPaths(ctx context.Context) []string {
 			return nil
 		}
 	}
+
 	port := make([]byte, len(r.Whole.Links))
 	next := slices.Repeat([]byte{firstPort}, int(r.Whole.Nodes))
 	for i, l := range r.Whole.Links {
@@ -111,6 +123,7 @@ func (a *routingResult) pairPaths(ctx context.Context) []string {
 		}
 		next[l.From]++
 	}
+
 	ports := make([][]byte, int(r.Whole.Nodes)*int(r.Whole.Nodes)) // by source and destination
 	free := maxStoredHops
 	for f, flow := range flows {
@@ -133,6 +146,7 @@ func (a *routingResult) pairPaths(ctx context.Context) []string {
 			return nil
 		}
 	}
+
 	var out []string
 	for row := range slices.Chunk(ports, int(r.Whole.Nodes)) {
 		out = append(out, string(bytes.Join(row, []byte{' '})))
@@ -155,7 +169,8 @@ func (a *routingResult) addDetours(ctx context.Context, l *result.Torus) {
 		var err error
 		if a.sums != nil {
 			beside := a.system.Whole.Links[down].From
-			flows = slices.DeleteFunc(slices.Clone(flows), func(f engine.Flow) bool { return f.Src != beside })
+			flows = slices.DeleteFunc(slices.Clone(flows),
+				func(f engine.Flow) bool { return f.Src != beside })
 			walks, err = a.sums.Paths(ctx, flows)
 		}
 		if err == nil {
@@ -165,10 +180,12 @@ func (a *routingResult) addDetours(ctx context.Context, l *result.Torus) {
 			return
 		}
 	}
+
 	type crossing struct {
 		flow int32
 		hops int
 	}
+
 	var found []crossing
 	for f, flow := range flows {
 		if first, end := walks.Of(walks.ClassOf(int32(f))); first >= end {
@@ -182,6 +199,7 @@ func (a *routingResult) addDetours(ctx context.Context, l *result.Torus) {
 			}
 		}
 	}
+
 	if len(found) == 0 {
 		return
 	}
@@ -198,7 +216,8 @@ func (a *routingResult) addDetours(ctx context.Context, l *result.Torus) {
 			usual bool
 		}{{usual, true}, {walks, false}} {
 			flow := flows[f]
-			way := result.TorusRoute{Src: int(flow.Src), Dst: int(flow.Dst), FaultFree: w.usual}
+			way := result.TorusRoute{Src: int(flow.Src), Dst: int(flow.Dst),
+				FaultFree: w.usual}
 			first, _ := w.walks.Of(w.walks.ClassOf(f))
 			for link := range w.walks.Links(flow.Src, first, a.system.Whole.Links) {
 				way.Links = append(way.Links, int(link))
@@ -213,7 +232,8 @@ func (a *routingResult) addDetours(ctx context.Context, l *result.Torus) {
 func (r *routingSystem) faultFreePaths(policy string) *engine.Paths {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h, ok := r.faultFree[policy]; ok && (h.system == r || slices.Equal(h.system.load.flows, r.load.flows)) {
+	if h, ok := r.faultFree[policy]; ok &&
+		(h.system == r || slices.Equal(h.system.load.flows, r.load.flows)) {
 		return h.paths
 	}
 	return nil

@@ -31,14 +31,21 @@ routers = ["dor"]
 // leave.
 func TestEstimatedHops(t *testing.T) {
 	for _, set := range [][]string{
-		{}, {"workload.source=greedy", "workload.message=7777B"}, {"workload.source=window"}, {"workload.kind=hotspot"}, {"workload.kind=permutation"},
-		{"workload.kind=nearest-neighbour"}, {"workload.kind=uniform-random", "workload.load=0.3"},
-		{"workload.source=on-off", "workload.rate=500MB/s", "workload.start=0s", "workload.duration=30us"},
+		{}, {"workload.source=greedy", "workload.message=7777B"}, {"workload.source=window"},
+		{"workload.kind=hotspot"}, {"workload.kind=permutation"},
+		{"workload.kind=nearest-neighbour"},
+		{"workload.kind=uniform-random", "workload.load=0.3"},
+		{"workload.source=on-off", "workload.rate=500MB/s", "workload.start=0s",
+			"workload.duration=30us"},
 		{"workload.kind=data-tensor", "workload.rate=1GB/s", "workload.start=0s", "workload.phase=20us"}, {`policy.routers=["multipath"]`},
-		{"workload.payload=100B", "workload.message=150B"}, {"workload.payload=100B", "workload.message=101B", "workload.kind=hotspot"}, {"workload.message=1B"},
-		{"fabric.bit_errors=3e-5"}, {"fabric.bit_errors=1e-4", "workload.source=greedy", "workload.message=64KB"}, {"fabric.bit_errors=3e-5", "workload.pace=0.5"},
+		{"workload.payload=100B", "workload.message=150B"},
+		{"workload.payload=100B", "workload.message=101B", "workload.kind=hotspot"},
+		{"workload.message=1B"},
+		{"fabric.bit_errors=3e-5"}, {"fabric.bit_errors=1e-4", "workload.source=greedy",
+			"workload.message=64KB"}, {"fabric.bit_errors=3e-5", "workload.pace=0.5"},
 		{"fabric.link_latency=2us"},
-		{"fabric.queue=2p", "workload.source=on-off", "workload.message=0B", "workload.rate=100GB/s", "workload.start=0s", "workload.duration=10us"},
+		{"fabric.queue=2p", "workload.source=on-off", "workload.message=0B",
+			"workload.rate=100GB/s", "workload.start=0s", "workload.duration=10us"},
 		{"fabric.queue=2p", "workload.source=poisson", "workload.load=20"},
 	} {
 		s, err := scenarios.Parse("text.toml", []byte(smallTorus), set)
@@ -49,7 +56,8 @@ func TestEstimatedHops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hops, seconds, stats, err := paths.EstimateAndSimulate(context.Background(), p.System, s.Policy.Routers[0])
+		hops, seconds, stats, err := paths.EstimateAndSimulate(context.Background(), p.System,
+			s.Policy.Routers[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +81,8 @@ microbatches = 4
 pp = 4
 tp = 2
 gpus = 16
-architecture = {layers = 8, hidden = 256, heads = 4, ffn = 1024, vocab = 1024, effective_tflops = 10}
+architecture = {layers = 8, hidden = 256, heads = 4, ffn = 1024, vocab = 1024,
+	effective_tflops = 10}
 [fabric]
 kind = "torus"
 dims = [4, 4]
@@ -88,21 +97,40 @@ func TestEstimates(t *testing.T) {
 	var lines strings.Builder
 	for _, text := range []string{smallTorus, smallStep} {
 		sets := []string{
-			"", "workload.source=greedy workload.message=7777B", "workload.source=window", "workload.kind=hotspot", "workload.kind=hotspot workload.hot_nodes=3", "workload.kind=permutation",
-			"workload.kind=nearest-neighbour", "workload.kind=uniform-random workload.load=0.3", "workload.kind=uniform-random workload.load=0.3 engine.until=20us",
-			"workload.source=on-off workload.rate=500MB/s workload.start=0s workload.duration=30us", "workload.kind=data-tensor workload.rate=1GB/s workload.start=0s workload.phase=20us",
-			"workload.payload=100B workload.message=150B", "workload.message=1B", "fabric.bit_errors=3e-5", "fabric.bit_errors=3e-5 workload.pace=0.5", "fabric.link_latency=2us", "engine.until=2us",
-			"fabric.queue=credit fabric.buffer=4KB", "fabric.queue=2p workload.source=on-off workload.message=0B workload.rate=100GB/s workload.start=0s workload.duration=10us",
-			"engine.level=flow", "engine.level=static", "fabric.failed_chips=[3,9] policy.routers=[\"shortest\"]", "fabric.dims=[5,3]", "fabric.dims=[2,2] fabric.open=[\"x\"]", "workload.kind=hotspot workload.message=10TB engine.until=1ms",
+			"", "workload.source=greedy workload.message=7777B", "workload.source=window",
+			"workload.kind=hotspot", "workload.kind=hotspot workload.hot_nodes=3",
+			"workload.kind=permutation",
+			"workload.kind=nearest-neighbour",
+			"workload.kind=uniform-random workload.load=0.3",
+			"workload.kind=uniform-random workload.load=0.3 engine.until=20us",
+			"workload.source=on-off workload.rate=500MB/s workload.start=0s workload.duration=30us",
+			"workload.kind=data-tensor workload.rate=1GB/s workload.start=0s workload.phase=20us",
+			"workload.payload=100B workload.message=150B", "workload.message=1B",
+			"fabric.bit_errors=3e-5", "fabric.bit_errors=3e-5 workload.pace=0.5",
+			"fabric.link_latency=2us", "engine.until=2us",
+			"fabric.queue=credit fabric.buffer=4KB",
+			"fabric.queue=2p workload.source=on-off workload.message=0B workload.rate=100GB/s workload.start=0s workload.duration=10us",
+			"engine.level=flow", "engine.level=static",
+			"fabric.failed_chips=[3,9] policy.routers=[\"shortest\"]", "fabric.dims=[5,3]",
+			"fabric.dims=[2,2] fabric.open=[\"x\"]",
+			"workload.kind=hotspot workload.message=10TB engine.until=1ms",
 			"workload.kind=matrix fabric.dims=[3] workload.matrix=[[0,9000,1],[500,0,3],[0,70000,0]]", "workload.kind=matrix fabric.dims=[3] workload.matrix=[[0,9000,1],[500,0,3],[0,70000,0]] workload.payload=100B",
 		}
 		if text == smallStep {
 			sets = []string{
-				"", "engine.level=packet", "workload.microbatches=5 workload.schedule=gpipe", "workload.pp=2", "workload.pp=1", "workload.tp=1", "workload.tp=1 workload.cp=2", "workload.pp=2 workload.cp=2",
-				"workload.schedule=interleaved-1f1b workload.virtual_stages=2", "workload.schedule=dualpipe workload.microbatches=8 workload.pp=4", "workload.sharding=parameters", "workload.sharding=gradients", "workload.buckets=100KB",
-				"policy.collective=ring workload.collectives=graph", "policy.collective=ring workload.collectives=graph workload.tp=1 workload.cp=2", "policy.collective=ring workload.collectives=graph workload.sharding=parameters", "policy.collective=ring workload.collectives=graph workload.schedule=interleaved-1f1b workload.virtual_stages=2",
+				"", "engine.level=packet", "workload.microbatches=5 workload.schedule=gpipe",
+				"workload.pp=2", "workload.pp=1", "workload.tp=1",
+				"workload.tp=1 workload.cp=2", "workload.pp=2 workload.cp=2",
+				"workload.schedule=interleaved-1f1b workload.virtual_stages=2",
+				"workload.schedule=dualpipe workload.microbatches=8 workload.pp=4",
+				"workload.sharding=parameters", "workload.sharding=gradients",
+				"workload.buckets=100KB",
+				"policy.collective=ring workload.collectives=graph",
+				"policy.collective=ring workload.collectives=graph workload.tp=1 workload.cp=2",
+				"policy.collective=ring workload.collectives=graph workload.sharding=parameters", "policy.collective=ring workload.collectives=graph workload.schedule=interleaved-1f1b workload.virtual_stages=2",
 				"policy.collective=ring workload.collectives=graph workload.ep=4 workload.pp=2 workload.architecture.experts=8 workload.architecture.top_k=2", "workload.ep=4 workload.pp=2 workload.architecture.experts=8 workload.architecture.top_k=2",
-				"policy.collective=ring workload.collectives=graph fabric.link_latency=1us", "policy.collective=ring workload.collectives=graph workload.pieces=3",
+				"policy.collective=ring workload.collectives=graph fabric.link_latency=1us",
+				"policy.collective=ring workload.collectives=graph workload.pieces=3",
 			}
 		}
 		for _, set := range sets {
@@ -122,20 +150,25 @@ func TestEstimates(t *testing.T) {
 			}
 			fmt.Fprintf(&lines, "%s:%s", set, estimates)
 			cost, err := s.Cost(t.Context())
-			fmt.Fprintf(&lines, " cost=%.7g,%.7g,%.7g,%.7g,%v\n", cost.Tasks, cost.Hops, cost.Bytes, cost.Seconds, err)
+			fmt.Fprintf(&lines, " cost=%.7g,%.7g,%.7g,%.7g,%v\n", cost.Tasks, cost.Hops,
+				cost.Bytes,
+				cost.Seconds, err)
 		}
 	}
+
 	file := filepath.Join("testdata", "estimates.txt")
 	if *update {
 		if err := os.WriteFile(file, []byte(lines.String()), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(lines.String(), "\n")); diff != "" {
+	if diff := cmp.Diff(strings.Split(string(want), "\n"),
+		strings.Split(lines.String(), "\n")); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }

@@ -12,7 +12,9 @@ import (
 )
 
 // EstimateAndSimulate returns the hops of packets and the seconds that are foreseen under a router, and what came of its packets.
-func EstimateAndSimulate(ctx context.Context, s assembly.System, router string) (hops, seconds float64, stats *packet.Stats, err error) {
+func EstimateAndSimulate(
+	ctx context.Context, s assembly.System, router string,
+) (hops, seconds float64, stats *packet.Stats, err error) {
 	a, err := s.(*routingSystem).decide(ctx, router, 1, math.Inf(1))
 	if err != nil {
 		return 0, 0, nil, err
@@ -31,6 +33,7 @@ func Estimates(s assembly.System) (string, error) {
 			up++
 		}
 	}
+
 	var b strings.Builder
 	write := func(name string, values ...float64) {
 		fmt.Fprintf(&b, " %s=", name)
@@ -38,8 +41,10 @@ func Estimates(s assembly.System) (string, error) {
 			fmt.Fprintf(&b, "%s%.7g", map[bool]string{true: ","}[i > 0], v)
 		}
 	}
+
 	least, most := r.estimateRange(up)
-	a := &routingResult{system: r, bottleneckLoad: r.loadBound, loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops, MaxHops: 3}}
+	a := &routingResult{system: r, bottleneckLoad: r.loadBound,
+		loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops, MaxHops: 3}}
 	packets, seconds := a.estimateInjection()
 	drain, drops := a.drainTime()
 	write("least", least.flows, least.packets, least.hops, least.seconds)
@@ -49,7 +54,8 @@ func Estimates(s assembly.System) (string, error) {
 	write("wrong", a.errorProbability())
 	write("throughput", a.throughput())
 	write("mean", r.meanShortestHops(), a.meanHops())
-	write("backlog", r.backlog(least), r.backlog(workEstimate{packets: 1e6, hops: 3e6, seconds: 1e-3}))
+	write("backlog", r.backlog(least),
+		r.backlog(workEstimate{packets: 1e6, hops: 3e6, seconds: 1e-3}))
 	if drops {
 		write("drain", drain)
 	}
@@ -63,8 +69,10 @@ func Estimates(s assembly.System) (string, error) {
 			}
 		}
 		if math.Abs(bytes-sent) > 1e-9*sent || made > transfers || transfers > 1.05*made {
-			return "", fmt.Errorf("estimates are %g bytes in %g transfers, want %g in %g", bytes, transfers, sent, made)
+			return "", fmt.Errorf("estimates are %g bytes in %g transfers, want %g in %g", bytes,
+				transfers, sent, made)
 		}
 	}
+
 	return b.String(), nil
 }

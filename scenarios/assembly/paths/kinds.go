@@ -41,15 +41,18 @@ type Kind struct {
 // AllToAll and Matrix are the kinds that files may write as each other.
 var (
 	AllToAll = &Kind{
-		Name: algorithm.AllToAll.String(), Doc: "Every node sends a message to every other.", PodDoc: "Every GPU sends a message to every other.",
-		Groups: []string{"step", "sizes", "exchange"}, Source: "paced", CoversAllPairs: true, IsUniform: true,
+		Name: algorithm.AllToAll.String(), Doc: "Every node sends a message to every other.",
+		PodDoc: "Every GPU sends a message to every other.",
+		Groups: []string{"step", "sizes", "exchange"}, Source: "paced", CoversAllPairs: true,
+		IsUniform:   true,
 		NodeTraffic: allToAllTraffic,
 		load: immediateLoad(func(r *routingSystem, message int64) (*collective.Traffic, error) {
 			return collective.AllToAll(int(r.Whole.Nodes), message, r.Down)
 		}),
 	}
 	Matrix = &Kind{
-		Name: "matrix", Doc: "Bytes from each node to each node, from a file or list.", PodDoc: "Bytes from each GPU to each GPU, pod after pod, from a file or list.",
+		Name: "matrix", Doc: "Bytes from each node to each node, from a file or list.",
+		PodDoc: "Bytes from each GPU to each GPU, pod after pod, from a file or list.",
 		Groups: []string{"matrix"}, Source: "paced", HasOwnSizes: true, IsListed: true,
 		NodeTraffic: func(s *Scenario, nodes int, _ int64) (*collective.Traffic, error) { return s.Matrix(nodes, nil) },
 		load:        immediateLoad((*routingSystem).matrixTraffic),
@@ -67,19 +70,25 @@ func newKinds() []*Kind {
 	all := []*Kind{
 		AllToAll,
 		{
-			Name: "nearest-neighbour", Doc: "Every node sends a message over each of its links.", Groups: []string{"step"}, Source: "paced",
+			Name:   "nearest-neighbour",
+			Doc:    "Every node sends a message over each of its links.",
+			Groups: []string{"step"}, Source: "paced",
 			maxFlows: func(_, links float64) float64 { return links },
-			load:     immediateLoad((*routingSystem).neighbourTraffic), check: checkImmediate((*routingSystem).neighbourTraffic),
+			load:     immediateLoad((*routingSystem).neighbourTraffic),
+			check:    checkImmediate((*routingSystem).neighbourTraffic),
 		},
 		{
-			Name: "uniform-random", Doc: "Every packet goes to a random node.", PodDoc: "Every packet goes to a random GPU.",
-			Source: "poisson", CoversAllPairs: true, DrawsDestinations: true, NodeTraffic: allToAllTraffic,
+			Name: "uniform-random", Doc: "Every packet goes to a random node.",
+			PodDoc: "Every packet goes to a random GPU.",
+			Source: "poisson", CoversAllPairs: true, DrawsDestinations: true,
+			NodeTraffic: allToAllTraffic,
 			load: immediateLoad(func(r *routingSystem, message int64) (*collective.Traffic, error) {
 				return collective.UniformRandom(int(r.Whole.Nodes), message, r.Down)
 			}),
 		},
 		{
-			Name: "permutation", Doc: "Every node sends to one other.", PodDoc: "Every GPU sends a message to one other random GPU.",
+			Name: "permutation", Doc: "Every node sends to one other.",
+			PodDoc: "Every GPU sends a message to one other random GPU.",
 			Groups: []string{"permutation"}, Source: "paced",
 			UsesDimensions: func(w *input.Traffic) bool { return w.Permutation != collective.Permutations[0] },
 			NodeTraffic: func(s *Scenario, nodes int, message int64) (*collective.Traffic, error) {
@@ -87,21 +96,29 @@ func newKinds() []*Kind {
 				if err != nil {
 					return nil, err
 				}
-				return collective.Permutation(line, collective.Permutations[0], message, s.Seed, nil)
+				return collective.Permutation(line, collective.Permutations[0], message,
+					s.Seed, nil)
 			},
 			maxFlows: func(nodes, _ float64) float64 { return nodes },
-			load:     immediateLoad((*routingSystem).permutationTraffic), check: checkImmediate((*routingSystem).permutationTraffic, "workload.permutation"),
+			load:     immediateLoad((*routingSystem).permutationTraffic),
+			check: checkImmediate((*routingSystem).permutationTraffic,
+				"workload.permutation"),
 		},
 	}
+
 	for _, p := range collective.Patterns {
 		all = append(all, &Kind{
-			Name: p.Name, Doc: p.Doc, PodDoc: p.Doc, Source: "paced", CoversAllPairs: p.CoversAllPairs, HasOwnSizes: p.HasOwnSizes,
+			Name: p.Name, Doc: p.Doc, PodDoc: p.Doc, Source: "paced",
+			CoversAllPairs: p.CoversAllPairs, HasOwnSizes: p.HasOwnSizes,
 			NodeTraffic: func(s *Scenario, nodes int, message int64) (*collective.Traffic, error) {
-				return s.Workload.Pattern().Traffic(collective.PatternInput{Nodes: nodes, Seed: s.Seed}, message)
+				return s.Workload.Pattern().Traffic(collective.PatternInput{Nodes: nodes,
+					Seed: s.Seed}, message)
 			},
-			load: immediateLoad((*routingSystem).patternTraffic), check: (*routingSystem).checkPattern,
+			load:  immediateLoad((*routingSystem).patternTraffic),
+			check: (*routingSystem).checkPattern,
 		})
 	}
+
 	return append(all, Matrix, &Kind{
 		Name: "data-tensor", Doc: "Alternating tensor parallelism, all-to-all in slices, and data parallelism, rings across slices (Gottipati, Sec. II-B.2).",
 		Groups: []string{"turns"}, Source: "on-off", Alternates: true,

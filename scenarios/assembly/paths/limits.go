@@ -22,11 +22,13 @@ func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 	case s.Engine.Level != "packet":
 		return assembly.Cost{}, nil
 	}
+
 	r, err := build(ctx, s)
 	if err != nil {
 		return assembly.Cost{}, err
 	}
-	a := &routingResult{system: r, bottleneckLoad: r.loadBound, loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops}}
+	a := &routingResult{system: r, bottleneckLoad: r.loadBound,
+		loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops}}
 	cost := s.hopCost().Scale(a.estimateHops(a.estimateInjection())).Add(assembly.Flow.Scale(float64(len(r.load.flows))))
 	if g := r.load.graph; g != nil {
 		cost = cost.Add(assembly.LinkTask.Scale(float64(len(g.Tasks))))
@@ -44,13 +46,15 @@ func (s *Scenario) hopCost() assembly.Cost {
 
 // unservedAnswer is the answer of a router that cannot serve the fabric for some reason.
 func (r *routingSystem) unservedAnswer(name string, why error) *assembly.PolicyResult {
-	return assembly.RejectedResult(name, why.Error(), func() schema.Diagnostic { return r.unservedDiagnostic(name, why) })
+	return assembly.RejectedResult(name, why.Error(),
+		func() schema.Diagnostic { return r.unservedDiagnostic(name, why) })
 }
 
 // hasUnreachableFlow reports whether links that routers know join the ends of some flow by no way.
 func (r *routingSystem) hasUnreachableFlow() bool {
 	far := r.Known.Hops(nil)
-	return slices.ContainsFunc(r.load.flows, func(f engine.Flow) bool { return far(f.Src)[f.Dst] < 0 })
+	return slices.ContainsFunc(r.load.flows,
+		func(f engine.Flow) bool { return far(f.Src)[f.Dst] < 0 })
 }
 
 // inputError is what only routes show to be wrong with a scenario.
@@ -73,7 +77,8 @@ func (a *routingResult) checkCost(name string) error {
 		return nil
 	}
 	packets, seconds := a.estimateInjection()
-	if err := a.system.checkLimits(name, workEstimate{packets: packets, hops: a.estimateHops(packets, seconds), seconds: seconds}, a.pathLatency()); err != nil {
+	if err := a.system.checkLimits(name,
+		workEstimate{packets: packets, hops: a.estimateHops(packets, seconds), seconds: seconds}, a.pathLatency()); err != nil {
 		return err
 	}
 	return a.system.checkSamples(name, seconds)
@@ -93,7 +98,8 @@ func (a *routingResult) estimateHops(packets, seconds float64) float64 {
 	if until := a.system.s.Engine.Until.Seconds(); until > 0 {
 		hops = min(hops, a.throughput()*until)
 	}
-	if drain, drops := a.drainTime(); drops && a.system.load.graph == nil && a.system.s.Workload.Source != "window" {
+	if drain, drops := a.drainTime(); drops && a.system.load.graph == nil &&
+		a.system.s.Workload.Source != "window" {
 		hops = min(hops, a.throughput()*(seconds+drain))
 	}
 	return hops
@@ -146,6 +152,7 @@ func (a *routingResult) estimateInjection() (packets, seconds float64) {
 		}
 		return packets, a.busyTime(float64(r.load.parts[0].traffic.Message))/(1-a.errorProbability()) + a.pathLatency()
 	}
+
 	for i := range r.load.parts {
 		p := &r.load.parts[i]
 		flows := float64(p.end - p.first)
@@ -153,7 +160,8 @@ func (a *routingResult) estimateInjection() (packets, seconds float64) {
 		case "on-off":
 			for _, s := range r.onOffSources(p) {
 				packets += flows * float64(s.Count)
-				seconds = max(seconds, (float64(s.Start)+s.Every*float64(s.Count-1))/float64(engine.Second))
+				seconds = max(seconds,
+					(float64(s.Start)+s.Every*float64(s.Count-1))/float64(engine.Second))
 			}
 		case "poisson":
 			seconds = w.Warmup.Seconds() + w.Duration.Seconds()
@@ -176,6 +184,7 @@ func (a *routingResult) estimateInjection() (packets, seconds float64) {
 			}
 		}
 	}
+
 	return packets, seconds + a.pathLatency()
 }
 

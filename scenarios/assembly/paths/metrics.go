@@ -19,7 +19,9 @@ import (
 const maxTableNodes = 512
 
 // measurePaths measures paths and their loads.
-func (a *routingResult) measurePaths(ctx context.Context, n *engine.Network, d *routing.Decision, healthy float64) error {
+func (a *routingResult) measurePaths(
+	ctx context.Context, n *engine.Network, d *routing.Decision, healthy float64,
+) error {
 	r, m := a.system, a.Row.Metrics
 	if err := a.setLoads(ctx, n, d); err != nil {
 		return err
@@ -41,7 +43,9 @@ func (a *routingResult) measurePaths(ctx context.Context, n *engine.Network, d *
 	case r.totalMessages() > 0:
 		m["average_hops"] = hops / r.totalMessages()
 	}
-	a.bottleneckLoad = (&composition.Decision{Network: n, Loads: a.linkLoads, ReferenceRate: float64(r.s.Fabric.LinkRate)}).BottleneckLoad()
+
+	a.bottleneckLoad = (&composition.Decision{Network: n, Loads: a.linkLoads,
+		ReferenceRate: float64(r.s.Fabric.LinkRate)}).BottleneckLoad()
 	if rate := float64(r.s.Fabric.LinkRate) / 8; a.bottleneckLoad > 0 {
 		if r.s.trafficKind().IsUniform {
 			live := float64(r.numUpNodes())
@@ -51,6 +55,7 @@ func (a *routingResult) measurePaths(ctx context.Context, n *engine.Network, d *
 			m["fluid_s"] = a.bottleneckLoad * float64(r.load.parts[0].traffic.Message) / rate
 		}
 	}
+
 	for name, v := range d.Metrics {
 		m[name] = v
 	}
@@ -66,6 +71,7 @@ func (a *routingResult) measurePaths(ctx context.Context, n *engine.Network, d *
 		m["fault_ratio"] = healthy / top
 		a.faultFreeLoad, a.maxLoad = healthy, top
 	}
+
 	if r.Whole.Nodes <= maxTableNodes {
 		a.measureTables(n, d)
 	}
@@ -79,11 +85,14 @@ func (a *routingResult) measurePaths(ctx context.Context, n *engine.Network, d *
 	} else {
 		a.Row.Labels["deadlock"] = "possible: " + cycle.Names(n)
 	}
+
 	return nil
 }
 
 // setLoads checks paths and measures their loads.
-func (a *routingResult) setLoads(ctx context.Context, n *engine.Network, d *routing.Decision) (err error) {
+func (a *routingResult) setLoads(
+	ctx context.Context, n *engine.Network, d *routing.Decision,
+) (err error) {
 	if a.sums == nil { // else paths were checked one by one
 		if err = d.Paths.Check(ctx, withAllChannels(n), a.system.load.flows); err != nil {
 			return err
@@ -101,7 +110,9 @@ func (a *routingResult) setLoads(ctx context.Context, n *engine.Network, d *rout
 }
 
 // channelCycle returns the virtual channels that paths take, and a cycle in their dependencies; nil where there is none.
-func (a *routingResult) channelCycle(ctx context.Context, n *engine.Network, d *routing.Decision) (channels int, cycle packet.Cycle, err error) {
+func (a *routingResult) channelCycle(
+	ctx context.Context, n *engine.Network, d *routing.Decision,
+) (channels int, cycle packet.Cycle, err error) {
 	if a.sums != nil {
 		return a.sums.Channels(ctx, n)
 	}
@@ -116,7 +127,8 @@ const AllLinks = "any routes, over all links as if they were one"
 // them.
 func (a *routingResult) setLoadBounds(d *routing.Decision, top float64) {
 	r, m := a.system, a.Row.Metrics
-	b := &result.Bounds{GapMetric: "max_link_load", MultiPath: d.Paths.First != nil || d.Paths.Spread != nil}
+	b := &result.Bounds{GapMetric: "max_link_load", MultiPath: d.Paths.First != nil ||
+		d.Paths.Spread != nil}
 	own, model := d.Bound, d.BoundModel
 	least, split := AllLinks, routing.ModelSplitPaths
 	if r.Tiers != nil {
@@ -124,10 +136,12 @@ func (a *routingResult) setLoadBounds(d *routing.Decision, top float64) {
 	}
 	if r.ratesDiffer {
 		const over = "; of load over rate"
-		b.GapMetric, top, least, split = "max_load_over_rate", a.bottleneckLoad, least+over, split+over
+		b.GapMetric, top, least, split = "max_load_over_rate", a.bottleneckLoad,
+			least+over, split+over
 		own, model = d.Metrics["bound_max_load_over_rate"], d.Labels["gap_model"]
 		m[b.GapMetric] = top
 	} else if r.load.demand == nil { // whole messages on one way each
+
 		a.addProof(b, math.Ceil(r.loadBound-1e-9), least, false)
 	}
 	a.addProof(b, r.loadBound, least, true)
@@ -163,7 +177,8 @@ func (a *routingResult) setMakespanBounds(ctx context.Context, d *routing.Decisi
 // addProof adds a bound to those that a row's router proves.
 func (a *routingResult) addProof(b *result.Bounds, bound float64, model string, split bool) {
 	if bound > 0 {
-		b.Proofs = append(b.Proofs, result.ProvedBound{Metric: b.GapMetric, Bound: bound, Model: model, MultiPath: split})
+		b.Proofs = append(b.Proofs, result.ProvedBound{Metric: b.GapMetric, Bound: bound,
+			Model: model, MultiPath: split})
 	}
 }
 
@@ -178,7 +193,8 @@ func (a *routingResult) setGap(b *result.Bounds, reached float64) {
 	for _, p := range b.Proofs { // later ones say more of what they hold for
 		if p.Metric == b.GapMetric && (p.MultiPath || !b.MultiPath) && p.Bound >= m[name] {
 			m[name], a.Row.Labels["gap_model"] = p.Bound, p.Model
-			if m["gap"] = reached/p.Bound - 1; b.GapMetric != "max_link_load" && m["gap"] > -boundTolerance {
+			if m["gap"] = reached/p.Bound - 1; b.GapMetric != "max_link_load" &&
+				m["gap"] > -boundTolerance {
 				m["gap"] = max(0, m["gap"])
 			}
 		}
@@ -193,7 +209,8 @@ func (a *routingResult) measureTables(n *engine.Network, d *routing.Decision) {
 		return
 	}
 	m := a.Row.Metrics
-	m["table_entries"], m["table_entries_chip"], m["tag_bits"] = float64(t.Entries), float64(t.MaxChipEntries), float64(t.TagBits)
+	m["table_entries"], m["table_entries_chip"], m["tag_bits"] = float64(t.Entries),
+		float64(t.MaxChipEntries), float64(t.TagBits)
 }
 
 // maxLinkLoad returns the load of the most loaded link, in messages.
@@ -244,8 +261,10 @@ func measureStep(row *result.Row, t *input.Step, before, after float64) {
 	longer := after / before
 	if t.Share > 0 {
 		compute := 1 - t.Share*(1-t.Overlap)
-		row.Metrics["step_slowdown"] = compute + t.Share*longer - min(compute, t.Share*longer*t.Overlap) - 1
+		row.Metrics["step_slowdown"] = compute + t.Share*longer - min(compute,
+			t.Share*longer*t.Overlap) - 1
 	}
+
 	switch {
 	case t.Slowdown <= 0:
 	case longer <= 1:
@@ -284,7 +303,8 @@ func (a *routingResult) setCompletionTime() {
 	case s.Dropped > 0:
 		why = fmt.Sprintf("undefined: %d of %d packets were dropped", s.Dropped, s.Injected)
 	case s.InFlight() > 0:
-		why = fmt.Sprintf("undefined: %d of %d packets were on their way at engine.until", s.InFlight(), s.Injected)
+		why = fmt.Sprintf("undefined: %d of %d packets were on their way at engine.until",
+			s.InFlight(), s.Injected)
 	case !done && a.system.load.graph != nil:
 		why = "undefined: transfers were left at engine.until"
 	default:
@@ -293,6 +313,7 @@ func (a *routingResult) setCompletionTime() {
 		}
 		return
 	}
+
 	delete(m, end)
 	a.Row.Labels[end] = why
 	if hasFluid {

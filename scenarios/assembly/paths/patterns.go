@@ -39,6 +39,7 @@ func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 			at += w.Phase
 		}
 	}
+
 	out := &trafficLoad{}
 	add := func(t *collective.Traffic, k int, weight float64) {
 		first := int32(len(out.flows))
@@ -46,8 +47,10 @@ func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 		for range t.Flows {
 			out.demand = append(out.demand, weight)
 		}
-		out.parts = append(out.parts, trafficPart{first: first, end: int32(len(out.flows)), traffic: t, periods: turns[k], isRing: k == 1})
+		out.parts = append(out.parts, trafficPart{first: first, end: int32(len(out.flows)),
+			traffic: t, periods: turns[k], isRing: k == 1})
 	}
+
 	message := int64(w.Payload)
 	if r.spannedNodes(w.TensorDims) > 1 {
 		t, err := collective.SliceAllToAll(r.Torus, tensor, message, r.Down)
@@ -56,13 +59,16 @@ func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 		}
 		add(t, 0, 1)
 	}
+
 	if r.spannedNodes(w.DataDims) > 1 {
-		t, err := collective.RingSteps(r.Torus, data, w.RingForm, w.Bidirectional, message, r.Down)
+		t, err := collective.RingSteps(r.Torus, data, w.RingForm, w.Bidirectional,
+			message, r.Down)
 		if err != nil {
 			return nil, err
 		}
 		add(t, 1, float64(w.RingRate)/float64(w.Rate))
 	}
+
 	return out, nil
 }
 

@@ -22,7 +22,9 @@ type rankPlacement struct {
 // mappingProblem returns the ranks of the training step of s and the nodes that may have them; the network is nil, and the torus
 // of a graph.
 func (s *Scenario) mappingProblem(t *torus.Torus, nodes int, down []bool) *mapping.Problem {
-	p := &mapping.Problem{Torus: t, Files: s.Mapping.FileEndpoints(), Dims: s.Workload.Work.Dims(), Block: max(1, s.BlockGPUs)}
+	p := &mapping.Problem{Torus: t, Files: s.Mapping.FileEndpoints(),
+		Dims:  s.Workload.Work.Dims(),
+		Block: max(1, s.BlockGPUs)}
 	for first := 0; first+p.Block <= nodes; first += p.Block {
 		block := make([]int32, p.Block)
 		for i := range block {
@@ -53,7 +55,9 @@ func (r *routingSystem) defaultNodes(ctx context.Context, p *mapping.Problem) ([
 }
 
 // placeRanks builds the work with its ranks where the mapping has them.
-func (r *routingSystem) placeRanks(ctx context.Context) (it *training.Iteration, merged [][2]int, err error) {
+func (r *routingSystem) placeRanks(
+	ctx context.Context,
+) (it *training.Iteration, merged [][2]int, err error) {
 	s, p := r.s, r.mappingProblem()
 	build := func(at []int32) error {
 		if p.Dims != nil {
@@ -62,6 +66,7 @@ func (r *routingSystem) placeRanks(ctx context.Context) (it *training.Iteration,
 		it, merged, err = s.Workload.Work.Build(ctx, r.stepCalls(at))
 		return err
 	}
+
 	usual, err := r.defaultNodes(ctx, p)
 	if err == nil {
 		err = build(usual)
@@ -70,7 +75,8 @@ func (r *routingSystem) placeRanks(ctx context.Context) (it *training.Iteration,
 		return it, merged, err
 	}
 	o := mapping.Options{Evaluations: s.Mapping.Budget, Seed: s.Seed}
-	p.Network, p.VertexTransitive, p.Demand = r.Known, r.isVertexTransitive(), rankDemand(it.Graph, usual)
+	p.Network, p.VertexTransitive, p.Demand = r.Known, r.isVertexTransitive(),
+		rankDemand(it.Graph, usual)
 	p.Distances, p.PartsPerHop = r.GPUDistances()
 	r.ranks = &rankPlacement{defaultIteration: it}
 	if r.ranks.Placement, err = mapping.Place(ctx, s.Mapping.Mapping, p, o); err == nil {
@@ -84,7 +90,9 @@ func (r *routingSystem) placeRanks(ctx context.Context) (it *training.Iteration,
 
 // measureHops adds up the hops of what the placed step of a graph sends. Algorithms of collectives may send other transfers
 // than in the usual order, of which nothing bounds the cost.
-func (z *rankPlacement) measureHops(ctx context.Context, p *mapping.Problem, g *engine.Graph) error {
+func (z *rankPlacement) measureHops(
+	ctx context.Context, p *mapping.Problem, g *engine.Graph,
+) error {
 	if len(p.Slots) > mapping.MaxSlots {
 		return nil
 	}
@@ -108,7 +116,8 @@ func (z *rankPlacement) measureHops(ctx context.Context, p *mapping.Problem, g *
 
 // isVertexTransitive reports whether the network that is known looks the same from each node: a torus of which nothing is down.
 func (r *routingSystem) isVertexTransitive() bool {
-	return r.Torus != nil && r.Torus.Symmetric() && !slices.ContainsFunc(r.Known.Links, func(l engine.Link) bool { return l.Rate <= 0 })
+	return r.Torus != nil && r.Torus.Symmetric() &&
+		!slices.ContainsFunc(r.Known.Links, func(l engine.Link) bool { return l.Rate <= 0 })
 }
 
 // rankDemand adds up what ranks on some nodes send each other in transfers, whatever these are for.
@@ -123,6 +132,7 @@ func rankDemand(g *engine.Graph, at []int32) []mapping.Flow {
 			bytes[mapping.Flow{Src: rank[t.Src], Dst: rank[t.Dst]}] += t.Bytes
 		}
 	}
+
 	var all []mapping.Flow
 	for f, b := range bytes {
 		all = append(all, mapping.Flow{Src: f.Src, Dst: f.Dst, Bytes: b})
@@ -138,7 +148,8 @@ func (p *rankPlacement) addMetrics(m map[string]float64) {
 	}
 	m["hop_bytes"], m["hops_per_byte"] = p.hopBytes, p.hopBytes/float64(p.bytes)
 	if p.hopBytesBound > 0 {
-		m["bound_hop_bytes"], m["gap_hop_bytes"] = p.hopBytesBound, p.hopBytes/p.hopBytesBound-1
+		m["bound_hop_bytes"], m["gap_hop_bytes"] = p.hopBytesBound,
+			p.hopBytes/p.hopBytesBound-1
 	}
 	if p.Evaluations > 0 {
 		m["mapping_evaluations"] = float64(p.Evaluations)

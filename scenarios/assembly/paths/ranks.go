@@ -24,7 +24,9 @@ func workLoad(ctx context.Context, r *routingSystem, _ int64) (*trafficLoad, err
 		return nil, err
 	}
 	r.iteration = it
-	return &trafficLoad{flows: t.Flows, demand: t.Demand(), graph: it.Graph, rateGroups: merged, parts: []trafficPart{{end: int32(len(t.Flows)), traffic: t}}}, nil
+	return &trafficLoad{flows: t.Flows, demand: t.Demand(), graph: it.Graph,
+		rateGroups: merged,
+		parts:      []trafficPart{{end: int32(len(t.Flows)), traffic: t}}}, nil
 }
 
 // checkWorkCalls holds the calls of work against what expands them.
@@ -51,22 +53,30 @@ func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) bool {
 	case w.Ranks() > up:
 		nodes := fmt.Sprintf("%d nodes", up)
 		if s.BlockGPUs > 0 {
-			nodes = fmt.Sprintf("the %d of domains of %d without a node that is down", up, s.BlockGPUs)
+			nodes = fmt.Sprintf("the %d of domains of %d without a node that is down",
+				up, s.BlockGPUs)
 		}
-		c.Clash([]string{keys[0], "fabric.dims", "fabric.nodes", "fabric.gpus", "fabric.edges", "fabric.file", "fabric.failed_chips", "fabric.failed_machines"},
-			fmt.Sprintf("%d GPUs do not fit %s", w.Ranks(), nodes), "choose a larger fabric, or fewer GPUs")
+		c.Clash([]string{keys[0], "fabric.dims", "fabric.nodes", "fabric.gpus",
+			"fabric.edges",
+			"fabric.file", "fabric.failed_chips", "fabric.failed_machines"},
+			fmt.Sprintf("%d GPUs do not fit %s", w.Ranks(), nodes),
+			"choose a larger fabric, or fewer GPUs")
 	case s.Fabric.FailAt > 0:
-		c.Clash([]string{"fabric.fail_at"}, "what links carry when they fail is lost, nothing sends it again, and what waits for it never begins", "let it fail from the start")
+		c.Clash([]string{"fabric.fail_at"},
+			"what links carry when they fail is lost, nothing sends it again, and what waits for it never begins", "let it fail from the start")
 	default:
 		w.Check(c)
 	}
+
 	return len(c.Diagnostics) == 0
 }
 
 // mergeRateGroups has the transfers of a source in an exchange go at one rate, as where it sends to all in turn, packet by packet:
 // one of them stands for all, and uses of a link as much as they do together. It returns the graph with the same tasks, of
 // which the others end with that one, and its routes.
-func (l *trafficLoad) mergeRateGroups(g *engine.Graph, r *engine.Routes) (*engine.Graph, *engine.Routes, error) {
+func (l *trafficLoad) mergeRateGroups(
+	g *engine.Graph, r *engine.Routes,
+) (*engine.Graph, *engine.Routes, error) {
 	if l.rateGroups == nil || g.MessageOverhead > 0 { // each of the transfers is started by itself
 		return g, r, nil
 	}
@@ -77,6 +87,7 @@ func (l *trafficLoad) mergeRateGroups(g *engine.Graph, r *engine.Routes) (*engin
 			out.AddEdge(e.From, e.To, e.Lag)
 		}
 	}
+
 	uses := make([][]engine.Use, len(g.Tasks)) // of those that stand for others
 	for _, x := range l.rateGroups {
 		leader := map[int32]int32{} // by source
@@ -92,7 +103,8 @@ func (l *trafficLoad) mergeRateGroups(g *engine.Graph, r *engine.Routes) (*engin
 			}
 			share := float64(t.Bytes) / float64(g.Tasks[first].Bytes)
 			for _, u := range r.Of(int32(i)) {
-				uses[first] = append(uses[first], engine.Use{Resource: u.Resource, Weight: u.Weight * share})
+				uses[first] = append(uses[first],
+					engine.Use{Resource: u.Resource, Weight: u.Weight * share})
 			}
 			if ok {
 				out.Tasks[i] = engine.Task{}
@@ -116,11 +128,13 @@ func (l *trafficLoad) mergeRateGroups(g *engine.Graph, r *engine.Routes) (*engin
 			uses[first] = kept
 		}
 	}
+
 	routes := engine.NewRoutes(len(g.Tasks), func(all []engine.Use, i int32) []engine.Use {
 		if uses[i] == nil && out.Tasks[i].Kind == engine.Transfer {
 			return append(all, r.Of(i)...)
 		}
 		return append(all, uses[i]...)
 	})
+
 	return out, routes, out.Freeze()
 }

@@ -27,12 +27,15 @@ func TestStepMeasure(t *testing.T) {
 		row := result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
 		measureStep(&row, &input.Step{Share: c.share, Overlap: c.overlap}, 2, 2*c.longer)
 		if got, ok := row.Metrics["step_slowdown"]; !ok || math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("share %g, overlap %g, %g times as long: slowdown %g, want %g", c.share, c.overlap, c.longer, got, c.want)
+			t.Errorf("share %g, overlap %g, %g times as long: slowdown %g, want %g", c.share,
+				c.overlap, c.longer, got, c.want)
 		}
 		if len(row.Labels) > 0 || len(row.Metrics) != 1 {
-			t.Errorf("a step without a measured slowdown has %v and %v", row.Metrics, row.Labels)
+			t.Errorf("a step without a measured slowdown has %v and %v", row.Metrics,
+				row.Labels)
 		}
 	}
+
 	for _, c := range []struct {
 		slowdown, longer float64
 		share            float64 // NaN if undefined
@@ -47,10 +50,14 @@ func TestStepMeasure(t *testing.T) {
 		measureStep(&row, &input.Step{Slowdown: c.slowdown}, 3, 3*c.longer)
 		got, ok := row.Metrics["implied_share"]
 		if ok == math.IsNaN(c.share) || ok && math.Abs(got-c.share) > 1e-9 {
-			t.Errorf("slowdown %g, %g times as long: implied share %g (%v), want %g", c.slowdown, c.longer, got, ok, c.share)
+			t.Errorf("slowdown %g, %g times as long: implied share %g (%v), want %g",
+				c.slowdown,
+				c.longer, got, ok, c.share)
 		}
-		if label := row.Labels["implied_share"]; (c.label == "") != (label == "") || !strings.HasPrefix(label, c.label) {
-			t.Errorf("slowdown %g, %g times as long: label %q, want %q", c.slowdown, c.longer, label, c.label)
+		if label := row.Labels["implied_share"]; (c.label == "") != (label == "") ||
+			!strings.HasPrefix(label, c.label) {
+			t.Errorf("slowdown %g, %g times as long: label %q, want %q", c.slowdown, c.longer,
+				label, c.label)
 		}
 	}
 }

@@ -85,6 +85,7 @@ func build(ctx context.Context, s *Scenario) (*routingSystem, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("workload %s: %w", s.Workload.Kind, err)
 	}
+
 	if err := r.lengthenPasses(ctx); err != nil {
 		return nil, err
 	}
@@ -101,7 +102,8 @@ const maxTimedPairs = 4096
 
 // routingProblem returns what routers decide on a network.
 func (r *routingSystem) routingProblem(n *engine.Network) *routing.Problem {
-	p := &routing.Problem{Network: n, Torus: r.Torus, Down: r.Down, Flows: r.load.flows, Demand: r.load.demand, Rate: float64(r.s.Fabric.LinkRate)}
+	p := &routing.Problem{Network: n, Torus: r.Torus, Down: r.Down, Flows: r.load.flows,
+		Demand: r.load.demand, Rate: float64(r.s.Fabric.LinkRate)}
 	switch {
 	case r.load.call != nil:
 		p.Flows, p.Demand = r.load.call.routedFlows, r.load.call.routedDemand
@@ -121,17 +123,24 @@ func (r *routingSystem) setLoadBound(ctx context.Context) {
 	n := r.visibleNetwork()
 	r.ratesDiffer = r.routingProblem(n).RatesDiffer()
 	if r.Tiers == nil {
-		r.shortestHops, r.loadBound = r.shortestPathLoad(ctx, n, func(int) bool { return true }, func(engine.Flow) bool { return true })
+		r.shortestHops, r.loadBound = r.shortestPathLoad(ctx, n,
+			func(int) bool { return true },
+			func(engine.Flow) bool { return true })
 		return
 	}
 	for t := range r.Tiers.Machine {
-		shortest, bound := r.shortestPathLoad(ctx, n, func(link int) bool { return r.TierOf(int32(link)) == t }, func(f engine.Flow) bool { return r.Tiers.JoiningTier(false, f.Src, f.Dst) == t })
+		shortest, bound := r.shortestPathLoad(ctx, n,
+			func(link int) bool { return r.TierOf(int32(link)) == t },
+			func(f engine.Flow) bool { return r.Tiers.JoiningTier(false, f.Src, f.Dst) == t })
 		r.shortestHops, r.loadBound = r.shortestHops+shortest, max(r.loadBound, bound)
 	}
 }
 
 // shortestPathLoad returns the hops of the shortest paths of some flows over some links, and as many for each of these.
-func (r *routingSystem) shortestPathLoad(ctx context.Context, n *engine.Network, includesLink func(link int) bool, includesFlow func(engine.Flow) bool) (hops, perLink float64) {
+func (r *routingSystem) shortestPathLoad(
+	ctx context.Context, n *engine.Network, includesLink func(link int) bool,
+	includesFlow func(engine.Flow) bool,
+) (hops, perLink float64) {
 	links := 0.0
 	for i, l := range n.Links {
 		if l.Rate > 0 && includesLink(i) {
@@ -140,6 +149,7 @@ func (r *routingSystem) shortestPathLoad(ctx context.Context, n *engine.Network,
 			}
 		}
 	}
+
 	distances := n.Hops(includesLink)
 	for f, flow := range r.load.flows { // in the order of sources
 		if f&0xfff == 0 && ctx.Err() != nil {
@@ -176,13 +186,16 @@ func (r *routingSystem) Reference() map[string]float64 {
 	default:
 		m["bound_max_link_load"] = r.loadBound
 	}
+
 	if r.load.call == nil {
 		m["flows"] = float64(len(r.load.flows))
 	}
 	if r.Torus != nil {
 		d := r.Torus.Distances()
-		m["sum_hops"], m["average_hops"], m["diameter"] = float64(d.Sum), d.Average, float64(d.Diameter)
+		m["sum_hops"], m["average_hops"], m["diameter"] = float64(d.Sum), d.Average,
+			float64(d.Diameter)
 	}
+
 	if r.Cubes != nil {
 		r.Cubes.Metrics(m)
 	}
@@ -194,6 +207,7 @@ func (r *routingSystem) Reference() map[string]float64 {
 		cut, _ := static.Bisection(r.Known, r.s.Seed, planes...)
 		m["bisection_links"] = float64(cut)
 	}
+
 	if r.iteration != nil && r.s.Engine.Level != "static" {
 		r.IdealReference.AddMetrics(m, r.endMetric(), true)
 	}
@@ -203,6 +217,7 @@ func (r *routingSystem) Reference() map[string]float64 {
 			failedLinks++
 		}
 	}
+
 	if failedLinks > 0 {
 		m["links_lost"] = float64(failedLinks)
 	}

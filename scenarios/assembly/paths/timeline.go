@@ -35,7 +35,8 @@ func (a *routingResult) timeline(limit int) *result.Timeline {
 	if a.system.Torus != nil {
 		word = "chip"
 	}
-	t := &assembly.TimelineInput{Graph: a.Graph, Trace: a.Trace, Links: a.system.Whole.Links, WhyNoLinks: "counters of links, which packets draw", MarkCritical: true}
+	t := &assembly.TimelineInput{Graph: a.Graph, Trace: a.Trace, Links: a.system.Whole.Links,
+		WhyNoLinks: "counters of links, which packets draw", MarkCritical: true}
 	for node := range a.system.Whole.Nodes {
 		t.Nodes = append(t.Nodes, fmt.Sprintf("%s %d", word, node))
 	}
@@ -45,6 +46,7 @@ func (a *routingResult) timeline(limit int) *result.Timeline {
 			t.ComputeNode = func(id int32) int32 { return a.system.nodeOfRank[it.RankOf(id)] }
 		}
 	}
+
 	if flows := a.taskFlows(a.Graph); a.paths.Spread == nil {
 		t.VisitLinks = func(id int32, visit func(link int32, share float64)) {
 			routes := a.flowPaths(flows[id])
@@ -60,5 +62,6 @@ func (a *routingResult) timeline(limit int) *result.Timeline {
 			}
 		}
 	}
+
 	return t.Timeline(limit)
 }

@@ -43,21 +43,27 @@ func (s *Scenario) workKind() *Kind {
 }
 
 // immediateLoad is traffic that is sent at once.
-func immediateLoad(of func(r *routingSystem, message int64) (*collective.Traffic, error)) func(context.Context, *routingSystem, int64) (*trafficLoad, error) {
+func immediateLoad(
+	of func(r *routingSystem, message int64) (*collective.Traffic, error),
+) func(context.Context, *routingSystem, int64) (*trafficLoad, error) {
 	return func(_ context.Context, r *routingSystem, message int64) (*trafficLoad, error) {
 		t, err := of(r, message)
 		if err != nil {
 			return nil, err
 		}
-		return &trafficLoad{flows: t.Flows, demand: t.Demand(), parts: []trafficPart{{end: int32(len(t.Flows)), traffic: t}}}, nil
+		return &trafficLoad{flows: t.Flows, demand: t.Demand(),
+			parts: []trafficPart{{end: int32(len(t.Flows)), traffic: t}}}, nil
 	}
 }
 
 // checkImmediate lays such traffic out, which some keys of its own decide.
-func checkImmediate(of func(r *routingSystem, message int64) (*collective.Traffic, error), keys ...string) func(*routingSystem, int64, []string) ([]string, error) {
+func checkImmediate(
+	of func(r *routingSystem, message int64) (*collective.Traffic, error), keys ...string,
+) func(*routingSystem, int64, []string) ([]string, error) {
 	return func(r *routingSystem, message int64, where []string) ([]string, error) {
 		_, err := of(r, message)
-		return blamedKeys(err, append(slices.Clone(keys), where...), func() error { _, err := of(r, 1); return err })
+		return blamedKeys(err, append(slices.Clone(keys), where...),
+			func() error { _, err := of(r, 1); return err })
 	}
 }
 
@@ -89,7 +95,8 @@ func (r *routingSystem) matrixTraffic(int64) (*collective.Traffic, error) {
 
 // patternTraffic is traffic of a row of collective.Patterns.
 func (r *routingSystem) patternTraffic(message int64) (*collective.Traffic, error) {
-	return r.s.Workload.Pattern().Traffic(collective.PatternInput{Nodes: r.numNodes(), Seed: r.s.Seed, Down: r.Down}, message)
+	return r.s.Workload.Pattern().Traffic(collective.PatternInput{Nodes: r.numNodes(),
+		Seed: r.s.Seed, Down: r.Down}, message)
 }
 
 // checkPattern lays a pattern out.
@@ -147,12 +154,14 @@ func (r *routingSystem) sources(max float64) ([]packet.Source, error) {
 			all = append(all, r.closedLoopSources(p, order)...)
 		}
 	}
+
 	return all, nil
 }
 
 // newSource returns a source of flows with what all have in common.
 func (r *routingSystem) newSource(first, end int32) packet.Source {
-	return packet.Source{First: first, End: end, Bytes: int32(r.s.Workload.Packet), Seed: r.s.Seed}
+	return packet.Source{First: first, End: end, Bytes: int32(r.s.Workload.Packet),
+		Seed: r.s.Seed}
 }
 
 // onOffSources sources send a packet of every flow at once, the first an interval after they go on.
@@ -168,7 +177,9 @@ func (r *routingSystem) onOffSources(p *trafficPart) []packet.Source {
 	var all []packet.Source
 	for _, t := range turns {
 		one := collective.OnOff{
-			Rate: units.Rate(rate), PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: t.start, Duration: t.duration,
+			Rate: units.Rate(rate), PayloadBytes: int32(w.Payload),
+			WireBytes: int32(w.Packet),
+			Start:     t.start, Duration: t.duration,
 		}
 		s := r.newSource(p.first, p.end)
 		s.Every, s.Count, s.Seed = one.Interval(), one.Packets(), 0
@@ -180,6 +191,7 @@ func (r *routingSystem) onOffSources(p *trafficPart) []packet.Source {
 		s.Start = t.start + engine.Time(s.Every)
 		all = append(all, s)
 	}
+
 	return all
 }
 
@@ -191,7 +203,8 @@ func (r *routingSystem) poissonSources(p *trafficPart) []packet.Source {
 	r.forEachSource(p, func(first, end int32) {
 		one := func(first, end int32, every float64, order packet.Order) {
 			s := r.newSource(first, end)
-			s.Process, s.Order, s.Every, s.Stop = packet.Poisson, order, every, w.Warmup+w.Duration
+			s.Process, s.Order, s.Every, s.Stop = packet.Poisson, order, every,
+				w.Warmup+w.Duration
 			all = append(all, s)
 		}
 		if p.traffic.Bytes == nil {
@@ -206,6 +219,7 @@ func (r *routingSystem) poissonSources(p *trafficPart) []packet.Source {
 			one(f, f+1, every*sum/float64(p.traffic.Size(int(f-p.first))), packet.Together)
 		}
 	})
+
 	return all
 }
 
@@ -215,6 +229,7 @@ func (r *routingSystem) pacedSources(p *trafficPart, max float64) []packet.Sourc
 	w := &r.s.Workload
 	payload := int64(w.Payload)
 	var all []packet.Source
+
 	// the time that the most loaded link needs for a full packet of each message
 	round := max * r.s.packetTime() / w.Pace
 	wire := w.WireBytes(float64(p.traffic.Message))
@@ -222,7 +237,8 @@ func (r *routingSystem) pacedSources(p *trafficPart, max float64) []packet.Sourc
 	r.forEachSource(p, func(first, end int32) {
 		if p.traffic.Bytes == nil {
 			s := r.newSource(first, end)
-			s.Order, s.Count, s.Last = order, p.numPackets(0, payload), w.LastPacketBytes(p.traffic.Size(0))
+			s.Order, s.Count, s.Last = order, p.numPackets(0, payload),
+				w.LastPacketBytes(p.traffic.Size(0))
 			s.Every = round / float64(end-first) * (wire / float64(s.Count*int64(w.Packet)))
 			s.Offset = (first / (end - first)) % (end - first)
 			if order != packet.Random {
@@ -237,12 +253,14 @@ func (r *routingSystem) pacedSources(p *trafficPart, max float64) []packet.Sourc
 		for f := first; f < end; f++ {
 			s := r.newSource(f, f+1)
 			size := p.traffic.Size(int(f - p.first))
-			s.Count, s.Last, s.Seed = p.numPackets(int(f-p.first), payload), w.LastPacketBytes(size), 0
+			s.Count, s.Last, s.Seed = p.numPackets(int(f-p.first), payload),
+				w.LastPacketBytes(size), 0
 			s.Every = whole / float64(s.Count)
 			s.Start = engine.Time(s.Every * float64(f-first) / float64(end-first))
 			all = append(all, s)
 		}
 	})
+
 	return all
 }
 
@@ -265,6 +283,7 @@ func (r *routingSystem) closedLoopSources(p *trafficPart, order packet.Order) []
 		}
 		all = append(all, s)
 	}
+
 	r.forEachSource(p, func(first, end int32) {
 		if p.traffic.Bytes == nil {
 			one(first, end, p.traffic.Size(0))
@@ -274,6 +293,7 @@ func (r *routingSystem) closedLoopSources(p *trafficPart, order packet.Order) []
 			one(f, f+1, p.traffic.Size(int(f-p.first)))
 		}
 	})
+
 	return all
 }
 

@@ -18,27 +18,32 @@ func TestSourcesSendMessages(t *testing.T) {
 		payload := rapid.Int64Range(1, 50).Draw(t, "payload")
 		header := rapid.Int64Range(0, 5).Draw(t, "header")
 		message := rapid.Int64Range(1, 300).Draw(t, "message")
-		source := rapid.SampledFrom([]string{"greedy", "window", "paced", "on-off"}).Draw(t, "source")
+		source := rapid.SampledFrom([]string{"greedy", "window", "paced",
+			"on-off"}).Draw(t, "source")
 		traffic := &collective.Traffic{Nodes: nodes, Message: message}
 		for src := range nodes {
 			for dst := range nodes {
 				if src != dst {
-					traffic.Flows = append(traffic.Flows, engine.Flow{Src: int32(src), Dst: int32(dst)})
+					traffic.Flows = append(traffic.Flows,
+						engine.Flow{Src: int32(src), Dst: int32(dst)})
 				}
 			}
 		}
 		if source != "on-off" && rapid.Bool().Draw(t, "listed") {
 			for range traffic.Flows {
-				traffic.Bytes = append(traffic.Bytes, rapid.Int64Range(1, message).Draw(t, "bytes"))
+				traffic.Bytes = append(traffic.Bytes,
+					rapid.Int64Range(1, message).Draw(t, "bytes"))
 			}
 		}
 		s := &Scenario{}
 		w := &s.Workload
-		w.Packet, w.Payload, w.Message = units.Bytes(payload+header), units.Bytes(payload), units.Bytes(message)
+		w.Packet, w.Payload, w.Message = units.Bytes(payload+header), units.Bytes(payload),
+			units.Bytes(message)
 		w.Source, w.Injection, w.Window, w.Pace = source, "round-robin", 2, 1
 		w.Rate, w.Duration = 8e9, engine.Second
 		s.Fabric.LinkRate = 8e9
-		r := &routingSystem{s: s, load: &trafficLoad{flows: traffic.Flows, parts: []trafficPart{{end: int32(len(traffic.Flows)), traffic: traffic}}}}
+		r := &routingSystem{s: s, load: &trafficLoad{flows: traffic.Flows,
+			parts: []trafficPart{{end: int32(len(traffic.Flows)), traffic: traffic}}}}
 		sources, err := r.sources(3)
 		if err != nil {
 			t.Fatal(err)

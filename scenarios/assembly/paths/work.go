@@ -13,12 +13,14 @@ func (r *routingSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, e
 	w := &trace.RankGraph{Graph: r.load.graph}
 	if w.Graph == nil {
 		source := r.s.Workload.Source
-		if len(r.load.parts) != 1 || r.load.parts[0].periods != nil || r.s.Engine.Level == "packet" && source != "greedy" && source != "window" {
+		if len(r.load.parts) != 1 || r.load.parts[0].periods != nil ||
+			r.s.Engine.Level == "packet" && source != "greedy" && source != "window" {
 			return nil, assembly.ExportError(r.s.Name, "workload.source", "its packets are at random times, or in turns", `give traffic whose source is "greedy"`)
 		}
 		t := r.load.parts[0].traffic
 		if len(t.Flows) > assembly.LinkTask.MaxCount() {
-			return nil, assembly.ExportError(r.s.Name, "workload.kind", "it is more transfers than are written", "choose a smaller fabric")
+			return nil, assembly.ExportError(r.s.Name, "workload.kind",
+				"it is more transfers than are written", "choose a smaller fabric")
 		}
 		var err error
 		if w.Graph, err = t.Graph(); err != nil {

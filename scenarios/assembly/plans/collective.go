@@ -52,8 +52,10 @@ const maxDrawnEdges = 60_000
 func collectiveSchedule(pl *plan.Plan) *result.Schedule {
 	p := pl.Steps
 	out := &result.Schedule{
-		Origin: pl.Name, GPUs: p.GPUs, Degree: p.Degree, DelayS: p.Delay.Seconds(), LatencyS: p.Latency.Seconds(), RateBitsPerS: p.Rate,
+		Origin: pl.Name, GPUs: p.GPUs, Degree: p.Degree, DelayS: p.Delay.Seconds(),
+		LatencyS: p.Latency.Seconds(), RateBitsPerS: p.Rate,
 	}
+
 	free := maxDrawnEdges
 	for i := range p.Phases {
 		from := &p.Phases[i]
@@ -66,7 +68,8 @@ func collectiveSchedule(pl *plan.Plan) *result.Schedule {
 				f.Steps[last].Count++
 				continue
 			}
-			f.Steps = append(f.Steps, result.ScheduleRun{Count: 1, Bytes: b, StepS: p.StepTime(b).Seconds()})
+			f.Steps = append(f.Steps, result.ScheduleRun{Count: 1, Bytes: b,
+				StepS: p.StepTime(b).Seconds()})
 		}
 		if !f.Reused {
 			edges := pl.Topologies[i]
@@ -79,6 +82,7 @@ func collectiveSchedule(pl *plan.Plan) *result.Schedule {
 		}
 		out.Phases = append(out.Phases, f)
 	}
+
 	return out
 }
 
@@ -86,7 +90,9 @@ func collectiveSchedule(pl *plan.Plan) *result.Schedule {
 const maxReplayedGPUs = 256
 
 // decide lets one planner plan, and checks the plan that is best for the delay.
-func (g *collectiveSystem) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.PolicyResult, error) {
+func (g *collectiveSystem) Decide(
+	ctx context.Context, name string, _ int, _ float64,
+) (*assembly.PolicyResult, error) {
 	begin := time.Now()
 	stop := func() bool { return ctx.Err() != nil }
 	problem := *g.problem
@@ -113,32 +119,41 @@ func (g *collectiveSystem) Decide(ctx context.Context, name string, _ int, _ flo
 		gap = float64(cost-g.completionBound) / float64(g.completionBound)
 	}
 	a := &assembly.PolicyResult{Row: result.Row{
-		Policy: name, Labels: map[string]string{"origin": best.Name, "gap_model": "any plan in steps"},
+		Policy: name, Labels: map[string]string{"origin": best.Name,
+			"gap_model": "any plan in steps"},
 		Metrics: map[string]float64{
-			"completion_s": cost.Seconds(), "reconfigurations": float64(best.Reconfigurations()), "steps": float64(best.TotalSlots()), "gap": gap,
+			"completion_s":     cost.Seconds(),
+			"reconfigurations": float64(best.Reconfigurations()),
+			"steps":            float64(best.TotalSlots()), "gap": gap,
 		},
 	}}
+
 	level := g.s.Engine.Level
 	switch {
 	case level == "cost":
 	case g.problem.GPUs > maxReplayedGPUs:
-		a.Row.Labels["checked"] = fmt.Sprintf("not replayed: more than %d GPUs", maxReplayedGPUs)
+		a.Row.Labels["checked"] = fmt.Sprintf("not replayed: more than %d GPUs",
+			maxReplayedGPUs)
 	default:
 		if err := best.SealWithStop(stop); err != nil {
 			return nil, err
 		}
 	}
+
 	if err := addSimulation(ctx, level, g.s.Domain(), best, 0, &a.Row); err != nil {
 		return nil, err
 	}
-	a.Timings = result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}
+	a.Timings = result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(),
+		SimulateS: time.Since(solved).Seconds()}
 	a.Describe = func(ctx context.Context, o *assembly.Outcome) {
-		s := result.Simulation{Policy: a.Row.Policy, MakespanS: cost.Seconds(), Schedule: collectiveSchedule(best)}
+		s := result.Simulation{Policy: a.Row.Policy, MakespanS: cost.Seconds(),
+			Schedule: collectiveSchedule(best)}
 		if o.TimelineTasks > 0 {
 			s.Timeline = stepTimeline(ctx, best, level == "flow", o.TimelineTasks)
 		}
 		o.Detail.Policies = append(o.Detail.Policies, s)
 		o.PlannerPlans = append(o.PlannerPlans, best)
 	}
+
 	return a, nil
 }

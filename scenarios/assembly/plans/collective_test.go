@@ -22,7 +22,9 @@ func TestGatherSchedules(t *testing.T) {
 			gpus, degree int
 			bytes        int64
 		}{{8, 1, 1e6}, {8, 2, 64e3}, {12, 2, 8e3}, {16, 3, 1e5}, {24, 2, 4e3}} {
-			problem := &plan.Collective{GPUs: c.gpus, Degree: c.degree, Op: op, Bytes: c.bytes, Rate: 8e11,
+			problem := &plan.Collective{GPUs: c.gpus, Degree: c.degree, Op: op,
+				Bytes:   c.bytes,
+				Rate:    8e11,
 				Latency: 500 * engine.Nanosecond, Delay: 10 * engine.Microsecond}
 			plans, err := collectives.Candidates(problem)
 			if err != nil {
@@ -34,8 +36,10 @@ func TestGatherSchedules(t *testing.T) {
 					t.Fatal(err)
 				}
 				s := collectiveSchedule(pl)
-				if s.Reconfigurations() != pl.Reconfigurations() || len(s.Phases) != len(pl.Topologies) || !s.InSteps() {
-					t.Fatalf("%s: %d topologies in %d phases", pl.Name, s.Reconfigurations(), len(s.Phases))
+				if s.Reconfigurations() != pl.Reconfigurations() ||
+					len(s.Phases) != len(pl.Topologies) || !s.InSteps() {
+					t.Fatalf("%s: %d topologies in %d phases", pl.Name, s.Reconfigurations(),
+						len(s.Phases))
 				}
 				end := float64(s.Reconfigurations()) * s.DelayS
 				for i := range s.Phases {
@@ -52,7 +56,8 @@ func TestGatherSchedules(t *testing.T) {
 						longest[x.Step] = max(longest[x.Step], sum)
 					}
 					if got := lengths(f.Steps); !slices.Equal(got, longest) {
-						t.Fatalf("%s, phase %d: longest messages %v, want %v", pl.Name, i, got, longest)
+						t.Fatalf("%s, phase %d: longest messages %v, want %v", pl.Name,
+							i, got, longest)
 					}
 					want := [][2]int{}
 					for _, e := range pl.Topologies[i] {
@@ -72,6 +77,7 @@ func TestGatherSchedules(t *testing.T) {
 			}
 		}
 	}
+
 	if len(kinds) != 4 || reused == 0 {
 		t.Errorf("the plans have phases of %v, and %d that reuse a topology", kinds, reused)
 	}
@@ -81,8 +87,10 @@ func TestGatherSchedules(t *testing.T) {
 func pieceBytes(pl *plan.Plan, p *plan.Piece) int64 {
 	even := func(bytes int64, k, n int64) int64 { return bytes/n*k + min(k, bytes%n) }
 	n := int64(pl.GPUs)
-	shard := even(pl.Steps.Bytes, int64(p.Shard)+1, n) - even(pl.Steps.Bytes, int64(p.Shard), n)
-	return even(shard, int64(p.To), int64(pl.Steps.Parts)) - even(shard, int64(p.From), int64(pl.Steps.Parts))
+	shard := even(pl.Steps.Bytes, int64(p.Shard)+1, n) - even(pl.Steps.Bytes,
+		int64(p.Shard), n)
+	return even(shard, int64(p.To), int64(pl.Steps.Parts)) - even(shard, int64(p.From),
+		int64(pl.Steps.Parts))
 }
 
 // lengths writes runs of steps out.
@@ -99,13 +107,15 @@ func lengths(runs []result.ScheduleRun) []int64 {
 // TestGatherScheduleLarge: of a large plan as many topologies as there is room for have their links listed, and
 // thousands of equal steps take a run.
 func TestGatherScheduleLarge(t *testing.T) {
-	p := &plan.Collective{GPUs: 4096, Degree: 4, Op: collective.AllGather, Bytes: 4096 * 4096, Rate: 8e11, Latency: 500 * engine.Nanosecond}
+	p := &plan.Collective{GPUs: 4096, Degree: 4, Op: collective.AllGather, Bytes: 4096 * 4096,
+		Rate: 8e11, Latency: 500 * engine.Nanosecond}
 	cheapest := func(list []plan.Candidate, err error) *plan.Plan {
 		t.Helper()
 		var best *plan.Candidate
 		var built *plan.Plan
 		if err == nil {
-			best, err = plan.Best(list, func(c *plan.Candidate) engine.Time { return c.Cost(p.Delay, 0) })
+			best, err = plan.Best(list,
+				func(c *plan.Candidate) engine.Time { return c.Cost(p.Delay, 0) })
 		}
 		if err == nil {
 			built, err = best.Build(0, nil)
@@ -115,6 +125,7 @@ func TestGatherScheduleLarge(t *testing.T) {
 		}
 		return built
 	}
+
 	best := cheapest(collectives.Candidates(p))
 	s := collectiveSchedule(best)
 	edges, all, topologies := 0, 0, 0
@@ -126,14 +137,20 @@ func TestGatherScheduleLarge(t *testing.T) {
 		}
 		topologies++
 		if len(f.Offsets) != 4 || len(f.Edges)+f.Links != 4*4096 {
-			t.Errorf("phase %d has %d links and %d left out, offsets %v", i, len(f.Edges), f.Links, f.Offsets)
+			t.Errorf("phase %d has %d links and %d left out, offsets %v", i,
+				len(f.Edges), f.Links,
+				f.Offsets)
 		}
 	}
-	if want := min(3, topologies) * 4 * 4096; edges != want || all != topologies*4*4096 || topologies < 4 {
-		t.Errorf("%d links of %d are listed, want %d, of %d topologies", edges, all, want, topologies)
+
+	if want := min(3, topologies) * 4 * 4096; edges != want || all != topologies*4*4096 ||
+		topologies < 4 {
+		t.Errorf("%d links of %d are listed, want %d, of %d topologies", edges, all,
+			want, topologies)
 	}
 	ring := cheapest(collectives.StaticRings(p))
-	if s := collectiveSchedule(ring); len(s.Phases) != 1 || len(s.Phases[0].Steps) > 3 || len(lengths(s.Phases[0].Steps)) < 1000 {
+	if s := collectiveSchedule(ring); len(s.Phases) != 1 || len(s.Phases[0].Steps) > 3 ||
+		len(lengths(s.Phases[0].Steps)) < 1000 {
 		t.Errorf("a ring's steps are listed as %d runs", len(s.Phases[0].Steps))
 	}
 }

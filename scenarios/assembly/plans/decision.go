@@ -28,7 +28,9 @@ type planningResult struct {
 }
 
 // Decide lets one planner plan, and simulates the plan that is best for the delay.
-func (d *exchangeSystem) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.PolicyResult, error) {
+func (d *exchangeSystem) Decide(
+	ctx context.Context, name string, _ int, _ float64,
+) (*assembly.PolicyResult, error) {
 	a, err := d.decide(ctx, name)
 	if err != nil {
 		return nil, err
@@ -41,13 +43,16 @@ func (d *exchangeSystem) decide(ctx context.Context, name string) (*planningResu
 	begin := time.Now()
 	chosen, err := d.bestCandidate(ctx, name)
 	if errors.Is(err, reconfigure.ErrUnserved) {
-		return &planningResult{PolicyResult: *assembly.RejectedResult(name, err.Error(), func() schema.Diagnostic { return d.unservedDiagnostic(name, err) })}, nil
+		return &planningResult{PolicyResult: *assembly.RejectedResult(name, err.Error(),
+			func() schema.Diagnostic { return d.unservedDiagnostic(name, err) })}, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
 	a := &planningResult{system: d, candidate: chosen}
-	a.Row, a.Describe = result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}, a.describe
+	a.Row, a.Describe = result.Row{Policy: name, Metrics: map[string]float64{},
+		Labels: map[string]string{}}, a.describe
 	solved := time.Now()
 	a.Timings.SolveS = max(d.planning.Took(name), solved.Sub(begin)).Seconds()
 	if err := a.addMetrics(); err != nil {
@@ -58,6 +63,7 @@ func (d *exchangeSystem) decide(ctx context.Context, name string) (*planningResu
 			return nil, err
 		}
 	}
+
 	if err := a.simulate(ctx); err != nil {
 		return nil, err
 	}
@@ -77,10 +83,13 @@ func (d *exchangeSystem) bestCandidate(ctx context.Context, name string) (*plan.
 			return c.Cost(0, d.slot)
 		}
 	}
+
 	best, err := d.planning.Best(ctx, name, cost)
 	if maxTopologies > 0 && errors.Is(err, plan.ErrNoCandidate) {
-		return nil, fmt.Errorf("%w: all take more than policy.reconfigurations = %d topologies", reconfigure.ErrUnserved, maxTopologies)
+		return nil, fmt.Errorf("%w: all take more than policy.reconfigurations = %d topologies",
+			reconfigure.ErrUnserved, maxTopologies)
 	}
+
 	return best, err
 }
 
@@ -105,9 +114,11 @@ func (a *planningResult) addMetrics() error {
 	m["slots"] = float64(c.Slots)
 	if c.Fluid > 0 {
 		m["slots"] = c.Fluid
-		m["bound_slots_fluid"], m["bound_completion_fluid_s"] = c.FluidBound, d.completionBound(true).Seconds()
+		m["bound_slots_fluid"], m["bound_completion_fluid_s"] = c.FluidBound,
+			d.completionBound(true).Seconds()
 		a.Row.Labels["schedule"] = "fluid"
 	}
+
 	b, err := d.bounds.At(c.Reconfigurations)
 	if err != nil {
 		return err
@@ -131,6 +142,7 @@ func (a *planningResult) addMetrics() error {
 			a.Row.Labels["gap_completion_model"] = plan.FluidModel
 		}
 	}
+
 	if c.Switches != nil {
 		a.Row.Labels["reconfigure"] = "independent"
 	}
@@ -156,6 +168,7 @@ func (a *planningResult) buildPlan(ctx context.Context, name string) error {
 		a.Row.Labels["plan"] = fmt.Sprintf("not written out: %.3g transmissions in %d slots; larger chunks are fewer", most, a.candidate.Slots)
 		return nil
 	}
+
 	stop := func() bool { return ctx.Err() != nil }
 	built, err := a.candidate.Build(int64((d.domain.Delay+d.slot-1)/d.slot), stop)
 	if err != nil {
@@ -170,8 +183,10 @@ func (a *planningResult) buildPlan(ctx context.Context, name string) error {
 		return fmt.Errorf("the plan of %s: %w", a.candidate.Origin, err)
 	}
 	if got := p.TotalSlots(); a.candidate.Switches == nil && got != a.candidate.Slots {
-		return fmt.Errorf("the plan of %s takes %d slots and not %d", a.candidate.Origin, got, a.candidate.Slots)
+		return fmt.Errorf("the plan of %s takes %d slots and not %d", a.candidate.Origin, got,
+			a.candidate.Slots)
 	}
+
 	a.plan = p
 	a.Row.Metrics["buffer_chunks"] = float64(p.Buffer)
 	return nil
@@ -180,10 +195,13 @@ func (a *planningResult) buildPlan(ctx context.Context, name string) error {
 // simulate simulates the plan as the scenario asks.
 func (a *planningResult) simulate(ctx context.Context) error {
 	if a.plan != nil {
-		return addSimulation(ctx, a.system.s.Engine.Level, a.domain(), a.plan, a.system.chunk, &a.Row)
+		return addSimulation(ctx, a.system.s.Engine.Level, a.domain(), a.plan,
+			a.system.chunk, &a.Row)
 	}
-	if metric := map[string]string{"packet": "synchronised_s", "flow": "fluid_s"}[a.system.s.Engine.Level]; metric != "" {
-		a.Row.Labels[metric] = cmp.Or(a.Row.Labels["plan"], "a fluid schedule has no plan to play")
+	if metric := map[string]string{"packet": "synchronised_s",
+		"flow": "fluid_s"}[a.system.s.Engine.Level]; metric != "" {
+		a.Row.Labels[metric] = cmp.Or(a.Row.Labels["plan"],
+			"a fluid schedule has no plan to play")
 	}
 	return nil
 }
@@ -199,7 +217,10 @@ func (a *planningResult) domain() *scaleup.Domain {
 
 // addSimulation simulates a plan, of chunks of so many bytes or in steps: at level packet on queues, every transmission in
 // its slot or step, and every one as soon as links are free; at level flow as fluid.
-func addSimulation(ctx context.Context, level string, d *scaleup.Domain, p *plan.Plan, chunk int64, row *result.Row) error {
+func addSimulation(
+	ctx context.Context, level string, d *scaleup.Domain, p *plan.Plan, chunk int64,
+	row *result.Row,
+) error {
 	switch level {
 	case "packet":
 		end, err := simulate.Synchronised(ctx, d, p, chunk)
@@ -210,7 +231,8 @@ func addSimulation(ctx context.Context, level string, d *scaleup.Domain, p *plan
 		if err != nil {
 			return err
 		}
-		row.Metrics["synchronised_s"], row.Metrics["free_running_s"] = end.Seconds(), free.Completion.Seconds()
+		row.Metrics["synchronised_s"], row.Metrics["free_running_s"] = end.Seconds(),
+			free.Completion.Seconds()
 		if p.Steps == nil {
 			row.Metrics["largest_queue"] = float64(free.LargestQueue)
 		}
@@ -221,6 +243,7 @@ func addSimulation(ctx context.Context, level string, d *scaleup.Domain, p *plan
 		}
 		row.Metrics["fluid_s"] = fluid.Completion.Seconds()
 	}
+
 	return nil
 }
 
@@ -245,7 +268,9 @@ func (a *planningResult) describe(ctx context.Context, o *assembly.Outcome) {
 
 // slotSchedule describes a plan for its picture.
 func slotSchedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.Schedule {
-	out := &result.Schedule{Origin: origin, GPUs: p.GPUs, Degree: p.Degree, SlotS: slot.Seconds(), DelayS: delay.Seconds(), Intervals: p.Switches != nil}
+	out := &result.Schedule{Origin: origin, GPUs: p.GPUs, Degree: p.Degree,
+		SlotS:  slot.Seconds(),
+		DelayS: delay.Seconds(), Intervals: p.Switches != nil}
 	for i, t := range p.Topologies {
 		f := result.SchedulePhase{Slots: int(p.Slots[i]), Busy: make([]int, p.Slots[i])}
 		for _, e := range t {
@@ -253,13 +278,16 @@ func slotSchedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.
 		}
 		out.Phases = append(out.Phases, f)
 	}
+
 	for _, t := range p.Tx {
 		f := &out.Phases[t.Phase]
 		f.Busy[t.Slot]++
 		if len(p.Tx) <= maxDrawnTransmissions {
-			f.Sent = append(f.Sent, [6]int{int(t.Slot), int(t.From), int(t.To), int(t.Src), int(t.Dst), int(t.Chunk)})
+			f.Sent = append(f.Sent, [6]int{int(t.Slot), int(t.From), int(t.To), int(t.Src),
+				int(t.Dst), int(t.Chunk)})
 		}
 	}
+
 	return out
 }
 
@@ -270,17 +298,23 @@ func (s *Scenario) Description() string {
 	if f.Switches > 1 {
 		switches = fmt.Sprintf("%d optical switches", f.Switches)
 	}
-	text := fmt.Sprintf("%s on %d GPUs with %s, links of %v, %s to reconfigure", w.Kind, f.GPUs, switches, f.LinkRate, units.ShortTime(f.Delay))
+	text := fmt.Sprintf("%s on %d GPUs with %s, links of %v, %s to reconfigure", w.Kind,
+		f.GPUs,
+		switches, f.LinkRate, units.ShortTime(f.Delay))
 	if s.Title != "" {
 		text = s.Title + ": " + text
 	}
 	switch {
 	case w.IsTraining:
-		return text + fmt.Sprintf(", %s of %s a stage, %d stages, %d micro-batches, %s sizes", assembly.Plural(w.EP, "expert rank"), w.Arch.Name, w.PP, w.Microbatches, w.Exchange.Sizes)
+		return text + fmt.Sprintf(", %s of %s a stage, %d stages, %d micro-batches, %s sizes",
+			assembly.Plural(w.EP, "expert rank"), w.Arch.Name, w.PP, w.Microbatches,
+			w.Exchange.Sizes)
 	case s.IsStepwise():
 		return text + fmt.Sprintf(", %v", w.Exchange.Message)
 	case w.Exchange.Sizes == input.ListedSizes:
 		return text + fmt.Sprintf(", sizes from a matrix in chunks of %v", w.Exchange.Chunk)
 	}
-	return text + fmt.Sprintf(", %s sizes of %v in chunks of %v", w.Exchange.Sizes, w.Exchange.Message, w.Exchange.Chunk)
+
+	return text + fmt.Sprintf(", %s sizes of %v in chunks of %v", w.Exchange.Sizes,
+		w.Exchange.Message, w.Exchange.Chunk)
 }

@@ -21,15 +21,20 @@ import (
 func newScenario(kind, level string) *Scenario {
 	s := &Scenario{Name: "s.toml", Seed: 3, Engine: input.Engine{Level: level}}
 	s.Workload.Kind = kind
-	s.Workload.Exchange = input.Exchange{MeanMessage: input.MeanMessage{Message: 8e6}, Messages: input.Messages{Sizes: "uniform", Chunk: 2e6, Exponent: 0.8}}
-	s.Fabric.ScaleUp = input.ScaleUp{GPUs: 6, Switches: 2, LinkRate: 800e9, LinkLatency: 500 * engine.Nanosecond, Delay: 100 * engine.Microsecond, Reconfigure: "together", KnownAhead: "none"}
+	s.Workload.Exchange = input.Exchange{MeanMessage: input.MeanMessage{Message: 8e6},
+		Messages: input.Messages{Sizes: "uniform", Chunk: 2e6, Exponent: 0.8}}
+	s.Fabric.ScaleUp = input.ScaleUp{GPUs: 6, Switches: 2, LinkRate: 800e9,
+		LinkLatency: 500 * engine.Nanosecond, Delay: 100 * engine.Microsecond,
+		Reconfigure: "together", KnownAhead: "none"}
 	s.Policy.During.Schedule, s.Policy.During.Base, s.Policy.Plus.Others, s.Policy.Plus.Relay = "best", "best", true, true
 	s.Policy.Static, s.Policy.FastModel = "simulated", "together"
 	return s
 }
 
 // decide returns the metrics of a planner's plan, and what is described of it.
-func decide(ctx context.Context, s *Scenario, planner string) (row result.Row, o *assembly.Outcome, reference map[string]float64, err error) {
+func decide(
+	ctx context.Context, s *Scenario, planner string,
+) (row result.Row, o *assembly.Outcome, reference map[string]float64, err error) {
 	ForgetPlans()
 	s.Policy.Planners = []string{planner}
 	z, err := New(ctx, s, 1)
@@ -61,6 +66,7 @@ func TestMetrics(t *testing.T) {
 			}
 		}
 	}
+
 	type key struct{ kind, sizes, planner string }
 	costs := map[key]float64{}
 	for _, level := range []string{"cost", "plan", "packet", "flow"} {
@@ -68,7 +74,9 @@ func TestMetrics(t *testing.T) {
 			kind, sizes string
 			planners    []string
 		}{
-			{"all-to-all", "uniform", []string{"reconfigure-during", "reconfigure-during+", "fast", "static-ring", "bruck", "spreadout", "topoopt"}},
+			{"all-to-all", "uniform",
+				[]string{"reconfigure-during", "reconfigure-during+", "fast",
+					"static-ring", "bruck", "spreadout", "topoopt"}},
 			{"all-to-all", "random", []string{"reconfigure-during", "mixnet"}},
 			{"all-to-all", "zipf", []string{"reconfigure-during", "directconnect-kautz"}},
 			{"all-to-all", "matrix", []string{"reconfigure-during", "spreadout"}},
@@ -80,7 +88,8 @@ func TestMetrics(t *testing.T) {
 				s := newScenario(c.kind, level)
 				s.Workload.Exchange.Sizes, s.Workload.Exchange.Matrix = c.sizes, matrix
 				row, o, reference, err := decide(t.Context(), s, planner)
-				name := fmt.Sprintf("%s of sizes %s by %s at level %s", c.kind, c.sizes, planner, level)
+				name := fmt.Sprintf("%s of sizes %s by %s at level %s", c.kind, c.sizes,
+					planner, level)
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 					continue
@@ -115,7 +124,8 @@ func TestMetrics(t *testing.T) {
 						chunks += math.Ceil(float64(b) / 2e6)
 					}
 					near("chunks", reference["chunks"], chunks)
-					if m["gap"] < 0 || m["bound_slots_forward"] < m["bound_slots_relay"] || m["bound_slots_relay"] <= 0 {
+					if m["gap"] < 0 || m["bound_slots_forward"] < m["bound_slots_relay"] ||
+						m["bound_slots_relay"] <= 0 {
 						t.Errorf("%s: metrics %v", name, m)
 					}
 				} else {
@@ -158,8 +168,11 @@ func described(t *testing.T, name string, row result.Row, o *assembly.Outcome, u
 		}
 		return
 	}
-	if len(o.PlannerPlans) != 1 || p.Schedule == nil || float64(p.Schedule.Reconfigurations()) != row.Metrics["reconfigurations"] {
-		t.Fatalf("%s: the picture has no plan of %v topologies", name, row.Metrics["reconfigurations"])
+
+	if len(o.PlannerPlans) != 1 || p.Schedule == nil ||
+		float64(p.Schedule.Reconfigurations()) != row.Metrics["reconfigurations"] {
+		t.Fatalf("%s: the picture has no plan of %v topologies", name,
+			row.Metrics["reconfigurations"])
 	}
 	pl := o.PlannerPlans[0]
 	if pl.Steps == nil {
@@ -171,7 +184,8 @@ func described(t *testing.T, name string, row result.Row, o *assembly.Outcome, u
 			}
 		}
 		if sent != len(pl.Tx) || busy != len(pl.Tx) {
-			t.Errorf("%s: %d transmissions are drawn and %d counted, of %d", name, sent, busy, len(pl.Tx))
+			t.Errorf("%s: %d transmissions are drawn and %d counted, of %d", name, sent,
+				busy, len(pl.Tx))
 		}
 	}
 }
@@ -184,6 +198,7 @@ func TestScenarioKeys(t *testing.T) {
 	if err != nil || row.Metrics["reconfigurations"] > 2 {
 		t.Errorf("%v topologies, of at most 2 (%v)", row.Metrics["reconfigurations"], err)
 	}
+
 	// Two direct shifts do not reach all of 6 GPUs: no plan, and the key that forbids it.
 	s.Policy.Reconfigurations = 1
 	s.Policy.Planners = []string{"spreadout"}
@@ -191,16 +206,20 @@ func TestScenarioKeys(t *testing.T) {
 	if err != nil || len(none) != 1 || none[0].Key != "policy.reconfigurations" {
 		t.Errorf("unserved: %v (%v)", none, err)
 	}
-	if none, err := UnservedDiagnostics(t.Context(), s, []string{"spreadout", "static-ring"}, 1); err != nil || none != nil {
+	if none, err := UnservedDiagnostics(t.Context(), s, []string{"spreadout", "static-ring"},
+		1); err != nil || none != nil {
 		t.Errorf("unserved, though static-ring serves: %v (%v)", none, err)
 	}
-	if none, err := UnservedDiagnostics(t.Context(), newScenario("all-reduce", "plan"), []string{"static-ring"}, 1); err != nil || none != nil {
+	if none, err := UnservedDiagnostics(t.Context(), newScenario("all-reduce", "plan"),
+		[]string{"static-ring"}, 1); err != nil || none != nil {
 		t.Errorf("an all-reduce is unserved: %v (%v)", none, err)
 	}
 	s = newScenario("all-to-all", "packet")
-	s.Fabric.ScaleUp.Reconfigure, s.Fabric.ScaleUp.Delay = "independent", 20*engine.Microsecond
+	s.Fabric.ScaleUp.Reconfigure, s.Fabric.ScaleUp.Delay = "independent",
+		20*engine.Microsecond
 	row, _, _, err = decide(t.Context(), s, "reconfigure-during+")
-	if err != nil || row.Labels["reconfigure"] == "independent" && math.Abs(row.Metrics["synchronised_s"]-row.Metrics["completion_s"]) > 1e-11 {
+	if err != nil || row.Labels["reconfigure"] == "independent" &&
+		math.Abs(row.Metrics["synchronised_s"]-row.Metrics["completion_s"]) > 1e-11 {
 		t.Errorf("independent switches: %v (%v)", row, err)
 	}
 }
@@ -213,25 +232,33 @@ func TestBadScenarios(t *testing.T) {
 		change        func(s *Scenario)
 		want          error
 	}{
-		"a domain of one GPU":     {"all-to-all", "spreadout", func(s *Scenario) { s.Fabric.ScaleUp.GPUs = 1 }, nil},
-		"no rate":                 {"all-to-all", "spreadout", func(s *Scenario) { s.Fabric.ScaleUp.LinkRate = 0 }, nil},
-		"no bytes in a chunk":     {"all-to-all", "spreadout", func(s *Scenario) { s.Workload.Exchange.Chunk = 0 }, nil},
-		"too many chunks":         {"all-to-all", "spreadout", func(s *Scenario) { s.Workload.Exchange.Message, s.Workload.Exchange.Chunk = 1e15, 1 }, nil},
-		"messages below 0":        {"all-to-all", "spreadout", func(s *Scenario) { s.Workload.Exchange.Message = -1 }, nil},
-		"sizes of a short matrix": {"all-to-all", "spreadout", func(s *Scenario) { s.Workload.Exchange.Sizes, s.Workload.Exchange.Matrix = "matrix", [][]int{{0, 1}} }, nil},
+		"a domain of one GPU": {"all-to-all", "spreadout",
+			func(s *Scenario) { s.Fabric.ScaleUp.GPUs = 1 }, nil},
+		"no rate": {"all-to-all", "spreadout",
+			func(s *Scenario) { s.Fabric.ScaleUp.LinkRate = 0 }, nil},
+		"no bytes in a chunk": {"all-to-all", "spreadout",
+			func(s *Scenario) { s.Workload.Exchange.Chunk = 0 }, nil},
+		"too many chunks": {"all-to-all", "spreadout",
+			func(s *Scenario) { s.Workload.Exchange.Message, s.Workload.Exchange.Chunk = 1e15, 1 }, nil},
+		"messages below 0": {"all-to-all", "spreadout",
+			func(s *Scenario) { s.Workload.Exchange.Message = -1 }, nil},
+		"sizes of a short matrix": {"all-to-all", "spreadout",
+			func(s *Scenario) { s.Workload.Exchange.Sizes, s.Workload.Exchange.Matrix = "matrix", [][]int{{0, 1}} }, nil},
 		"a file that is not there": {"all-to-all", "imported", func(s *Scenario) {
 			s.Read = func(string) ([]byte, error) { return nil, reading }
 		}, reading},
 		"a file that has changed": {"all-to-all", "imported", func(s *Scenario) {
 			s.Read = func(string) ([]byte, error) { return []byte("{}"), nil }
 		}, nil},
-		"a domain of one GPU that reduces": {"all-reduce", "static-ring", func(s *Scenario) { s.Fabric.ScaleUp.GPUs = 1 }, nil},
-		"an all-reduce by FAST":            {"all-reduce", "fast", func(*Scenario) {}, nil},
-		"an all-reduce by no planner":      {"all-reduce", "nobody", func(*Scenario) {}, nil},
+		"a domain of one GPU that reduces": {"all-reduce", "static-ring",
+			func(s *Scenario) { s.Fabric.ScaleUp.GPUs = 1 }, nil},
+		"an all-reduce by FAST":       {"all-reduce", "fast", func(*Scenario) {}, nil},
+		"an all-reduce by no planner": {"all-reduce", "nobody", func(*Scenario) {}, nil},
 	} {
 		s := newScenario(c.kind, "packet")
 		c.change(s)
-		if _, _, _, err := decide(t.Context(), s, c.planner); err == nil || c.want != nil && !errors.Is(err, c.want) {
+		if _, _, _, err := decide(t.Context(), s, c.planner); err == nil ||
+			c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -240,8 +267,10 @@ func TestBadScenarios(t *testing.T) {
 // TestEndedAnywhere: whenever the context ends, deciding fails with its error.
 func TestEndedAnywhere(t *testing.T) {
 	for _, c := range []struct{ kind, level, planner string }{
-		{"all-to-all", "packet", "reconfigure-during"}, {"all-to-all", "flow", "fast"}, {"all-to-all", "cost", "static-ring"},
-		{"all-to-all", "plan", "spreadout"}, {"all-reduce", "packet", "reconfigure-during+"}, {"all-gather", "flow", "static-ring"},
+		{"all-to-all", "packet", "reconfigure-during"}, {"all-to-all", "flow", "fast"},
+		{"all-to-all", "cost", "static-ring"},
+		{"all-to-all", "plan", "spreadout"}, {"all-reduce", "packet", "reconfigure-during+"},
+		{"all-gather", "flow", "static-ring"},
 	} {
 		counter := &endingContext{Context: t.Context(), after: math.MaxInt}
 		s := newScenario(c.kind, c.level)
@@ -260,8 +289,10 @@ func TestEndedAnywhere(t *testing.T) {
 		}
 		all := counter.calls - 1 // the last is of OrEnded
 		for after := 0; after < all; after += 1 + max(0, min(after, all-after)/16) {
-			if err := decideOnly(&endingContext{Context: t.Context(), after: after}); !errors.Is(err, context.Canceled) {
-				t.Errorf("%v: the context ends after %d of %d questions, the error is %v", c, after, all, err)
+			if err := decideOnly(&endingContext{Context: t.Context(),
+				after: after}); !errors.Is(err, context.Canceled) {
+				t.Errorf("%v: the context ends after %d of %d questions, the error is %v", c, after,
+					all, err)
 			}
 		}
 	}
@@ -300,23 +331,30 @@ func TestTimelines(t *testing.T) {
 		begin += delay
 		for _, x := range pl.Tx {
 			if int(x.Phase) == i {
-				starts[fmt.Sprintf("chunk %d of %d to %d (slot %d of topology %d)", x.Chunk, x.Src, x.Dst, x.Slot+1, i+1)] = begin + float64(x.Slot)*slot
+				starts[fmt.Sprintf("chunk %d of %d to %d (slot %d of topology %d)",
+					x.Chunk, x.Src,
+					x.Dst, x.Slot+1, i+1)] = begin + float64(x.Slot)*slot
 			}
 		}
 		begin += float64(pl.Slots[i]) * slot
 	}
+
 	for _, k := range line.Tasks {
 		want, ok := starts[k.Name]
 		if !ok || math.Abs(float64(k.Start)/float64(engine.Second)-want) > 1e-11 {
-			t.Errorf("%s starts at %v s, want %v s", k.Name, float64(k.Start)/float64(engine.Second), want)
+			t.Errorf("%s starts at %v s, want %v s", k.Name,
+				float64(k.Start)/float64(engine.Second), want)
 		}
 		delete(starts, k.Name)
 		if k.Transfer && k.WaitedFor < 0 {
 			t.Errorf("%s waits for nothing", k.Name)
 		} else if k.Transfer && line.Tasks[k.WaitedFor].End > k.Start {
-			t.Errorf("%s starts at %v, before the end of what it waits for, %s", k.Name, k.Start, line.Tasks[k.WaitedFor].Name)
+			t.Errorf("%s starts at %v, before the end of what it waits for, %s", k.Name,
+				k.Start,
+				line.Tasks[k.WaitedFor].Name)
 		}
 	}
+
 	if len(starts) > 0 {
 		t.Errorf("not on the timeline: %v", starts)
 	}
@@ -329,9 +367,12 @@ func TestWords(t *testing.T) {
 		want   string
 	}{
 		{func(*Scenario) {}, "all-to-all on 6 GPUs with 2 optical switches, links of 800Gbps, 100us to reconfigure, uniform sizes of 8MB in chunks of 2MB"},
-		{func(s *Scenario) { s.Fabric.ScaleUp.Switches, s.Title = 1, "T" }, "T: all-to-all on 6 GPUs with 1 optical switch, links of 800Gbps, 100us to reconfigure, uniform sizes of 8MB in chunks of 2MB"},
-		{func(s *Scenario) { s.Workload.Exchange.Sizes = "matrix" }, "all-to-all on 6 GPUs with 2 optical switches, links of 800Gbps, 100us to reconfigure, sizes from a matrix in chunks of 2MB"},
-		{func(s *Scenario) { s.Workload.Kind = "all-gather" }, "all-gather on 6 GPUs with 2 optical switches, links of 800Gbps, 100us to reconfigure, 8MB"},
+		{func(s *Scenario) { s.Fabric.ScaleUp.Switches, s.Title = 1, "T" },
+			"T: all-to-all on 6 GPUs with 1 optical switch, links of 800Gbps, 100us to reconfigure, uniform sizes of 8MB in chunks of 2MB"},
+		{func(s *Scenario) { s.Workload.Exchange.Sizes = "matrix" },
+			"all-to-all on 6 GPUs with 2 optical switches, links of 800Gbps, 100us to reconfigure, sizes from a matrix in chunks of 2MB"},
+		{func(s *Scenario) { s.Workload.Kind = "all-gather" },
+			"all-gather on 6 GPUs with 2 optical switches, links of 800Gbps, 100us to reconfigure, 8MB"},
 	} {
 		s := newScenario("all-to-all", "plan")
 		c.change(s)
@@ -353,12 +394,17 @@ func newStep(t *testing.T, level string, stages, microbatches int) *Scenario {
 	s.Workload.IsTraining = true
 	s.Fabric.ScaleUp.GPUs, s.Fabric.ScaleUp.NICRate = 8, 400e9
 	s.Workload.Spec = training.Spec{
-		Arch: a, Sequence: 4096, Microbatch: 1, EP: 8, ETP: 1, Chunks: 1, TP: 1, PP: stages, GPUs: 8 * stages, Microbatches: microbatches,
+		Arch: a, Sequence: 4096, Microbatch: 1, EP: 8, ETP: 1, Chunks: 1, TP: 1, PP: stages,
+		GPUs: 8 * stages, Microbatches: microbatches,
 		Choices: training.Choices{
-			EffectiveTFLOPS: 400, BackwardRatio: 2, AttentionFLOPs: "causal", RouterFLOPs: "all-layers",
-			ConcurrentMicrobatches: 1, ActivationBytes: 2, GradientBytes: 4, ParameterBytes: 2, SequenceParallel: true, Ring: "bidirectional",
+			EffectiveTFLOPS: 400, BackwardRatio: 2, AttentionFLOPs: "causal",
+			RouterFLOPs:            "all-layers",
+			ConcurrentMicrobatches: 1, ActivationBytes: 2, GradientBytes: 4,
+			ParameterBytes:   2,
+			SequenceParallel: true, Ring: "bidirectional",
 		},
 	}
+
 	return s
 }
 
@@ -414,16 +460,22 @@ func TestSteps(t *testing.T) {
 		case c.known == "returns":
 			hidden = 3 * c.delay.Seconds() * layers * float64(c.microbatches)
 		}
-		if math.Abs(m["makespan_s"]-reference["makespan_s"]-exposed) > 1e-11 || reference["makespan_s"] <= 0 {
-			t.Errorf("%s: %v s are exposed, of %v s over %v s", name, exposed, m["makespan_s"], reference["makespan_s"])
+		if math.Abs(m["makespan_s"]-reference["makespan_s"]-exposed) > 1e-11 ||
+			reference["makespan_s"] <= 0 {
+			t.Errorf("%s: %v s are exposed, of %v s over %v s", name, exposed,
+				m["makespan_s"],
+				reference["makespan_s"])
 		}
-		if _, knows := m["hidden_s"]; knows != (c.known != "none") || math.Abs(m["hidden_s"]-hidden) > 1e-9 {
+		if _, knows := m["hidden_s"]; knows != (c.known != "none") ||
+			math.Abs(m["hidden_s"]-hidden) > 1e-9 {
 			t.Errorf("%s: %v s are hidden, want %v s", name, m["hidden_s"], hidden)
 		}
-		if want := all - hidden; c.stages == 1 && math.Abs(exposed-want) > 1e-9*want+1e-9 || exposed > all+1e-9 || exposed < all/float64(c.microbatches)/float64(c.stages)-hidden-1e-9 {
+		if want := all - hidden; c.stages == 1 && math.Abs(exposed-want) > 1e-9*want+1e-9 ||
+			exposed > all+1e-9 || exposed < all/float64(c.microbatches)/float64(c.stages)-hidden-1e-9 {
 			t.Errorf("%s: %v s are exposed, want %v s", name, exposed, want)
 		}
-		times, err := ExchangeTimes(t.Context(), stepExchange(s), s.Workload.Spec.PieceLayers(0))
+		times, err := ExchangeTimes(t.Context(), stepExchange(s),
+			s.Workload.Spec.PieceLayers(0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,6 +484,7 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%s: all-to-alls take %v, one takes %v s", name, times, each)
 		}
 	}
+
 	for change, bad := range map[string]*Scenario{"no rate": newStep(t, "plan", 1, 1), "no such NIC": newStep(t, "plan", 2, 1)} {
 		if bad.Fabric.ScaleUp.NICRate = 0; change == "no rate" {
 			bad.Fabric.ScaleUp.LinkRate = 0
@@ -440,6 +493,7 @@ func TestSteps(t *testing.T) {
 			t.Errorf("a step is simulated with %s", change)
 		}
 	}
+
 	if _, err := ExchangeTimes(t.Context(), func() *Scenario { s := stepExchange(newStep(t, "cost", 1, 1)); s.Fabric.ScaleUp.LinkRate = 0; return s }(), 1); err == nil {
 		t.Error("all-to-alls are timed without a rate")
 	}
@@ -461,11 +515,13 @@ func TestUnserving(t *testing.T) {
 	}{{"fast", 0, "policy.planners"}, {"fast", 1, "policy.reconfigurations"}, {"imported", 1, "policy.imported.file"}} {
 		s := newScenario("all-to-all", "cost")
 		s.Policy.Reconfigurations = c.reconfigurations
-		d := (&exchangeSystem{s: s}).unservedDiagnostic(c.planner, fmt.Errorf("%w: why", reconfigure.ErrUnserved))
+		d := (&exchangeSystem{s: s}).unservedDiagnostic(c.planner,
+			fmt.Errorf("%w: why", reconfigure.ErrUnserved))
 		if d.Key != c.want || d.File != s.Name || d.Problem != c.planner+" has no plan: why" {
 			t.Errorf("%+v: %+v", c, d)
 		}
 	}
+
 	for _, c := range []struct {
 		kind, level, static string
 		planners            []string

@@ -43,7 +43,9 @@ func newStepSystem(ctx context.Context, s *Scenario, workers int) (*stepSystem, 
 
 // leadTimes returns how long before each of the four all-to-alls of a layer, there and back in both passes, switches may
 // begin to reconfigure for it: while what comes before it computes of so many layers, where it is known.
-func (s *Scenario) leadTimes(spec *training.Spec, layers float64) (times [4]engine.Time, err error) {
+func (s *Scenario) leadTimes(
+	spec *training.Spec, layers float64,
+) (times [4]engine.Time, err error) {
 	if !s.Fabric.ScaleUp.ReconfiguresAhead() {
 		return times, nil
 	}
@@ -52,6 +54,7 @@ func (s *Scenario) leadTimes(spec *training.Spec, layers float64) (times [4]engi
 			return times, err
 		}
 	}
+
 	if s.Fabric.ScaleUp.KnownAhead == "returns" {
 		times[0] = 0
 	}
@@ -93,7 +96,9 @@ func (t *stepSystem) simulateStep(ctx context.Context, each [4]engine.Time) (eng
 	}
 	nic := t.s.Fabric.ScaleUp.NICRate
 	gpus := t.spec.StageGPUs()
-	pods, err := it.Place(training.Layout{GPUsPerPod: gpus, Replicas: []training.ReplicaLayout{{Pod: fabric.Pod{Ports: gpus, Rate: nic}, NIC: nic}}})
+	pods, err := it.Place(training.Layout{GPUsPerPod: gpus,
+		Replicas: []training.ReplicaLayout{{Pod: fabric.Pod{Ports: gpus, Rate: nic},
+			NIC: nic}}})
 	if err != nil {
 		return 0, err
 	}
@@ -101,7 +106,8 @@ func (t *stepSystem) simulateStep(ctx context.Context, each [4]engine.Time) (eng
 	if err != nil {
 		return 0, err
 	}
-	out, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: it.Graph}, composition.NewRouteDecision(n, r, flow.Options{Service: flow.LevelPriority}))
+	out, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: it.Graph},
+		composition.NewRouteDecision(n, r, flow.Options{Service: flow.LevelPriority}))
 	if err != nil {
 		return 0, fmt.Errorf("simulating the step: %w", err)
 	}
@@ -110,7 +116,9 @@ func (t *stepSystem) simulateStep(ctx context.Context, each [4]engine.Time) (eng
 
 // ExchangeTimes returns how long the plan of the first planner of s takes for its all-to-all, of which one follows
 // another: of the four of a layer, there and back in both passes, less what lies behind computing so many layers.
-func ExchangeTimes(ctx context.Context, s *Scenario, layers float64) (each [4]engine.Time, err error) {
+func ExchangeTimes(
+	ctx context.Context, s *Scenario, layers float64,
+) (each [4]engine.Time, err error) {
 	d, err := newExchangeSystem(ctx, s, 1)
 	if err != nil {
 		return each, err
@@ -136,7 +144,9 @@ func (t *stepSystem) Reference() map[string]float64 {
 //
 // A plan of one topology never reconfigures again; all others set up each of their topologies in every all-to-all,
 // since the way back needs the links turned round.
-func (t *stepSystem) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.PolicyResult, error) {
+func (t *stepSystem) Decide(
+	ctx context.Context, name string, _ int, _ float64,
+) (*assembly.PolicyResult, error) {
 	p, err := t.decide(ctx, name)
 	if err != nil {
 		return nil, err
@@ -161,6 +171,7 @@ func (t *stepSystem) Decide(ctx context.Context, name string, _ int, _ float64) 
 		}
 		m["hidden_s"] = (shown - end).Seconds()
 	}
+
 	m["makespan_s"] = end.Seconds()
 	m["exchange_exposed_s"] = (end - t.timeWithoutExchanges).Seconds()
 	return &p.PolicyResult, nil

@@ -50,7 +50,8 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 func (s *Scenario) Domain() *scaleup.Domain {
 	f := &s.Fabric.ScaleUp
 	return &scaleup.Domain{
-		GPUs: f.GPUs, Switches: f.Switches, Rate: f.LinkRate, Latency: f.LinkLatency, Delay: f.Delay,
+		GPUs: f.GPUs, Switches: f.Switches, Rate: f.LinkRate, Latency: f.LinkLatency,
+		Delay:       f.Delay,
 		Independent: f.Reconfigure == "independent",
 	}
 }
@@ -97,18 +98,21 @@ func (s *Scenario) sizes() ([]int64, error) {
 	case "zipf":
 		return collective.ZipfSizes(n, int64(w.Exchange.Message), w.Exchange.Exponent, s.Seed)
 	}
+
 	all := make([]int64, 0, n*n)
 	for _, row := range w.Exchange.Matrix {
 		for _, b := range row {
 			all = append(all, int64(b))
 		}
 	}
+
 	return all, nil
 }
 
 // plannerOptions returns the options of all planners.
 func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
-	o := reconfigure.Options{Settings: s.Policy.Keys.Settings, Workers: workers, Independent: s.Fabric.ScaleUp.Reconfigure == "independent"}
+	o := reconfigure.Options{Settings: s.Policy.Keys.Settings, Workers: workers,
+		Independent: s.Fabric.ScaleUp.Reconfigure == "independent"}
 	if !slices.ContainsFunc(s.Policy.Planners, func(name string) bool { return reconfigure.ByName(name).Given }) {
 		return o, nil
 	}
@@ -117,12 +121,14 @@ func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
 		return o, err
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != o.Imported.SHA256 {
-		return o, fmt.Errorf("%s is not the file that the scenario was checked with", o.Imported.File)
+		return o, fmt.Errorf("%s is not the file that the scenario was checked with",
+			o.Imported.File)
 	}
 	if d := s.Domain(); d.Independent {
 		slot := d.Slot(int64(s.Workload.Exchange.Chunk))
 		o.DelaySlots = int64((d.Delay + slot - 1) / slot)
 	}
+
 	o.Plans, err = plan.ReadJSON(bytes.NewReader(data), o.Imported.File)
 	return o, err
 }
@@ -148,7 +154,8 @@ func (k *planningCache) get(p *plan.Problem, o reconfigure.Options) (*reconfigur
 		h.Write([]byte{byte(c), byte(c >> 8), byte(c >> 16), byte(c >> 24)})
 	}
 	relevant := o
-	relevant.Plans, relevant.Imported, relevant.Workers = nil, reconfigure.ImportedOptions{}, 0
+	relevant.Plans, relevant.Imported, relevant.Workers = nil,
+		reconfigure.ImportedOptions{}, 0
 	fmt.Fprintf(h, "%+v\n", relevant)
 	if err := plan.WriteJSON(h, o.Plans); err != nil {
 		return nil, err
@@ -170,6 +177,7 @@ func (k *planningCache) get(p *plan.Problem, o reconfigure.Options) (*reconfigur
 		delete(k.byKey, k.keys[0])
 		k.keys = slices.Delete(k.keys, 0, 1)
 	}
+
 	k.keys = append(k.keys, key)
 	k.byKey[key] = s
 	return s, nil
@@ -197,7 +205,8 @@ func (d *exchangeSystem) completionBound(fluid bool) engine.Time {
 func (d *exchangeSystem) rules() plan.Rules {
 	return plan.Rules{
 		Relay:       true,
-		Independent: d.domain.Independent, Topologies: d.s.Policy.Reconfigurations, Standing: d.isRepeated,
+		Independent: d.domain.Independent, Topologies: d.s.Policy.Reconfigurations,
+		Standing: d.isRepeated,
 	}
 }
 

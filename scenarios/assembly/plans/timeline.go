@@ -28,7 +28,9 @@ func trackNames(gpus, switches int) (names []string) {
 
 // slotTimeline is the timeline of a plan of chunks: every transmission in its slot, after the one that brought the chunk, and
 // reconfigurations.
-func slotTimeline(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, limit int) *result.Timeline {
+func slotTimeline(
+	p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, limit int,
+) *result.Timeline {
 	g, trace := &engine.Graph{}, &engine.Trace{}
 	t := &assembly.TimelineInput{Graph: g, Trace: trace, Nodes: trackNames(p.GPUs, 1)}
 	if p.Switches != nil {
@@ -38,6 +40,7 @@ func slotTimeline(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64
 		trace.Start, trace.End = append(trace.Start, start), append(trace.End, end)
 		return g.AddTask(k)
 	}
+
 	begin, at := make([]engine.Time, len(p.Topologies)+1), engine.Time(0)
 	up := make([]int32, len(p.Topologies)) // the reconfiguration that a phase waits for
 	var node, phase []int32
@@ -45,6 +48,7 @@ func slotTimeline(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64
 		up[to] = add(engine.Task{Duration: end - start}, start, end)
 		node, phase = append(node, int32(p.GPUs)+of), append(phase, to)
 	}
+
 	for i := range p.Topologies {
 		if up[i] = -1; p.Switches == nil {
 			if d.Delay > 0 {
@@ -55,6 +59,7 @@ func slotTimeline(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64
 		begin[i] = at
 		at += engine.Time(p.Slots[i]) * slot
 	}
+
 	begin[len(p.Topologies)] = at
 	if p.Switches != nil {
 		for _, l := range p.SwitchSetups() {
@@ -63,13 +68,15 @@ func slotTimeline(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64
 			}
 		}
 	}
+
 	type link struct{ from, to int32 }
 	known, uses := map[link]int32{}, map[int32]int32{}
 	brought := map[[3]int32]int32{} // by chunk the transmission before
 	first := int32(len(g.Tasks))
 	for _, x := range p.Tx {
 		start := begin[x.Phase] + engine.Time(x.Slot)*slot
-		id := add(engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1, Bytes: chunk}, start, start+slot)
+		id := add(engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1,
+			Bytes: chunk}, start, start+slot)
 		c := [3]int32{x.Src, x.Dst, x.Chunk}
 		if before, ok := brought[c]; ok {
 			g.AddEdge(before, id, 0)
@@ -81,17 +88,22 @@ func slotTimeline(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64
 		at, ok := known[link{x.From, x.To}]
 		if !ok {
 			at = int32(len(t.Links))
-			known[link{x.From, x.To}], t.Links = at, append(t.Links, engine.Link{From: x.From, To: x.To})
+			known[link{x.From, x.To}], t.Links = at,
+				append(t.Links, engine.Link{From: x.From, To: x.To})
 		}
 		uses[id] = at
 	}
+
 	g.Namer = func(id int32) string {
 		if id < first {
 			return fmt.Sprintf("reconfiguration for topology %d", phase[id]+1)
 		}
 		x := &p.Tx[id-first]
-		return fmt.Sprintf("chunk %d of %d to %d (slot %d of topology %d)", x.Chunk, x.Src, x.Dst, x.Slot+1, x.Phase+1)
+		return fmt.Sprintf("chunk %d of %d to %d (slot %d of topology %d)", x.Chunk,
+			x.Src, x.Dst,
+			x.Slot+1, x.Phase+1)
 	}
+
 	if err := g.Freeze(); err != nil {
 		return &result.Timeline{Omitted: "all: " + err.Error()}
 	}

@@ -13,7 +13,9 @@ import (
 )
 
 // UnservedDiagnostics returns why none of the planners has a plan for s, a diagnostic each; nil where one has, or may have.
-func UnservedDiagnostics(ctx context.Context, s *Scenario, planners []string, workers int) (schema.Diagnostics, error) {
+func UnservedDiagnostics(
+	ctx context.Context, s *Scenario, planners []string, workers int,
+) (schema.Diagnostics, error) {
 	sys, err := New(ctx, s, workers)
 	if err != nil {
 		return nil, err
@@ -33,6 +35,7 @@ func UnservedDiagnostics(ctx context.Context, s *Scenario, planners []string, wo
 		}
 		none = append(none, d.unservedDiagnostic(name, err))
 	}
+
 	return none, nil
 }
 
@@ -43,11 +46,15 @@ func (d *exchangeSystem) unservedDiagnostic(name string, why error) schema.Diagn
 	case reconfigure.ByName(name).Given:
 		key, want = "policy."+name+".file", "name a file with a plan of it"
 	case d.s.Policy.Reconfigurations > 0:
-		i := slices.IndexFunc(reconfigure.Table, func(r reconfigure.Row) bool { return r.OneTopology && r.Collective != nil })
-		key, want = "policy.reconfigurations", "allow more, or choose a planner of one topology, such as "+schema.Quote(reconfigure.Table[i].Name)
+		i := slices.IndexFunc(reconfigure.Table,
+			func(r reconfigure.Row) bool { return r.OneTopology && r.Collective != nil })
+		key, want = "policy.reconfigurations",
+			"allow more, or choose a planner of one topology, such as "+schema.Quote(reconfigure.Table[i].Name)
 	}
 	what := strings.TrimPrefix(why.Error(), reconfigure.ErrUnserved.Error()+": ")
-	return schema.Diagnostic{File: d.s.Name, Key: key, Problem: name + " has no plan: " + what, Remedy: want}
+	return schema.Diagnostic{File: d.s.Name, Key: key,
+		Problem: name + " has no plan: " + what,
+		Remedy:  want}
 }
 
 // MissingPlanReason says why no run of s has plans to write, "" where one has.

@@ -29,7 +29,9 @@ func Fluid(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*
 }
 
 // simulateFluid simulates a phase.
-func (u *planReader) simulateFluid(ctx context.Context, n *engine.Network, s *planPhase, chunk int64) (engine.Time, error) {
+func (u *planReader) simulateFluid(
+	ctx context.Context, n *engine.Network, s *planPhase, chunk int64,
+) (engine.Time, error) {
 	if len(s.tx) == 0 {
 		return 0, nil
 	}
@@ -37,8 +39,10 @@ func (u *planReader) simulateFluid(ctx context.Context, n *engine.Network, s *pl
 	links := func(l chunkPath) []int32 { return path[l.from:l.to] }
 	order := func(a, b chunkPath) int {
 		x, y := &s.tx[a.tx], &s.tx[b.tx]
-		return cmp.Or(cmp.Compare(x.Src, y.Src), cmp.Compare(x.Dst, y.Dst), slices.Compare(links(a), links(b)))
+		return cmp.Or(cmp.Compare(x.Src, y.Src), cmp.Compare(x.Dst, y.Dst),
+			slices.Compare(links(a), links(b)))
 	}
+
 	slices.SortFunc(list, order)
 	g, r := &engine.Graph{}, &engine.Routes{Start: []int32{0}}
 	used := make([]int, len(n.Links)) // 1 + the place of a link's last use
@@ -49,7 +53,8 @@ func (u *planReader) simulateFluid(ctx context.Context, n *engine.Network, s *pl
 		}
 		links := links(list[k])
 		g.AddTask(engine.Task{
-			Kind: engine.Transfer, Src: n.Links[links[0]].From, Dst: n.Links[links[len(links)-1]].To,
+			Kind: engine.Transfer, Src: n.Links[links[0]].From,
+			Dst:   n.Links[links[len(links)-1]].To,
 			Flows: int32(same - k), Bytes: int64(same-k) * chunk,
 		})
 		begin := len(r.Uses)
@@ -64,10 +69,12 @@ func (u *planReader) simulateFluid(ctx context.Context, n *engine.Network, s *pl
 		r.Start = append(r.Start, int32(len(r.Uses)))
 		k = same
 	}
+
 	if err := g.Freeze(); err != nil {
 		return 0, err
 	}
-	out, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: g}, composition.NewRouteDecision(n, r, flow.Options{Service: flow.MaxMin}))
+	out, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: g},
+		composition.NewRouteDecision(n, r, flow.Options{Service: flow.MaxMin}))
 	if err != nil {
 		return 0, err
 	}

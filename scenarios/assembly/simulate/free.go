@@ -24,9 +24,13 @@ func Free(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*R
 		end, err := simulateSteps(ctx, p, true, false)
 		return &Result{Completion: end}, err
 	}
+
 	if chunk > maxPacket {
-		return nil, fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate, chunk, maxPacket)
+		return nil, fmt.Errorf("%w: chunks of %d B; a packet has at most %d B",
+			ErrSimulate, chunk,
+			maxPacket)
 	}
+
 	largest, hops := int32(0), int64(0)
 	r, err := simulatePhases(ctx, d, p, chunk, func(u *planReader, n *engine.Network, s *planPhase) (engine.Time, error) {
 		takes, stats, err := u.simulateFree(ctx, n, s, int32(chunk))
@@ -39,6 +43,7 @@ func Free(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*R
 		}
 		return takes, nil
 	})
+
 	if r != nil {
 		r.LargestQueue, r.Hops = largest, hops
 	}
@@ -46,7 +51,9 @@ func Free(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*R
 }
 
 // simulateFree simulates a phase.
-func (u *planReader) simulateFree(ctx context.Context, n *engine.Network, s *planPhase, chunk int32) (engine.Time, *packet.Stats, error) {
+func (u *planReader) simulateFree(
+	ctx context.Context, n *engine.Network, s *planPhase, chunk int32,
+) (engine.Time, *packet.Stats, error) {
 	if len(s.tx) == 0 {
 		return 0, &packet.Stats{}, nil
 	}
@@ -55,23 +62,28 @@ func (u *planReader) simulateFree(ctx context.Context, n *engine.Network, s *pla
 	g := &engine.Graph{}
 	g.Grow(len(list), 0)
 	flows, walks := make([]engine.Flow, len(list)), s.newPaths()
-	walks.Start, walks.Step = make([]int64, 0, len(list)), make([]engine.Step, 0, len(path)+len(list))
+	walks.Start, walks.Step = make([]int64, 0, len(list)),
+		make([]engine.Step, 0, len(path)+len(list))
 	rank := make([]int32, len(list))
 	for k, l := range list {
 		way := path[l.from:l.to]
 		flows[k] = engine.Flow{Src: n.Links[way[0]].From, Dst: n.Links[way[len(way)-1]].To}
 		rank[k] = s.tx[l.tx].Chunk
-		g.AddTask(engine.Task{Kind: engine.Transfer, Src: flows[k].Src, Dst: flows[k].Dst, Flows: 1, Bytes: int64(chunk)})
+		g.AddTask(engine.Task{Kind: engine.Transfer, Src: flows[k].Src,
+			Dst: flows[k].Dst, Flows: 1,
+			Bytes: int64(chunk)})
 		walks.Start = append(walks.Start, int64(len(walks.Step)))
 		for _, link := range way {
 			walks.Step = append(walks.Step, s.steps[link])
 		}
 		walks.Step = append(walks.Step, engine.Arrived)
 	}
+
 	if err := g.Freeze(); err != nil {
 		return 0, nil, err
 	}
-	out, err := composition.Simulate(ctx, "packet", &composition.Job{Graph: g}, composition.NewPathDecision(n, flows, walks, chunk, packet.Options{TaskRank: rank}))
+	out, err := composition.Simulate(ctx, "packet", &composition.Job{Graph: g},
+		composition.NewPathDecision(n, flows, walks, chunk, packet.Options{TaskRank: rank}))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -35,7 +35,8 @@ func newPlanReader(p *plan.Plan) (*planReader, error) {
 		return nil, fmt.Errorf("%w: %w", ErrSimulate, err)
 	}
 	total := first[len(first)-1]
-	u := &planReader{plan: p, firstChunk: first, gpuOfChunk: make([]int32, total), indexOfChunk: make([]int32, total)}
+	u := &planReader{plan: p, firstChunk: first, gpuOfChunk: make([]int32, total),
+		indexOfChunk: make([]int32, total)}
 	for f := range p.Chunks {
 		for c := first[f]; c < first[f+1]; c++ {
 			u.gpuOfChunk[c] = int32(f / p.GPUs)
@@ -53,11 +54,14 @@ func (u *planReader) readPhase(i int) (*planPhase, error) {
 	out := make([]int, n)
 	for e, edge := range t {
 		if edge.From < 0 || int(edge.From) >= n || edge.To < 0 || int(edge.To) >= n {
-			return nil, fmt.Errorf("%w: topology %d: edge %d->%d leaves GPUs 0..%d", ErrSimulate, i, edge.From, edge.To, n-1)
+			return nil, fmt.Errorf("%w: topology %d: edge %d->%d leaves GPUs 0..%d",
+				ErrSimulate, i,
+				edge.From, edge.To, n-1)
 		}
 		s.steps[e] = engine.MakeStep(out[edge.From], 0)
 		out[edge.From]++
 	}
+
 	s.degree = max(1, slices.Max(out))
 	s.linkOfPort = make([]int32, n*s.degree)
 	for j := range s.linkOfPort {
@@ -100,6 +104,7 @@ func (u *planReader) readPhase(i int) (*planPhase, error) {
 		u.gpuOfChunk[c] = x.To
 		s.link, s.chunkNumber = append(s.link, link), append(s.chunkNumber, c)
 	}
+
 	s.tx = p.Tx[begin:u.next]
 	return s, nil
 }
@@ -107,12 +112,14 @@ func (u *planReader) readPhase(i int) (*planPhase, error) {
 // checkDelivered fails where transmissions are left over or a chunk is not at its destination.
 func (u *planReader) checkDelivered() error {
 	if u.next < len(u.plan.Tx) {
-		return fmt.Errorf("%w: %v: no such phase, or out of order", ErrSimulate, u.plan.Tx[u.next])
+		return fmt.Errorf("%w: %v: no such phase, or out of order", ErrSimulate,
+			u.plan.Tx[u.next])
 	}
 	for f := range u.plan.Chunks {
 		for c := u.firstChunk[f]; c < u.firstChunk[f+1]; c++ {
 			if int(u.gpuOfChunk[c]) != f%u.plan.GPUs {
-				return fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrSimulate, c-u.firstChunk[f], f/u.plan.GPUs, f%u.plan.GPUs, u.gpuOfChunk[c])
+				return fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrSimulate,
+					c-u.firstChunk[f], f/u.plan.GPUs, f%u.plan.GPUs, u.gpuOfChunk[c])
 			}
 		}
 	}
@@ -135,17 +142,20 @@ func (u *planReader) chunkPaths(s *planPhase) (list []chunkPath, path []int32) {
 		}
 		list[u.indexOfChunk[c]].to++
 	}
+
 	at := int32(0)
 	for k := range list {
 		list[k].from, at = at, at+list[k].to
 		list[k].to = list[k].from
 	}
+
 	path = make([]int32, at)
 	for i, link := range s.link {
 		l := &list[u.indexOfChunk[s.chunkNumber[i]]]
 		path[l.to] = link
 		l.to++
 	}
+
 	return list, path
 }
 

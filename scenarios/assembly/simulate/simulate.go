@@ -42,7 +42,8 @@ func checkPlan(d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error
 	if err := d.Check(); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrSimulate, err)
 	}
-	if err := (&plan.Problem{GPUs: p.GPUs, Degree: p.Degree, Chunks: p.Chunks}).Check(); err != nil {
+	if err := (&plan.Problem{GPUs: p.GPUs, Degree: p.Degree,
+		Chunks: p.Chunks}).Check(); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrSimulate, err)
 	}
 	if chunk < 1 {
@@ -54,14 +55,20 @@ func checkPlan(d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error
 	case p.GPUs != d.GPUs || p.Degree > d.Switches:
 		return 0, fmt.Errorf("%w: it is for %d GPUs of degree %d, the domain has %d and %d switches", ErrSimulate, p.GPUs, p.Degree, d.GPUs, d.Switches)
 	case len(p.Slots) != len(p.Topologies):
-		return 0, fmt.Errorf("%w: %d counts of slots for %d topologies", ErrSimulate, len(p.Slots), len(p.Topologies))
+		return 0, fmt.Errorf("%w: %d counts of slots for %d topologies", ErrSimulate,
+			len(p.Slots),
+			len(p.Topologies))
 	case !(total < float64(engine.Never)/2):
-		return 0, fmt.Errorf("%w: it takes %g s, longer than simulated time", ErrSimulate, total/float64(engine.Second))
+		return 0, fmt.Errorf("%w: it takes %g s, longer than simulated time", ErrSimulate,
+			total/float64(engine.Second))
 	case p.Switches != nil && len(p.Switches) != len(p.Topologies):
-		return 0, fmt.Errorf("%w: switches of %d topologies, of which there are %d", ErrSimulate, len(p.Switches), len(p.Topologies))
+		return 0, fmt.Errorf("%w: switches of %d topologies, of which there are %d",
+			ErrSimulate,
+			len(p.Switches), len(p.Topologies))
 	case p.Switches != nil && engine.Time(p.DelaySlots)*slot < d.Delay:
 		return 0, fmt.Errorf("%w: its switches are dark for %d slots of %v, less than the %v that a reconfiguration takes", ErrSimulate, p.DelaySlots, slot, d.Delay)
 	}
+
 	return slot, nil
 }
 
@@ -69,7 +76,10 @@ func checkPlan(d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error
 const maxPacket = 1 << 28
 
 // simulatePhases runs the phases of a plan one by one on their networks and places them on the timeline.
-func simulatePhases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64, run func(u *planReader, n *engine.Network, s *planPhase) (engine.Time, error)) (*Result, error) {
+func simulatePhases(
+	ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64,
+	run func(u *planReader, n *engine.Network, s *planPhase) (engine.Time, error),
+) (*Result, error) {
 	if _, err := checkPlan(d, p, chunk); err != nil {
 		return nil, err
 	}
@@ -88,6 +98,7 @@ func simulatePhases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk 
 		}
 		return run(u, network, s)
 	})
+
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +107,10 @@ func simulatePhases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk 
 
 // placePhases places phases one after the other, each taking what run says. All switches at once reconfigure for R before
 // each phase; those on their own are down for R from the end of the phase in which they were up last, or the beginning.
-func placePhases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, run func(phase int) (engine.Time, error)) (*Result, error) {
+func placePhases(
+	ctx context.Context, d *scaleup.Domain, p *plan.Plan,
+	run func(phase int) (engine.Time, error),
+) (*Result, error) {
 	r := &Result{Phases: make([]Phase, len(p.Topologies))}
 	var lit []plan.SwitchSetup
 	if p.Switches != nil {
@@ -124,5 +138,6 @@ func placePhases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, run func(
 		r.Completion = start + takes
 		r.Phases[i] = Phase{start, r.Completion}
 	}
+
 	return r, nil
 }

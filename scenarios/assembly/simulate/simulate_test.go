@@ -19,14 +19,16 @@ import (
 )
 
 func domain(n, k int) *scaleup.Domain {
-	return &scaleup.Domain{GPUs: n, Switches: k, Rate: units.Rate(800e9), Latency: 500 * engine.Nanosecond, Delay: engine.Millisecond}
+	return &scaleup.Domain{GPUs: n, Switches: k, Rate: units.Rate(800e9),
+		Latency: 500 * engine.Nanosecond, Delay: engine.Millisecond}
 }
 
 // txs are transmissions: phase, slot, from, to, source, destination, chunk.
 func txs(rows ...[7]int32) []plan.Tx {
 	var list []plan.Tx
 	for _, r := range rows {
-		list = append(list, plan.Tx{Phase: r[0], Slot: r[1], From: r[2], To: r[3], Src: r[4], Dst: r[5], Chunk: r[6]})
+		list = append(list, plan.Tx{Phase: r[0], Slot: r[1], From: r[2], To: r[3], Src: r[4],
+			Dst: r[5], Chunk: r[6]})
 	}
 	return list
 }
@@ -65,7 +67,8 @@ func TestSynchronised(t *testing.T) {
 // for its time per byte is rounded too, takes two ticks less.
 func TestSynchronisedRounding(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 2, Switches: 1, Rate: 1.032652189743042e+06}
-	p := &plan.Plan{GPUs: 2, Degree: 1, Chunks: []int32{0, 0, 1, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(2, 1)}, Slots: []int32{1}}
+	p := &plan.Plan{GPUs: 2, Degree: 1, Chunks: []int32{0, 0, 1, 0},
+		Topologies: []scaleup.Topology{scaleup.Circulant(2, 1)}, Slots: []int32{1}}
 	p.Tx = txs([7]int32{0, 0, 1, 0, 1, 0, 0})
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
@@ -84,7 +87,8 @@ func TestContention(t *testing.T) {
 		for i, x := range p.Tx {
 			for j, y := range p.Tx {
 				// Of two first hops on one link, one goes in the slot of the other: nothing else is wrong then.
-				if i != j && x.Phase == y.Phase && x.From == y.From && x.To == y.To && y.Slot < x.Slot && x.From == x.Src && y.From == y.Src {
+				if i != j && x.Phase == y.Phase && x.From == y.From && x.To == y.To &&
+					y.Slot < x.Slot && x.From == x.Src && y.From == y.Src {
 					pairs = append(pairs, [2]int{i, j})
 				}
 			}
@@ -114,8 +118,10 @@ func TestContention(t *testing.T) {
 
 // clash is two chunks of one slot on one link of a ring of 3.
 func clash() *plan.Plan {
-	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 1, 1, 0, 0, 0, 0, 0, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{2}}
-	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 1, 0}, [7]int32{0, 0, 0, 1, 0, 2, 0}, [7]int32{0, 1, 1, 2, 0, 2, 0})
+	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 1, 1, 0, 0, 0, 0, 0, 0},
+		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{2}}
+	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 1, 0}, [7]int32{0, 0, 0, 1, 0, 2, 0},
+		[7]int32{0, 1, 1, 2, 0, 2, 0})
 	return p
 }
 
@@ -132,18 +138,25 @@ func TestContentionNamed(t *testing.T) {
 // 0->1 #0 until 20, #1 until 30, there at 31. GPU 1 sends #0 for 2 until 10 us, then #1 until 20, for 0->2 comes only
 // at 11; that one goes until 30 and is there at 31. So the phase takes 31 us, after R = 100 us.
 func TestFree(t *testing.T) {
-	d := &scaleup.Domain{GPUs: 3, Switches: 1, Rate: 8e9, Latency: engine.Microsecond, Delay: 100 * engine.Microsecond}
-	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 2, 1, 0, 0, 2, 0, 0, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{4}}
-	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 1, 1}, [7]int32{0, 0, 1, 2, 1, 2, 1}, [7]int32{0, 1, 0, 1, 0, 2, 0}, [7]int32{0, 1, 1, 2, 1, 2, 0}, [7]int32{0, 2, 0, 1, 0, 1, 0}, [7]int32{0, 2, 1, 2, 0, 2, 0})
+	d := &scaleup.Domain{GPUs: 3, Switches: 1, Rate: 8e9, Latency: engine.Microsecond,
+		Delay: 100 * engine.Microsecond}
+	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 2, 1, 0, 0, 2, 0, 0, 0},
+		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{4}}
+	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 1, 1}, [7]int32{0, 0, 1, 2, 1, 2, 1},
+		[7]int32{0, 1, 0, 1, 0, 2, 0}, [7]int32{0, 1, 1, 2, 1, 2, 0},
+		[7]int32{0, 2, 0, 1, 0, 1, 0},
+		[7]int32{0, 2, 1, 2, 0, 2, 0})
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
 	r, err := simulate.Free(context.Background(), d, p, 10_000)
 	us := engine.Microsecond
-	if err != nil || r.Completion != 131*us || r.Phases[0] != (simulate.Phase{Start: 100 * us, End: 131 * us}) || r.Hops != 6 || r.LargestQueue != 1 {
+	if err != nil || r.Completion != 131*us ||
+		r.Phases[0] != (simulate.Phase{Start: 100 * us, End: 131 * us}) || r.Hops != 6 || r.LargestQueue != 1 {
 		t.Errorf("%+v %v", r, err)
 	}
 	f, err := simulate.Fluid(context.Background(), d, p, 10_000)
+
 	// Fluid: link 0->1 has 3 chunks, 1->2 too; a third each, until all end at 30 us.
 	if err != nil || f.Completion != 130*us {
 		t.Errorf("%+v %v", f, err)
@@ -156,10 +169,13 @@ func TestFree(t *testing.T) {
 // GPU 1.
 func TestFreeOvertakes(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 4, Switches: 1, Rate: 8e9, Latency: 1}
-	p := &plan.Plan{GPUs: 4, Degree: 1, Chunks: make([]int32, 16), Topologies: []scaleup.Topology{scaleup.Circulant(4, 1)}, Slots: []int32{5}}
+	p := &plan.Plan{GPUs: 4, Degree: 1, Chunks: make([]int32, 16),
+		Topologies: []scaleup.Topology{scaleup.Circulant(4, 1)}, Slots: []int32{5}}
 	p.Chunks[3], p.Chunks[4+2] = 1, 3
-	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 3, 0}, [7]int32{0, 0, 1, 2, 1, 2, 0}, [7]int32{0, 1, 1, 2, 1, 2, 1},
-		[7]int32{0, 2, 1, 2, 1, 2, 2}, [7]int32{0, 3, 1, 2, 0, 3, 0}, [7]int32{0, 4, 2, 3, 0, 3, 0})
+	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 3, 0}, [7]int32{0, 0, 1, 2, 1, 2, 0},
+		[7]int32{0, 1, 1, 2, 1, 2, 1},
+		[7]int32{0, 2, 1, 2, 1, 2, 2}, [7]int32{0, 3, 1, 2, 0, 3, 0},
+		[7]int32{0, 4, 2, 3, 0, 3, 0})
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
@@ -199,14 +215,21 @@ func TestFluidBound(t *testing.T) {
 			}
 			hops += int64(count)
 			chunkTime := float64(40 * engine.Microsecond)
-			if took := float64(f.Phases[i].End - f.Phases[i].Start); took < least*chunkTime-10 || took > float64(count)*chunkTime+10 {
-				t.Fatalf("phase %d: fluid took %g ticks for a load of %g and %d hops", i, took, least, count)
+			if took := float64(f.Phases[i].End - f.Phases[i].Start); took < least*chunkTime-10 ||
+				took > float64(count)*chunkTime+10 {
+				t.Fatalf("phase %d: fluid took %g ticks for a load of %g and %d hops",
+					i, took,
+					least, count)
 			}
-			if took := float64(q.Phases[i].End - q.Phases[i].Start); took < least*chunkTime || took > float64(count)*(chunkTime+5e5) {
-				t.Fatalf("phase %d: packets took %g ticks for a load of %g and %d hops", i, took, least, count)
+			if took := float64(q.Phases[i].End - q.Phases[i].Start); took < least*chunkTime ||
+				took > float64(count)*(chunkTime+5e5) {
+				t.Fatalf("phase %d: packets took %g ticks for a load of %g and %d hops",
+					i, took,
+					least, count)
 			}
 			if q.Phases[i].Start != end+d.Delay {
-				t.Fatalf("phase %d starts at %v, that before it ended at %v", i, q.Phases[i].Start, end)
+				t.Fatalf("phase %d starts at %v, that before it ended at %v", i,
+					q.Phases[i].Start, end)
 			}
 			end = q.Phases[i].End
 		}
@@ -229,24 +252,29 @@ func TestShifts(t *testing.T) {
 		t.Fatal(err, err2, err3)
 	}
 	if s != want || f.Completion != want || u.Completion != want {
-		t.Errorf("synchronised %v, free %v, fluid %v, want %v", s, f.Completion, u.Completion, want)
+		t.Errorf("synchronised %v, free %v, fluid %v, want %v", s, f.Completion,
+			u.Completion, want)
 	}
 }
 
 // ring is all-to-all on a ring in rounds: those h hops away in round h.
 func ring(n int, chunks int32) *plan.Plan {
-	p := &plan.Plan{GPUs: n, Degree: 1, Chunks: plan.UniformProblem(n, 1, chunks).Chunks, Topologies: []scaleup.Topology{scaleup.Circulant(n, 1)}}
+	p := &plan.Plan{GPUs: n, Degree: 1, Chunks: plan.UniformProblem(n, 1, chunks).Chunks,
+		Topologies: []scaleup.Topology{scaleup.Circulant(n, 1)}}
 	slot := int32(0)
 	for c := range chunks {
 		for far := 1; far < n; far++ {
 			for h := range far {
 				for u := range n {
-					p.Tx = append(p.Tx, plan.Tx{Slot: slot, From: int32((u + h) % n), To: int32((u + h + 1) % n), Src: int32(u), Dst: int32((u + far) % n), Chunk: c})
+					p.Tx = append(p.Tx, plan.Tx{Slot: slot, From: int32((u + h) % n),
+						To: int32((u + h + 1) % n), Src: int32(u),
+						Dst: int32((u + far) % n), Chunk: c})
 				}
 				slot++
 			}
 		}
 	}
+
 	p.Slots = []int32{slot}
 	if err := p.Seal(); err != nil {
 		panic(err)
@@ -261,10 +289,14 @@ func TestOwnSwitches(t *testing.T) {
 	back := scaleup.Circulant(3, 2)
 	p := &plan.Plan{
 		GPUs: 3, Degree: 2, Relay: true, Chunks: []int32{0, 2, 1, 0, 0, 0, 0, 0, 0},
-		Topologies: []scaleup.Topology{{}, swap, append(append(scaleup.Topology{}, swap...), back...)},
-		Switches:   [][]int32{{}, {0, 0, 0}, {0, 0, 0, 1, 1, 1}}, DelaySlots: 2, Slots: []int32{2, 1, 1},
-		Tx: txs([7]int32{1, 0, 0, 1, 0, 1, 0}, [7]int32{2, 0, 0, 1, 0, 1, 1}, [7]int32{2, 0, 0, 2, 0, 2, 0}),
+		Topologies: []scaleup.Topology{{}, swap,
+			append(append(scaleup.Topology{}, swap...), back...)},
+		Switches: [][]int32{{}, {0, 0, 0}, {0, 0, 0, 1, 1, 1}}, DelaySlots: 2,
+		Slots: []int32{2, 1, 1},
+		Tx: txs([7]int32{1, 0, 0, 1, 0, 1, 0}, [7]int32{2, 0, 0, 1, 0, 1, 1},
+			[7]int32{2, 0, 0, 2, 0, 2, 0}),
 	}
+
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
@@ -290,8 +322,10 @@ func TestOwnSwitches(t *testing.T) {
 			t.Errorf("%s: %v, want %v (%v)", name, got, want, err)
 		}
 	}
+
 	d.Delay++
-	if _, err := simulate.Synchronised(t.Context(), d, p, chunk); !errors.Is(err, simulate.ErrSimulate) {
+	if _, err := simulate.Synchronised(t.Context(), d, p, chunk); !errors.Is(err,
+		simulate.ErrSimulate) {
 		t.Errorf("2 slots of darkness do not cover a longer delay: %v", err)
 	}
 }
@@ -299,10 +333,12 @@ func TestOwnSwitches(t *testing.T) {
 func TestBad(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := simulate.Free(ctx, domain(8, 1), ring(8, 1), chunk); !errors.Is(err, context.Canceled) {
+	if _, err := simulate.Free(ctx, domain(8, 1), ring(8, 1), chunk); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
-	if _, err := simulate.Synchronised(ctx, domain(8, 1), ring(8, 1), chunk); !errors.Is(err, context.Canceled) {
+	if _, err := simulate.Synchronised(ctx, domain(8, 1), ring(8, 1), chunk); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(d *scaleup.Domain, p *plan.Plan, chunk *int64){
@@ -336,7 +372,8 @@ func TestBad(t *testing.T) {
 
 // TestParallelLinks: two chunks in one slot on two links side by side do not contend.
 func TestParallelLinks(t *testing.T) {
-	p := &plan.Plan{GPUs: 3, Degree: 2, Chunks: []int32{0, 2, 0, 0, 0, 0, 0, 0, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(3, 1, 1)}, Slots: []int32{1}}
+	p := &plan.Plan{GPUs: 3, Degree: 2, Chunks: []int32{0, 2, 0, 0, 0, 0, 0, 0, 0},
+		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1, 1)}, Slots: []int32{1}}
 	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 1, 0}, [7]int32{0, 0, 0, 1, 0, 1, 1})
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
@@ -353,7 +390,8 @@ func TestParallelLinks(t *testing.T) {
 // TestTwiceRound: a chunk that goes over a link twice takes twice its share of it as fluid: on a ring of 3, from 0 past
 // 2 to 2 again, 80 us for links of 40 us a chunk.
 func TestTwiceRound(t *testing.T) {
-	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 0, 1, 0, 0, 0, 0, 0, 0}, Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{5}}
+	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 0, 1, 0, 0, 0, 0, 0, 0},
+		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{5}}
 	for s := range int32(5) {
 		p.Tx = append(p.Tx, plan.Tx{Slot: s, From: s % 3, To: (s + 1) % 3, Src: 0, Dst: 2})
 	}
@@ -363,7 +401,8 @@ func TestTwiceRound(t *testing.T) {
 	d := domain(3, 1)
 	r, err := simulate.Fluid(context.Background(), d, p, chunk)
 	free, err2 := simulate.Free(context.Background(), d, p, chunk)
-	if err != nil || err2 != nil || r.Completion != d.Delay+80*engine.Microsecond || free.Completion != d.Delay+5*d.Slot(chunk) {
+	if err != nil || err2 != nil || r.Completion != d.Delay+80*engine.Microsecond ||
+		free.Completion != d.Delay+5*d.Slot(chunk) {
 		t.Errorf("%+v (%v), %+v (%v)", r, err, free, err2)
 	}
 }
@@ -374,10 +413,13 @@ func TestTwiceRound(t *testing.T) {
 func TestLaterLighting(t *testing.T) {
 	p := &plan.Plan{
 		GPUs: 3, Degree: 1, Chunks: []int32{0, 1, 1, 0, 0, 0, 0, 0, 0},
-		Topologies: []scaleup.Topology{{}, scaleup.Circulant(3, 1), {}, scaleup.Circulant(3, 2)},
-		Switches:   [][]int32{{}, {0, 0, 0}, {}, {0, 0, 0}}, DelaySlots: 2, Slots: []int32{2, 1, 3, 1},
-		Tx: txs([7]int32{1, 0, 0, 1, 0, 1, 0}, [7]int32{3, 0, 0, 2, 0, 2, 0}),
+		Topologies: []scaleup.Topology{{}, scaleup.Circulant(3, 1), {},
+			scaleup.Circulant(3, 2)},
+		Switches: [][]int32{{}, {0, 0, 0}, {}, {0, 0, 0}}, DelaySlots: 2,
+		Slots: []int32{2, 1, 3, 1},
+		Tx:    txs([7]int32{1, 0, 0, 1, 0, 1, 0}, [7]int32{3, 0, 0, 2, 0, 2, 0}),
 	}
+
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
@@ -397,7 +439,8 @@ func TestTwoHopsInASlot(t *testing.T) {
 	p.Chunks, p.Slots = []int32{0, 0, 1, 0, 0, 0, 0, 0, 0}, []int32{1}
 	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 2, 0}, [7]int32{0, 0, 1, 2, 0, 2, 0})
 	_, err := simulate.Synchronised(context.Background(), domain(3, 1), p, chunk)
-	if !errors.Is(err, simulate.ErrContention) || !strings.Contains(err.Error(), "it is not there when the slot starts") {
+	if !errors.Is(err, simulate.ErrContention) ||
+		!strings.Contains(err.Error(), "it is not there when the slot starts") {
 		t.Error(err)
 	}
 }
@@ -405,7 +448,8 @@ func TestTwoHopsInASlot(t *testing.T) {
 // TestNoQueue: a chunk that nothing is before does not wait, and takes one hop.
 func TestNoQueue(t *testing.T) {
 	p := clash()
-	p.Chunks, p.Slots, p.Tx = []int32{0, 1, 0, 0, 0, 0, 0, 0, 0}, []int32{1}, txs([7]int32{0, 0, 0, 1, 0, 1, 0})
+	p.Chunks, p.Slots, p.Tx = []int32{0, 1, 0, 0, 0, 0, 0, 0, 0}, []int32{1},
+		txs([7]int32{0, 0, 0, 1, 0, 1, 0})
 	r, err := simulate.Free(context.Background(), domain(3, 1), p, chunk)
 	if err != nil || r.LargestQueue != 0 || r.Hops != 1 {
 		t.Errorf("%+v, %v", r, err)
@@ -415,9 +459,12 @@ func TestNoQueue(t *testing.T) {
 // TestIdleSlots: slots in which nothing is sent take as long as others, first and in between.
 func TestIdleSlots(t *testing.T) {
 	p := clash()
-	p.Slots, p.Tx = []int32{6}, txs([7]int32{0, 1, 0, 1, 0, 1, 0}, [7]int32{0, 3, 0, 1, 0, 2, 0}, [7]int32{0, 5, 1, 2, 0, 2, 0})
+	p.Slots, p.Tx = []int32{6}, txs([7]int32{0, 1, 0, 1, 0, 1, 0},
+		[7]int32{0, 3, 0, 1, 0, 2, 0},
+		[7]int32{0, 5, 1, 2, 0, 2, 0})
 	d := domain(3, 1)
-	if got, err := simulate.Synchronised(context.Background(), d, p, chunk); err != nil || got != d.Delay+6*d.Slot(chunk) {
+	if got, err := simulate.Synchronised(context.Background(), d, p, chunk); err != nil ||
+		got != d.Delay+6*d.Slot(chunk) {
 		t.Errorf("takes %v (%v), want %v", got, err, d.Delay+6*d.Slot(chunk))
 	}
 }

@@ -53,6 +53,7 @@ func SimulateMessages(ctx context.Context, p *plan.Plan, fluid bool) (*Messages,
 			m.Link[i] = w.paths.Link[int(w.flows[i].Src)*w.paths.Degree+int(c)-1]
 		}
 	}
+
 	return m, nil
 }
 
@@ -62,7 +63,8 @@ func (w *messageGraph) simulate(ctx context.Context, fluid bool) (*engine.Trace,
 	if fluid {
 		level = "flow"
 	}
-	d := composition.NewPathDecision(w.network, w.flows, w.paths, int32(min(w.plan.Steps.Bytes, maxPacket)), packet.Options{})
+	d := composition.NewPathDecision(w.network, w.flows, w.paths,
+		int32(min(w.plan.Steps.Bytes, maxPacket)), packet.Options{})
 	r, err := composition.Simulate(ctx, level, &composition.Job{Graph: w.graph}, d)
 	if err != nil {
 		return nil, err
@@ -94,8 +96,10 @@ func newMessageGraph(ctx context.Context, p *plan.Plan, free bool) (_ *messageGr
 			err = ctx.Err()
 		}
 	}()
+
 	defer halt.Caught(&err)
-	w := &messageGraph{plan: p, isFree: free, stop: func() bool { return ctx.Err() != nil }, graph: &engine.Graph{}, network: &engine.Network{Nodes: int32(p.GPUs)}}
+	w := &messageGraph{plan: p, isFree: free, stop: func() bool { return ctx.Err() != nil },
+		graph: &engine.Graph{}, network: &engine.Network{Nodes: int32(p.GPUs)}}
 	if err := w.addLinks(); err != nil {
 		return nil, err
 	}
@@ -111,6 +115,7 @@ func newMessageGraph(ctx context.Context, p *plan.Plan, free bool) (_ *messageGr
 			return nil, err
 		}
 	}
+
 	g, op := w.graph, p.Steps.Op
 	g.Namer = func(id int32) string {
 		if g.Tasks[id].Duration > 0 {
@@ -119,8 +124,10 @@ func newMessageGraph(ctx context.Context, p *plan.Plan, free bool) (_ *messageGr
 		if g.Tasks[id].Kind == engine.Compute {
 			return fmt.Sprintf("milestone %d of %s", id, op)
 		}
-		return fmt.Sprintf("%s from %d to %d (transfer %d)", op, g.Tasks[id].Src, g.Tasks[id].Dst, id)
+		return fmt.Sprintf("%s from %d to %d (transfer %d)", op, g.Tasks[id].Src,
+			g.Tasks[id].Dst, id)
 	}
+
 	return w, g.Freeze()
 }
 
@@ -156,10 +163,13 @@ func (w *messageGraph) addLinks() error {
 				port++
 			}
 			w.paths.Link[port] = int32(len(w.network.Links))
-			w.network.Links = append(w.network.Links, engine.Link{From: e.From, To: e.To, Rate: p.Steps.Rate, Latency: p.Steps.Latency})
+			w.network.Links = append(w.network.Links,
+				engine.Link{From: e.From, To: e.To, Rate: p.Steps.Rate,
+					Latency: p.Steps.Latency})
 		}
 		next += k
 	}
+
 	return nil
 }
 
@@ -174,7 +184,8 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 	g := w.graph
 	list := w.plan.Steps.Phases[i].Messages()
 	if len(g.Tasks)+len(list) > collective.MaxTasks {
-		return 0, fmt.Errorf("%w: more than %d messages to simulate", ErrSimulate, collective.MaxTasks)
+		return 0, fmt.Errorf("%w: more than %d messages to simulate", ErrSimulate,
+			collective.MaxTasks)
 	}
 	taken := make([]int32, n*k) // by link: one more than the step it was last used in
 	before := make([]int32, n*k)
@@ -194,7 +205,8 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 		if err != nil {
 			return 0, err
 		}
-		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: m.From, Dst: m.To, Flows: 1, Bytes: w.plan.Steps.Size(m)})
+		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: m.From, Dst: m.To, Flows: 1,
+			Bytes: w.plan.Steps.Size(m)})
 		w.flows = append(w.flows, engine.Flow{Src: m.From, Dst: m.To})
 		w.paths.Class = append(w.paths.Class, int32(w.firstPort[i]+port)+1)
 		g.AddEdge(sync, id, 0)
@@ -208,6 +220,7 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 			arrivals.record(id, m)
 		}
 	}
+
 	return w.addBarrier(begin), nil
 }
 
@@ -225,12 +238,14 @@ func (w *messageGraph) takePort(phase int, m *plan.Message, taken []int32) (int,
 	k := w.plan.Degree
 	for port := range k {
 		link := w.paths.Link[int(m.From)*w.paths.Degree+w.firstPort[phase]+port]
-		if link >= 0 && w.network.Links[link].To == m.To && taken[int(m.From)*k+port] != m.Step+1 {
+		if link >= 0 && w.network.Links[link].To == m.To &&
+			taken[int(m.From)*k+port] != m.Step+1 {
 			taken[int(m.From)*k+port] = m.Step + 1
 			return port, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: %v: no such link, or all are taken in this step", ErrSimulate, m)
+	return 0, fmt.Errorf("%w: %v: no such link, or all are taken in this step",
+		ErrSimulate, m)
 }
 
 // pieceArrivals finds which messages of a phase bring a GPU what it sends.
@@ -253,7 +268,8 @@ func (a *pieceArrivals) addDependencies(g *engine.Graph, id int32, m *plan.Messa
 	for _, e := range m.Pieces {
 		for at := a.last[int(m.From)*a.n+int(e.Shard)]; at > 0; at = a.list[at-1].next {
 			o := &a.list[at-1]
-			if o.step < m.Step && o.piece.Origin == e.Origin && o.piece.From < e.To && e.From < o.piece.To && o.task != before {
+			if o.step < m.Step && o.piece.Origin == e.Origin && o.piece.From < e.To &&
+				e.From < o.piece.To && o.task != before {
 				before = o.task // pieces that came together are mostly sent together
 				g.AddEdge(o.task, id, 0)
 			}

@@ -23,12 +23,16 @@ const us = engine.Microsecond
 func TestSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plan.Collective{GPUs: rapid.IntRange(2, 14).Draw(t, "n")}
-		p.Op = rapid.SampledFrom([]collective.Kind{collective.AllReduce, collective.ReduceScatter, collective.AllGather}).Draw(t, "op")
+		p.Op = rapid.SampledFrom([]collective.Kind{collective.AllReduce,
+			collective.ReduceScatter,
+			collective.AllGather}).Draw(t, "op")
 		p.Degree = rapid.IntRange(1, min(4, p.GPUs-1)).Draw(t, "k")
-		p.Bytes = int64(p.GPUs)*rapid.SampledFrom([]int64{1, 3, 100, 1e4, 5e4}).Draw(t, "shard") + rapid.Int64Range(0, 3*int64(p.GPUs)).Draw(t, "more")
+		p.Bytes = int64(p.GPUs)*rapid.SampledFrom([]int64{1, 3, 100, 1e4, 5e4}).Draw(t,
+			"shard") + rapid.Int64Range(0, 3*int64(p.GPUs)).Draw(t, "more")
 		p.Rate = rapid.SampledFrom([]float64{8e9, 8e11, 7e10, 1e5}).Draw(t, "rate")
 		p.Latency = rapid.SampledFrom([]engine.Time{1, us / 2, us}).Draw(t, "latency")
-		p.Delay = rapid.SampledFrom([]engine.Time{0, us / 100, us, 1000 * us}).Draw(t, "delay")
+		p.Delay = rapid.SampledFrom([]engine.Time{0, us / 100, us, 1000 * us}).Draw(t,
+			"delay")
 		list, err := collectives.Candidates(p)
 		if err != nil {
 			t.Fatal(err)
@@ -43,15 +47,21 @@ func TestSteps(t *testing.T) {
 			t.Fatalf("%s is offered for %v and costs %v", pl.Name, got, cost)
 		}
 		d := domain(p.GPUs, p.Degree)
-		if end, err := simulate.Synchronised(t.Context(), d, pl, 0); err != nil || end != cost {
+		if end, err := simulate.Synchronised(t.Context(), d, pl, 0); err != nil ||
+			end != cost {
 			t.Fatalf("%s takes %v, the closed cost is %v; %v", pl.Name, end, cost, err)
 		}
 		// A link that is never idle carries its remainder on: a tick a message at most.
-		if free, err := simulate.Free(t.Context(), d, pl, 0); err != nil || free.Completion > cost+steps {
-			t.Fatalf("%s, free, takes %v, the closed cost is %v; %v", pl.Name, free, cost, err)
+		if free, err := simulate.Free(t.Context(), d, pl, 0); err != nil ||
+			free.Completion > cost+steps {
+			t.Fatalf("%s, free, takes %v, the closed cost is %v; %v", pl.Name, free,
+				cost, err)
 		}
-		if fluid, err := simulate.Fluid(t.Context(), d, pl, 0); err != nil || fluid.Completion > cost-steps*p.Latency+2*steps {
-			t.Fatalf("%s in fluid takes %v, the closed cost without latency is %v; %v", pl.Name, fluid, cost-steps*p.Latency, err)
+		if fluid, err := simulate.Fluid(t.Context(), d, pl, 0); err != nil ||
+			fluid.Completion > cost-steps*p.Latency+2*steps {
+			t.Fatalf("%s in fluid takes %v, the closed cost without latency is %v; %v",
+				pl.Name,
+				fluid, cost-steps*p.Latency, err)
 		}
 	})
 }
@@ -60,7 +70,8 @@ func TestSteps(t *testing.T) {
 // what it carries. By hand: 3 GPUs with a link each, a shard of 2 B and two of 1 B at 1 us a byte, alpha 1 us. Shard 0,
 // of 2 B, is sent by GPU 0 until 2 us, there at 3, and sent on until 5: there at 6. Synchronised, each step takes 3 us.
 func TestFreeInSteps(t *testing.T) {
-	list, err := collectives.StaticRings(&plan.Collective{GPUs: 3, Degree: 1, Op: collective.AllGather, Bytes: 4, Rate: 8e6, Latency: us})
+	list, err := collectives.StaticRings(&plan.Collective{GPUs: 3, Degree: 1,
+		Op: collective.AllGather, Bytes: 4, Rate: 8e6, Latency: us})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +83,8 @@ func TestFreeInSteps(t *testing.T) {
 	if err != nil || free.Completion != 6*us || ring.Cost(0, 0) != 6*us {
 		t.Errorf("takes %v, closed cost %v; %v", free, ring.Cost(0, 0), err)
 	}
-	if sync, err := simulate.Synchronised(t.Context(), domain(3, 1), ring, 0); err != nil || sync != 6*us {
+	if sync, err := simulate.Synchronised(t.Context(), domain(3, 1), ring, 0); err != nil ||
+		sync != 6*us {
 		t.Errorf("synchronised it takes %v; %v", sync, err)
 	}
 }
@@ -81,7 +93,9 @@ func TestFreeInSteps(t *testing.T) {
 // starts before the step before it has ended, and no link carries two at once.
 func TestMessages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &plan.Collective{GPUs: rapid.IntRange(2, 9).Draw(t, "n"), Op: collective.AllReduce, Rate: 8e9, Latency: us, Delay: 3 * us}
+		p := &plan.Collective{GPUs: rapid.IntRange(2, 9).Draw(t, "n"),
+			Op:   collective.AllReduce,
+			Rate: 8e9, Latency: us, Delay: 3 * us}
 		p.Degree = rapid.IntRange(1, min(3, p.GPUs-1)).Draw(t, "k")
 		p.Bytes = int64(p.GPUs) * rapid.Int64Range(1, 1000).Draw(t, "shard")
 		list, err := collectives.Candidates(p)
@@ -111,7 +125,8 @@ func TestMessages(t *testing.T) {
 		}
 		busy := make([]engine.Time, len(m.Links)) // until when
 		if len(m.Link) != len(m.Graph.Tasks) {
-			t.Fatalf("links of %d tasks, of which there are %d", len(m.Link), len(m.Graph.Tasks))
+			t.Fatalf("links of %d tasks, of which there are %d", len(m.Link),
+				len(m.Graph.Tasks))
 		}
 		last, reconfigurations := engine.Time(0), 0
 		for i, x := range m.Graph.Tasks {
@@ -128,15 +143,18 @@ func TestMessages(t *testing.T) {
 				last = m.Trace.End[i]
 				continue
 			}
-			if want := fmt.Sprintf("from %d to %d ", x.Src, x.Dst); !strings.Contains(name, want) {
+			if want := fmt.Sprintf("from %d to %d ", x.Src,
+				x.Dst); !strings.Contains(name, want) {
 				t.Errorf("%s is %s", name, want)
 			}
 			l := m.Links[m.Link[i]]
-			if l.From != x.Src || l.To != x.Dst || l.Rate != p.Rate || l.Latency != p.Latency {
+			if l.From != x.Src || l.To != x.Dst || l.Rate != p.Rate ||
+				l.Latency != p.Latency {
 				t.Errorf("%s is on link %+v", name, l)
 			}
 			if m.Trace.Start[i] < max(last, busy[m.Link[i]]) {
-				t.Errorf("%s starts at %v; the step begins at %v, its link is busy until %v", name, m.Trace.Start[i], last, busy[m.Link[i]])
+				t.Errorf("%s starts at %v; the step begins at %v, its link is busy until %v", name,
+					m.Trace.Start[i], last, busy[m.Link[i]])
 			}
 			busy[m.Link[i]] = m.Trace.End[i]
 			count[message{x.Src, x.Dst, x.Bytes}]--
@@ -154,7 +172,8 @@ func TestMessages(t *testing.T) {
 
 // TestStoppedAnywhere: whenever a context ends during a simulation, the simulation fails with its error.
 func TestStoppedAnywhere(t *testing.T) {
-	list, err := collectives.StaticRings(&plan.Collective{GPUs: 9, Degree: 1, Op: collective.AllReduce, Bytes: 9000, Rate: 8e9, Latency: us})
+	list, err := collectives.StaticRings(&plan.Collective{GPUs: 9, Degree: 1,
+		Op: collective.AllReduce, Bytes: 9000, Rate: 8e9, Latency: us})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,8 +203,10 @@ func TestStoppedAnywhere(t *testing.T) {
 			t.Fatalf("%s: %v, after %d questions", name, err, counter.calls)
 		}
 		for after := range counter.calls {
-			if err := run(&endingContext{Context: t.Context(), after: after}); !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: the context ends after %d of %d questions, the error is %v", name, after, counter.calls, err)
+			if err := run(&endingContext{Context: t.Context(), after: after}); !errors.Is(err,
+				context.Canceled) {
+				t.Errorf("%s: the context ends after %d of %d questions, the error is %v", name,
+					after, counter.calls, err)
 			}
 		}
 	}

@@ -22,7 +22,9 @@ const minBlock = 1 << 16
 //
 // Errors: ErrContention, naming link, slot and both chunks, for the first transmission that does not end with its slot;
 // ErrSimulate for a plan that does not fit the domain or moves a chunk from where it is not.
-func Synchronised(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error) {
+func Synchronised(
+	ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64,
+) (engine.Time, error) {
 	if p.Steps != nil {
 		return simulateSteps(ctx, p, false, false)
 	}
@@ -40,6 +42,7 @@ func Synchronised(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk in
 		}
 		return engine.Time(s.slots) * slot, nil
 	})
+
 	if err != nil {
 		return 0, err
 	}
@@ -47,7 +50,10 @@ func Synchronised(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk in
 }
 
 // simulateBlock simulates transmissions from..to-1 of a phase, all of some slots one after the other.
-func (u *planReader) simulateBlock(ctx context.Context, n *engine.Network, s *planPhase, from, to int, slot engine.Time, chunk int64) error {
+func (u *planReader) simulateBlock(
+	ctx context.Context, n *engine.Network, s *planPhase, from, to int, slot engine.Time,
+	chunk int64,
+) error {
 	count := to - from
 	g := &engine.Graph{}
 	g.Grow(count+1, 2*count)
@@ -56,12 +62,14 @@ func (u *planReader) simulateBlock(ctx context.Context, n *engine.Network, s *pl
 	for e := range n.Links {
 		walks.Add(s.steps[e])
 	}
+
 	// The clock is a milestone at the start of the first slot; its flow is not looked at but for being one.
 	clock, first := int32(count), s.tx[from].Slot
 	for i := range count {
 		x := &s.tx[from+i]
 		flows[i], walks.Class[i] = engine.Flow{Src: x.From, Dst: x.To}, s.link[from+i]
-		g.AddTask(engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1, Bytes: chunk})
+		g.AddTask(engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1,
+			Bytes: chunk})
 		g.AddEdge(clock, int32(i), engine.Time(x.Slot-first)*slot)
 		c := s.chunkNumber[from+i]
 		if k := int(u.indexOfChunk[c]); k < i && s.chunkNumber[from+k] == c {
@@ -69,18 +77,22 @@ func (u *planReader) simulateBlock(ctx context.Context, n *engine.Network, s *pl
 		}
 		u.indexOfChunk[c] = int32(i)
 	}
+
 	g.AddTask(engine.Task{})
 	flows[clock], walks.Class[clock] = flows[0], walks.Class[0]
 	if err := g.Freeze(); err != nil {
 		return err
 	}
 	if chunk > maxPacket {
-		return fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate, chunk, maxPacket)
+		return fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate,
+			chunk, maxPacket)
 	}
-	out, err := composition.Simulate(ctx, "packet", &composition.Job{Graph: g}, composition.NewPathDecision(n, flows, walks, int32(chunk), packet.Options{}))
+	out, err := composition.Simulate(ctx, "packet", &composition.Job{Graph: g},
+		composition.NewPathDecision(n, flows, walks, int32(chunk), packet.Options{}))
 	if err != nil {
 		return err
 	}
+
 	// A slot is exact and rounded up to a whole tick; a packet's time is rounded down, from a time per byte that is
 	// itself rounded, to 2^-33 ticks and to the 53 bits of a float.
 	rounding := slot >> 50
@@ -89,6 +101,7 @@ func (u *planReader) simulateBlock(ctx context.Context, n *engine.Network, s *pl
 			return s.contentionError(from+i, over)
 		}
 	}
+
 	return nil
 }
 
@@ -98,8 +111,11 @@ func (s *planPhase) contentionError(i int, over engine.Time) error {
 	for j, y := range s.tx {
 		if j != i && y.Slot == x.Slot && s.link[j] == s.link[i] {
 			return fmt.Errorf("%w on link %d->%d in slot %d of phase %d: chunk %d of %d->%d and chunk %d of %d->%d, which ends %v late",
-				ErrContention, x.From, x.To, x.Slot, x.Phase, y.Chunk, y.Src, y.Dst, x.Chunk, x.Src, x.Dst, over)
+				ErrContention, x.From, x.To, x.Slot, x.Phase, y.Chunk, y.Src, y.Dst,
+				x.Chunk, x.Src,
+				x.Dst, over)
 		}
 	}
-	return fmt.Errorf("%w: %v ends %v late, for it is not there when the slot starts", ErrContention, x, over)
+	return fmt.Errorf("%w: %v ends %v late, for it is not there when the slot starts",
+		ErrContention, x, over)
 }

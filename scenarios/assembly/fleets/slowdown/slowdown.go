@@ -104,6 +104,7 @@ func computeLoads(ctx context.Context, s Slice) (Loads, error) {
 		}
 		return Loads{math.Ceil(load - 1e-9), load, near}, nil
 	}
+
 	return optimise(ctx, s, t, h)
 }
 
@@ -136,6 +137,7 @@ func cutBound(s Slice) float64 {
 			}
 		}
 	}
+
 	return bound
 }
 
@@ -150,9 +152,11 @@ func hopBound(t *torus.Torus, h *torus.Health) float64 {
 			live++
 		}
 	}
+
 	sum, distance := 0, make([]int, t.Nodes())
 	for n := range int32(t.Nodes()) {
-		if t.Coord(n, 0) >= fleet.Side || t.Coord(n, 1) >= fleet.Side || t.Coord(n, 2) >= fleet.Side {
+		if t.Coord(n, 0) >= fleet.Side || t.Coord(n, 1) >= fleet.Side ||
+			t.Coord(n, 2) >= fleet.Side {
 			continue
 		}
 		for i := range distance {
@@ -169,12 +173,14 @@ func hopBound(t *torus.Torus, h *torus.Health) float64 {
 			}
 		}
 	}
+
 	return float64(sum) * float64(t.Nodes()) / fleet.CubeChips / float64(live)
 }
 
 // optimise finds routes.
 func optimise(ctx context.Context, s Slice, t *torus.Torus, h *torus.Health) (Loads, error) {
-	p := &routing.Problem{Network: t.Network(h, engine.Link{Rate: 400e9, Channels: 2}), Torus: t}
+	p := &routing.Problem{Network: t.Network(h, engine.Link{Rate: 400e9, Channels: 2}),
+		Torus: t}
 	for a := range int32(t.Nodes()) {
 		for b := range int32(t.Nodes()) {
 			if a != b {
@@ -186,7 +192,8 @@ func optimise(ctx context.Context, s Slice, t *torus.Torus, h *torus.Health) (Lo
 	if err != nil {
 		return Loads{}, fmt.Errorf("slowdown: slice %s: %w", s.Shape, err)
 	}
-	return Loads{d.Metrics["max_link_load"], d.Bound, d.Metrics["nearest_neighbour_max_load"]}, nil
+	return Loads{d.Metrics["max_link_load"], d.Bound,
+		d.Metrics["nearest_neighbour_max_load"]}, nil
 }
 
 // parseLoads reads rows of slice, dimension of the switch that is down or -1, and loads.
@@ -209,5 +216,6 @@ func parseLoads(data []byte) map[Slice]Loads {
 			of[Slice{shape, down}] = Loads{x[0], x[1], x[2]}
 		}
 	}
+
 	return of
 }

@@ -33,11 +33,13 @@ func wanted(t *testing.T) []Slice {
 			}
 		}
 	}
+
 	for _, s := range fleet.Mixes()["tpuv4-2022"] {
 		if s.Shape.Cubes() > 0 && s.Shape.Chips() <= maxOptimisedChips {
 			add(s.Shape)
 		}
 	}
+
 	return list
 }
 
@@ -70,13 +72,15 @@ func TestStored(t *testing.T) {
 		if l.AllToAll > 1.01*l.Bound || l.AllToAll < l.Bound {
 			t.Errorf("%v: load %g, bound %g", s, l.AllToAll, l.Bound)
 		}
-		fmt.Fprintf(&out, "%s,%d,%g,%g,%g\n", s.Shape, s.FailedDim, l.AllToAll, l.Bound, l.Neighbours)
+		fmt.Fprintf(&out, "%s,%d,%g,%g,%g\n", s.Shape, s.FailedDim, l.AllToAll, l.Bound,
+			l.Neighbours)
 		if *update {
 			if err := os.WriteFile("loads.csv", out.Bytes(), 0o666); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+
 	for s, l := range have {
 		torus, err := torus.New(s.Shape.Dims[:]...)
 		if err == nil && s.Shape.Twisted {
@@ -89,10 +93,13 @@ func TestStored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if least := max(cutBound(s), hopBound(torus, h)); l.Bound < least-1e-9 || l.Bound > least+1 {
-			t.Errorf("%v: load %g, bound %g, at least %g by cuts and hops", s, l.AllToAll, l.Bound, least)
+		if least := max(cutBound(s), hopBound(torus, h)); l.Bound < least-1e-9 ||
+			l.Bound > least+1 {
+			t.Errorf("%v: load %g, bound %g, at least %g by cuts and hops", s,
+				l.AllToAll, l.Bound, least)
 		}
 	}
+
 	if rows := strings.Count(string(storedCSV), "\n") - 1; rows != n && !*update {
 		t.Errorf("%d rows are stored, of which %d are read and wanted", rows, n)
 	}
@@ -128,14 +135,19 @@ func TestTwistedBound(t *testing.T) {
 				}
 			}
 		}
-		got, err := computeLoads(context.Background(), Slice{fleet.Shape{Dims: dims, Twisted: true}, NoFailure})
+		got, err := computeLoads(context.Background(),
+			Slice{fleet.Shape{Dims: dims, Twisted: true}, NoFailure})
 		want := float64(sum) / 6
-		if err != nil || len(far) != dims[0]*dims[1]*dims[2] || got != (Loads{math.Ceil(want), want, 1}) {
+		if err != nil || len(far) != dims[0]*dims[1]*dims[2] ||
+			got != (Loads{math.Ceil(want), want, 1}) {
 			t.Errorf("%v: loads %v, %v; want a bound of %g", dims, got, err, want)
 		}
-		regular, err := computeLoads(context.Background(), Slice{fleet.Shape{Dims: dims}, NoFailure})
+		regular, err := computeLoads(context.Background(),
+			Slice{fleet.Shape{Dims: dims}, NoFailure})
 		if err != nil || regular.AllToAll <= got.AllToAll {
-			t.Errorf("%v: %v regular, %v; want more than the %v of a twisted one", dims, regular, err, got)
+			t.Errorf("%v: %v regular, %v; want more than the %v of a twisted one", dims,
+				regular,
+				err, got)
 		}
 	}
 }
