@@ -89,9 +89,7 @@ func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, hot [
 
 // newLinkVisitor returns a function that calls do with every link of a flow's routes, and the share of the flow that takes it
 // there.
-func (r *routingSystem) newLinkVisitor(
-	,
-) func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
+func (r *routingSystem) newLinkVisitor() func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
 	reach, mark := make([]float64, r.Whole.Nodes), make([]bool, r.Whole.Nodes)
 	return func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
 		ends := r.load.flows[flow]
