@@ -14,22 +14,26 @@ import (
 	"sim/workloads/collective"
 )
 
-// expandedCall is a collective call that an algorithm has expanded. The flows of its load are the pairs of nodes whose
-// transfers take the same link, or go as they are routed.
+// expandedCall is a collective call after its expansion to transfers by an algorithm. Each
+// flow of its load is a pair of nodes whose transfers use the same link, or that a router
+// leads. A pair may have several flows, on parallel links.
 type expandedCall struct {
 	*algorithm.Schedule
-	flowOfTask   []int32 // by task
-	linkOfFlow   []int32 // by flow: the link that it takes, -1 of one that is routed
-	routedFlows  []engine.Flow
-	routedDemand []float64     // of those
-	sendOrder    []int32       // by task: the order of packets on a link; nil where these come as they may
-	flowGraph    *engine.Graph // the transfers as routers simulate them, at level "flow"
-	// messageOverhead is what starting a transfer costs its sender.
+	flowOfTask []int32 // index of the flow, by task
+	linkOfFlow []int32 // link that the algorithm prescribes, by flow; -1 if a router decides
+
+	routedFlows  []engine.Flow // the flows that a router leads
+	routedDemand []float64     // demand of routedFlows, in messages
+	// sendOrder is the order in which a link sends packets, by task. It is nil if links
+	// send packets in the order of their arrival.
+	sendOrder []int32
+	flowGraph *engine.Graph // task graph that routers simulate, at level flow
+	// messageOverhead is the time for which a sender is busy with starting a transfer.
 	messageOverhead engine.Time
 }
 
-// expandCall has an algorithm expand the call of the scenario. It fails with algorithm.ErrUnserved where that does not
-// serve it.
+// expandCall expands the collective call of the scenario. The error is
+// algorithm.ErrUnserved if the algorithm does not support the call on this fabric.
 func (r *routingSystem) expandCall(ctx context.Context) (*trafficLoad, error) {
 	p, err := r.callProblem()
 	if err != nil {
@@ -43,20 +47,21 @@ func (r *routingSystem) expandCall(ctx context.Context) (*trafficLoad, error) {
 	return r.newCallLoad(ctx, s)
 }
 
-// newCallLoad returns the load of a call's schedule.
+// newCallLoad returns the traffic of a schedule of transfers. Transfers between the same
+// nodes over the same link are one flow.
 func (r *routingSystem) newCallLoad(
 	ctx context.Context, s *algorithm.Schedule,
 ) (*trafficLoad, error) {
 	c := &expandedCall{Schedule: s, messageOverhead: r.s.Engine.MessageOverhead}
-	type ends struct{ src, dst, link int32 }
+	type ends struct{ src, dst, link int32 } // of a flow
 	bytes := map[ends]int64{}
-	of := func(i int) ends {
+	endsOf := func(i int) ends {
 		t := &s.Transfers[i]
 		return ends{s.Group[t.Src], s.Group[t.Dst], t.Link}
 	}
 
 	for i := range s.Transfers {
-		bytes[of(i)] += s.Transfers[i].Bytes
+		bytes[endsOf(i)] += s.Transfers[i].Bytes
 	}
 	var all []ends
 	for e := range bytes {
@@ -66,31 +71,37 @@ func (r *routingSystem) newCallLoad(
 		return cmp.Or(cmp.Compare(a.src, b.src), cmp.Compare(a.dst, b.dst),
 			cmp.Compare(a.link, b.link))
 	})
+
+	// Number the flows in the order of their ends.
 	t := &collective.Traffic{Name: s.Kind.String(), Nodes: r.numNodes()}
 	index := make(map[ends]int32, len(all))
 	for f, e := range all {
 		index[e] = int32(f)
-		t.Flows, t.Bytes = append(t.Flows, engine.Flow{Src: e.src, Dst: e.dst}),
-			append(t.Bytes, bytes[e])
+		t.Flows = append(t.Flows, engine.Flow{Src: e.src, Dst: e.dst})
+		t.Bytes = append(t.Bytes, bytes[e])
 		t.Message = max(t.Message, bytes[e], s.Bytes)
 		c.linkOfFlow = append(c.linkOfFlow, e.link)
 	}
 
-	l := &trafficLoad{flows: t.Flows, demand: t.Demand(),
-		parts: []trafficPart{{end: int32(len(t.Flows)), traffic: t}}, call: c}
+	l := &trafficLoad{
+		flows: t.Flows, demand: t.Demand(), call: c,
+		parts: []trafficPart{{end: int32(len(t.Flows)), traffic: t}},
+	}
 	for f, link := range c.linkOfFlow {
 		if link < 0 {
-			c.routedFlows, c.routedDemand = append(c.routedFlows, l.flows[f]),
-				append(c.routedDemand, l.demand[f])
+			c.routedFlows = append(c.routedFlows, l.flows[f])
+			c.routedDemand = append(c.routedDemand, l.demand[f])
 		}
 	}
 
-	ordersPackets := r.s.Engine.Level == "packet" && r.s.Fabric.Queue != "credit" // whose links take no order
+	// Packets keep the planned order on a link, except with credit-based flow control.
+	ordersPackets := r.s.Engine.Level == "packet" && r.s.Fabric.Queue != "credit"
 	var err error
 	if l.graph, err = c.taskGraph(nil, ordersPackets); err != nil {
 		return nil, err
 	}
-	if c.flowGraph = l.graph; ordersPackets && len(c.routedFlows) > 0 {
+	c.flowGraph = l.graph
+	if ordersPackets && len(c.routedFlows) > 0 {
 		if c.flowGraph, err = c.taskGraph(nil, false); err != nil {
 			return nil, err
 		}
@@ -98,7 +109,7 @@ func (r *routingSystem) newCallLoad(
 
 	c.flowOfTask = make([]int32, len(l.graph.Tasks))
 	for i := range s.Transfers {
-		c.flowOfTask[i] = index[of(i)]
+		c.flowOfTask[i] = index[endsOf(i)]
 	}
 	if ordersPackets {
 		ranks := s.Ranks()
@@ -108,32 +119,37 @@ func (r *routingSystem) newCallLoad(
 	return l, ctx.Err()
 }
 
-// callProblem is the call on what routers see: of a scenario that names no group, among all nodes that are up, in teams
-// along some dimensions.
+// callProblem returns the collective call on the network that routers see at the start. If
+// the scenario names no group, all nodes that are up take part, in one team for each line
+// along the given dimensions.
 func (r *routingSystem) callProblem() (*algorithm.Problem, error) {
 	p := &algorithm.Problem{Call: r.s.Workload.Call.Call, Network: r.visibleNetwork()}
 	if r.Torus != nil {
 		p.Torus = r.Torus
 	}
-	if len(p.Group) == 0 {
-		teams, err := r.teams()
-		if err != nil {
-			return nil, err
+	if len(p.Group) > 0 {
+		p.Domain = r.Domains(p.Group)
+		return p, nil
+	}
+
+	teams, err := r.teams()
+	if err != nil {
+		return nil, err
+	}
+	for _, team := range teams {
+		first := len(p.Group)
+		for _, node := range team {
+			if r.Down == nil || !r.Down[node] {
+				p.Group = append(p.Group, node)
+			}
 		}
-		for _, team := range teams {
-			first := len(p.Group)
-			for _, node := range team {
-				if r.Down == nil || !r.Down[node] {
-					p.Group = append(p.Group, node)
-				}
-			}
-			switch size := len(p.Group) - first; {
-			case len(teams) == 1:
-			case size > 1:
-				p.Teams = append(p.Teams, size)
-			default: // alone, which has nothing to do
-				p.Group = p.Group[:first]
-			}
+
+		switch size := len(p.Group) - first; {
+		case len(teams) == 1:
+		case size > 1:
+			p.Teams = append(p.Teams, size)
+		default: // a single node has nothing to communicate
+			p.Group = p.Group[:first]
 		}
 	}
 
@@ -141,7 +157,8 @@ func (r *routingSystem) callProblem() (*algorithm.Problem, error) {
 	return p, nil
 }
 
-// teams returns the nodes that share a vector in a call, down or not.
+// teams returns the groups of nodes that take part in one call each, including nodes that
+// are down.
 func (r *routingSystem) teams() ([][]int32, error) {
 	switch c := r.s.Workload.Call; {
 	case len(c.Along) == 0:
@@ -157,7 +174,8 @@ func (r *routingSystem) teams() ([][]int32, error) {
 	}
 }
 
-// CallProblem is the call of s on its hardware.
+// CallProblem returns the collective call of s on its fabric. It fails if a rank is on a
+// node that cannot send.
 func (s *Scenario) CallProblem() (*algorithm.Problem, error) {
 	hardware, err := s.Fabric.Build()
 	if err != nil {
@@ -165,14 +183,17 @@ func (s *Scenario) CallProblem() (*algorithm.Problem, error) {
 	}
 	for rank, node := range s.Workload.Call.Group {
 		if int(node) < len(hardware.Down) && hardware.Down[node] {
-			return nil, fmt.Errorf("%w: rank %d is on node %d, which is down or a switch; want nodes that are up and send", algorithm.ErrCall, rank, node)
+			return nil, fmt.Errorf(
+				"%w: rank %d is on node %d, which is down or a switch; want nodes that are up and send",
+				algorithm.ErrCall, rank, node)
 		}
 	}
 	return (&routingSystem{s: s, System: hardware}).callProblem()
 }
 
-// taskGraph returns the transfers as tasks: transfer i is task i, and arrives so much later than its last bit is sent. Links
-// that packets take are told in what order they are planned.
+// taskGraph returns the transfers as tasks; transfer i is task i. A transfer arrives
+// latencies[i] after its last bit is sent. latencies is nil for transfers without latency.
+// linksKeepOrder adds the order in which links are planned to send packets.
 func (c *expandedCall) taskGraph(
 	latencies []engine.Time, linksKeepOrder bool,
 ) (*engine.Graph, error) {
@@ -181,41 +202,45 @@ func (c *expandedCall) taskGraph(
 	return g, g.Freeze()
 }
 
-// maxChainLength returns the most transfers that wait for each other in a row.
+// maxChainLength returns the largest number of transfers in a chain of dependencies.
 func (c *expandedCall) maxChainLength() float64 {
 	length := make([]int32, len(c.Transfers))
 	for i := range length {
 		for _, w := range c.After(i) {
 			length[i] = max(length[i], length[w])
 		}
-		if b := c.Transfers[i].Previous; b >= 0 {
-			length[i] = max(length[i], length[b])
+		if previous := c.Transfers[i].Previous; previous >= 0 {
+			length[i] = max(length[i], length[previous])
 		}
 		length[i]++
 	}
 	return float64(slices.Max(length))
 }
 
-// pinCallLinks completes a decision with the links that transfers of a call take by themselves, and returns r with that call.
-// Without a call it changes nothing.
+// pinCallLinks completes the paths of a decision with the links that the algorithm of a
+// collective call prescribes. It returns r, or a copy of r with a balanced call (see
+// balanceCall). Without a call, it changes nothing.
 func (r *routingSystem) pinCallLinks(
-	ctx context.Context, seen *engine.Network, d *routing.Decision,
+	ctx context.Context, visible *engine.Network, d *routing.Decision,
 ) (*routingSystem, error) {
 	if r.load.call == nil {
 		return r, nil
 	}
 	if d.Paths.Spread != nil {
-		return nil, &unservedError{errors.New("it draws links for each packet, and transfers of a collective call take links of their own; want routers of whole paths")}
+		return nil, &unservedError{errors.New("it draws links for each packet, and transfers of a " +
+			"collective call take links of their own; want routers of whole paths")}
 	}
+
 	r, err := r.balanceCall(ctx, d.Paths)
 	if err == nil {
-		d.Paths, err = r.load.pinnedPaths(seen, d.Paths)
+		d.Paths, err = r.load.pinnedPaths(visible, d.Paths)
 	}
 	return r, err
 }
 
-// balanceCall returns r with a call whose transfers over parallel links keep off those that a router's paths take
-// (Schedule.Balance); r itself if that changes nothing.
+// balanceCall chooses again among parallel links, so that transfers with prescribed links
+// avoid the links that the paths of other transfers use (Schedule.Balance). It returns r if
+// nothing changes, and otherwise a copy with the new call.
 func (r *routingSystem) balanceCall(
 	ctx context.Context, paths *engine.Paths,
 ) (*routingSystem, error) {
@@ -228,15 +253,15 @@ func (r *routingSystem) balanceCall(
 		return nil, err
 	}
 	return &routingSystem{
-		s: r.s, System: r.System, load: l, ratesDiffer: r.ratesDiffer, loadBound: r.loadBound,
-		shortestHops: r.shortestHops,
-		iteration:    r.iteration, nodeOfRank: r.nodeOfRank, ranks: r.ranks,
+		s: r.s, System: r.System, load: l,
+		ratesDiffer: r.ratesDiffer, loadBound: r.loadBound, shortestHops: r.shortestHops,
+		iteration: r.iteration, nodeOfRank: r.nodeOfRank, ranks: r.ranks,
 		IdealReference: r.IdealReference, faultFree: map[string]faultFreeRouting{},
 	}, nil
 }
 
-// pinnedPaths returns the paths of all flows of a call: a link of those that take one, and of the others what a router has
-// chosen.
+// pinnedPaths returns the paths of all flows of a call: the prescribed link if there is
+// one, and otherwise the path that a router has chosen.
 func (l *trafficLoad) pinnedPaths(n *engine.Network, chosen *engine.Paths) (*engine.Paths, error) {
 	g := new(engine.Graph)
 	for _, f := range l.flows {
@@ -246,16 +271,17 @@ func (l *trafficLoad) pinnedPaths(n *engine.Network, chosen *engine.Paths) (*eng
 	return paths, err
 }
 
-// taskPaths returns flows and paths as engines take them for the load's graph: of calls by task, as transfers with the same
-// ends may take different links.
+// taskPaths returns the flows and paths of the load's graph in the form that engines take.
+// For a collective call they are indexed by task, because transfers between the same nodes
+// may use different links.
 func (l *trafficLoad) taskPaths(paths *engine.Paths) ([]engine.Flow, *engine.Paths) {
 	if l.call == nil {
 		return l.flows, paths
 	}
-	flows, by := make([]engine.Flow, len(l.graph.Tasks)), *paths
-	by.Class = make([]int32, len(flows))
+	flows, taskPaths := make([]engine.Flow, len(l.graph.Tasks)), *paths
+	taskPaths.Class = make([]int32, len(flows))
 	for i, f := range l.call.flowOfTask {
-		flows[i], by.Class[i] = l.flows[f], paths.ClassOf(f)
+		flows[i], taskPaths.Class[i] = l.flows[f], paths.ClassOf(f)
 	}
-	return flows, &by
+	return flows, &taskPaths
 }

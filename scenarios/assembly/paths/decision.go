@@ -16,28 +16,42 @@ import (
 	"sim/scenarios/result"
 )
 
-// routingResult is a router's decision, simulated and measured.
+// routingResult is the decision of one router, with its simulation and its metrics.
 type routingResult struct {
-	assembly.PolicyResult // whose Run is nil if nothing was simulated, or messages in groups at one rate
-	composition.Result    // what was simulated
+	assembly.PolicyResult // Run is nil if nothing was simulated, or if a graph of classes was
+	composition.Result    // simulation at the scenario's level; zero at level static
 
-	system         *routingSystem
-	decision       *routing.Decision
-	paths          *engine.Paths // of it
-	sums           routing.Sums  // of walks, which are then on channel 0, and at level static none; else nil
-	loads          *static.Loads
-	linkLoads      []float64           // load of every link, in messages
-	bottleneckLoad float64             // load, in messages, of the link that takes longest, as if it had the fabric's rate
-	visible        *engine.Network     // that the router saw
-	uniformRates   bool                // of level flow: messages are many, of one size, and get the rates that they begin with
-	classGraph     *engine.FoldedGraph // of level flow: its task c is the messages of class c, which are identical; nil where they are not
-	workers        int                 // goroutines, which change no result
-	finishTime     engine.Time         // when the work ends, where it does
+	system   *routingSystem // fabric and workload, with the call as balanced for this decision
+	decision *routing.Decision
+	// paths are the paths of decision. At level static they are empty if sums is set.
+	paths *engine.Paths
+	// sums holds the link loads of paths, if they were computed for classes of flows. All
+	// paths then use channel 0. It is nil if a path was computed for each flow.
+	sums      routing.Sums
+	loads     *static.Loads
+	linkLoads []float64       // messages on each link, indexed by link
+	visible   *engine.Network // network as the router saw it
 
-	faultFreeLoad, maxLoad float64 // loads of the most loaded link without faults, 0 where that makes no sense to compare, and with them
+	// bottleneckLoad is the number of messages on the link that is busy for the longest
+	// time, scaled to the link rate of the fabric.
+	bottleneckLoad float64
+	// uniformRates reports, at level flow, that there are many messages of one size that
+	// keep their initial rates.
+	uniformRates bool
+	// classGraph has, at level flow, one task per class of identical messages. It is nil
+	// if messages differ.
+	classGraph *engine.FoldedGraph
+
+	workers    int         // number of goroutines; does not change the result
+	finishTime engine.Time // when the work ends, where it does
+
+	// maxLoad is the maximum link load in messages. faultFreeLoad is the same without
+	// faults, or 0 if the two are not comparable.
+	faultFreeLoad, maxLoad float64
 }
 
-// rowForStep returns the row of a scenario that differs from the answer's in nothing but its step, of traffic.
+// rowForStep returns the row of a scenario of traffic that differs from this scenario only
+// in its training step. It implements PolicyResult.RowFor.
 func (a *routingResult) rowForStep(step any) result.Row {
 	row := a.Row
 	row.Metrics, row.Labels = maps.Clone(a.Row.Metrics), maps.Clone(a.Row.Labels)
@@ -50,8 +64,8 @@ func (a *routingResult) rowForStep(step any) result.Row {
 	return row
 }
 
-// Decide lets one router choose paths, and simulates the traffic on them. It returns nil where a link alone is busy for more
-// than limit seconds with what is sent.
+// Decide calls one router and simulates the traffic on its paths. It returns nil if some
+// link alone is busy for more than limit seconds.
 func (r *routingSystem) Decide(
 	ctx context.Context, name string, workers int, limit float64,
 ) (*assembly.PolicyResult, error) {
@@ -62,8 +76,9 @@ func (r *routingSystem) Decide(
 	return &a.PolicyResult, nil
 }
 
-// addFinalMetrics measures what needs further simulations: of an iteration what calls and faults cost, and the bound on when the
-// work may end.
+// addFinalMetrics adds the metrics that need further simulations: for training iterations
+// the cost of calls, tiers and faults, and for task graphs the bound on the completion
+// time. It implements PolicyResult.Finish.
 func (a *routingResult) addFinalMetrics(ctx context.Context) error {
 	err := a.compareWithFaultFree(ctx)
 	if _, done := a.Row.Metrics[a.system.endMetric()]; err == nil && done && a.Run != nil {
@@ -71,45 +86,51 @@ func (a *routingResult) addFinalMetrics(ctx context.Context) error {
 			err = composition.MeasureTiers(ctx, a.Run, &a.Row)
 		}
 	}
+
 	if err = a.recordStall(ctx, err); err == nil && a.Err == nil {
 		err = a.setMakespanBounds(ctx, a.decision)
 	}
+
 	if a.RowFor != nil {
 		a.Row = a.RowFor(&a.system.s.Workload.Step)
 	}
 	return err
 }
 
-// recordStall returns an error of a simulation, nil where that came to no end, which the answer then says.
+// recordStall returns err, the error of a simulation. If the simulation stalled, it stores
+// the reason in the result and returns nil, because another router may complete.
 func (a *routingResult) recordStall(ctx context.Context, err error) error {
 	var deadlock *packet.Deadlock
+
 	switch {
 	case errors.Is(err, packet.ErrStopped):
 		return ctx.Err()
-	case errors.As(err, &deadlock), errors.Is(err, packet.ErrStalled): // others may do better
+	case errors.As(err, &deadlock), errors.Is(err, packet.ErrStalled):
 		a.Err = err
 		a.Row.Labels["failed"] = a.Err.Error()
-		a.Row.Bounds = nil // as in a sweep, whose cell fails: others get no bound from it
+		a.Row.Bounds = nil // other rows get no bound from a stalled one, as in a sweep, where its cell fails
 		return nil
 	}
 	return err
 }
 
-// decide is Decide with more to tell than the answer.
+// decide implements Decide. It returns the result with all its intermediate data.
 func (r *routingSystem) decide(
 	ctx context.Context, name string, workers int, limit float64,
 ) (*routingResult, error) {
 	a, after, err := r.choosePaths(ctx, routing.ByName(name))
-	if not := (*unservedError)(nil); errors.As(err, &not) {
-		return &routingResult{PolicyResult: *r.unservedAnswer(name, not.reason)}, nil
+	if unserved := (*unservedError)(nil); errors.As(err, &unserved) {
+		return &routingResult{PolicyResult: *r.unservedAnswer(name, unserved.reason)}, nil
 	}
 	if err != nil || a.Row.Metrics["fluid_s"] > limit {
 		return nil, err
 	}
+
 	a.workers, a.Finish, a.Describe = workers, a.addFinalMetrics, a.describe
 	if r.iteration == nil {
 		a.RowFor = a.rowForStep
 	}
+
 	begin := time.Now()
 	if err = a.recordStall(ctx, a.simulate(ctx, after)); err != nil {
 		return nil, err

@@ -10,8 +10,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// compareWithFaultFree compares the time of an iteration with that of the same one under the same router where nothing is
-// down, whose collective calls the algorithm expands for that fabric.
+// compareWithFaultFree adds the metrics that compare the iteration time with that of the
+// same iteration under the same router on the fabric without faults. Collective calls are
+// expanded again for that fabric.
 func (a *routingResult) compareWithFaultFree(ctx context.Context) error {
 	r := a.system
 	end, done := a.Row.Metrics[r.endMetric()]
@@ -22,22 +23,28 @@ func (a *routingResult) compareWithFaultFree(ctx context.Context) error {
 	if !done {
 		return nil
 	}
+
+	// The paths without faults were computed with the decision. Simulate the iteration on
+	// them.
 	r.mu.Lock()
-	whole := r.faultFree[a.Row.Policy]
+	reference := r.faultFree[a.Row.Policy]
 	r.mu.Unlock()
-	h := &routingResult{system: whole.system, visible: whole.system.Whole, paths: whole.paths}
+	h := &routingResult{
+		system: reference.system, visible: reference.system.Whole, paths: reference.paths,
+	}
 	h.Row = result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
 	if err := h.simulate(ctx, nil); err != nil {
 		return fmt.Errorf("without faults: %w", err)
 	}
-	if before, done := h.Row.Metrics[r.endMetric()]; done {
-		a.Row.Metrics["fault_ratio"], a.Row.Metrics["step_slowdown"] = before/end,
-			end/before-1
+
+	if faultFreeEnd, done := h.Row.Metrics[r.endMetric()]; done {
+		a.Row.Metrics["fault_ratio"] = faultFreeEnd / end
+		a.Row.Metrics["step_slowdown"] = end/faultFreeEnd - 1
 	}
 	return nil
 }
 
-// faultFreeSystem returns the same step on the fabric where nothing is down.
+// faultFreeSystem returns the same workload on the fabric without faults. It is built once.
 func (r *routingSystem) faultFreeSystem(ctx context.Context) (*routingSystem, error) {
 	return r.faultFreeSystemOnce.Get(ctx, func() (h *routingSystem, err error) {
 		s := *r.s
@@ -53,20 +60,28 @@ func (r *routingSystem) faultFreeSystem(ctx context.Context) (*routingSystem, er
 	})
 }
 
-// faultFreeMaxLoad returns the load of the most loaded link that the router reaches where no link is down, 0 where it
-// makes no sense to compare. A collective call is expanded again for that fabric. Without [workload.step] its load is 0.
+// faultFreeMaxLoad returns the maximum link load of a router on the fabric without faults.
+// It is computed once per router.
+//
+// The result is 0 if the comparison makes no sense: without faults, if nodes are down and
+// therefore other flows exist, if the fault occurs in mid-run, or for a collective call
+// without [workload.step]. A call is expanded again for the fabric without faults.
 func (r *routingSystem) faultFreeMaxLoad(ctx context.Context, row *routing.Row) (float64, error) {
-	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 ||
-		r.load.call != nil && r.s.Workload.Step == (input.Step{}) {
+	unusedCall := r.load.call != nil && r.s.Workload.Step == (input.Step{})
+	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 || unusedCall {
 		return 0, nil
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if v, ok := r.faultFree[row.Name]; ok {
-		return v.maxLoad, nil
+	if cached, ok := r.faultFree[row.Name]; ok {
+		return cached.maxLoad, nil
 	}
+
+	// Collective calls depend on the fabric, so their transfers are expanded again.
 	h, err := r, error(nil)
-	if r.load.call != nil || r.iteration != nil && r.iteration.Spec.CallsInGraph() {
+	callsInGraph := r.iteration != nil && r.iteration.Spec.CallsInGraph()
+	if r.load.call != nil || callsInGraph {
 		if h, err = r.faultFreeSystem(ctx); err != nil {
 			return 0, fmt.Errorf("without faults: %w", err)
 		}
@@ -79,11 +94,12 @@ func (r *routingSystem) faultFreeMaxLoad(ctx context.Context, row *routing.Row) 
 	if err != nil {
 		return 0, fmt.Errorf("without faults: %w", err)
 	}
+
 	loads, err := h.measureLoads(ctx, h.Whole, d, sums)
 	if err != nil {
 		return 0, err
 	}
-	top := maxLinkLoad(loads)
-	r.faultFree[row.Name] = faultFreeRouting{h, d.Paths, sums, top}
-	return top, nil
+	maxLoad := maxLinkLoad(loads)
+	r.faultFree[row.Name] = faultFreeRouting{h, d.Paths, sums, maxLoad}
+	return maxLoad, nil
 }

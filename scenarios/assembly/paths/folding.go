@@ -7,16 +7,19 @@ import (
 	"sim/engine"
 )
 
-// maxFlowLevelHops bounds the flows times the links of their paths where every flow may end at a time of its own: some
-// minutes.
+// maxFlowLevelHops limits the product of flows and links of all paths at level flow if
+// every flow may end at its own time. Such a simulation takes some minutes.
 const maxFlowLevelHops = 2e10
 
-// maxUniformHops bounds the links of all paths where messages are even: some gigabytes.
+// maxUniformHops limits the links of all paths if all messages keep their initial rates.
+// Such a simulation takes some gigabytes of memory.
 const maxUniformHops = 500_000_000
 
-// nodeOrbits returns the nodes that look alike, by node.
+// nodeOrbits returns the orbit of each node under the symmetries of n, indexed by node.
+// Nodes of one orbit are indistinguishable. Without symmetry every node is its own orbit.
 func (r *routingSystem) nodeOrbits(n *engine.Network) []int32 {
-	if y := r.routingProblem(n).Symmetry(2); y != nil { // 2 is the period of the rule of ties
+	const tiePeriod = 2 // the rule that breaks ties in routers alternates with this period
+	if y := r.routingProblem(n).Symmetry(tiePeriod); y != nil {
 		return y.Orbit
 	}
 	all := make([]int32, n.Nodes)
@@ -26,8 +29,11 @@ func (r *routingSystem) nodeOrbits(n *engine.Network) []int32 {
 	return all
 }
 
-// foldMessages makes the graph of messages smaller where many are identical, exactly and by the size of orbits. It fails, by a
-// fault of the input, where they are not and too many.
+// foldMessages reduces the messages at level flow to one task per class of identical
+// messages. The reduction is exact; classes follow from the orbits of nodes.
+//
+// If messages differ and there are too many to simulate one by one, they must have uniform
+// initial rates. Otherwise foldMessages returns a diagnostic of the scenario.
 func (a *routingResult) foldMessages() error {
 	r := a.system
 	if r.s.Engine.Level != "flow" || r.load.graph != nil {
@@ -36,6 +42,7 @@ func (a *routingResult) foldMessages() error {
 	t := r.load.parts[0].traffic
 	f, err := engine.Fold(r.visibleNetwork(), a.paths, r.load.flows, t.Bytes, t.Message,
 		r.nodeOrbits(r.visibleNetwork()))
+
 	if err == nil {
 		a.classGraph = f
 		return nil
@@ -43,15 +50,23 @@ func (a *routingResult) foldMessages() error {
 	if !errors.Is(err, engine.ErrAsymmetric) {
 		return err
 	}
-	if flows := float64(len(r.load.flows)); flows*float64(a.loads.SumHops) > maxFlowLevelHops {
-		single := a.paths.First == nil && a.paths.Spread == nil && r.Tiers == nil
-		if a.uniformRates = single && t.Bytes == nil && !r.hasLatency() &&
-			a.loads.SumHops <= maxUniformHops; a.uniformRates {
-			return nil
-		}
-		return r.inputError("engine.level",
-			fmt.Sprintf("%s leads %.0f flows of which no two are alike, and which may end at as many times: fluid takes hours", a.Row.Policy, flows),
-			`set engine.level = "packet" or "static"`)
+
+	// Messages differ. Few messages are simulated one by one.
+	flows := float64(len(r.load.flows))
+	if flows*float64(a.loads.SumHops) <= maxFlowLevelHops {
+		return nil
 	}
-	return nil
+
+	// Initial rates remain valid if all messages have one size and one path, and arrive
+	// without latency.
+	singlePath := a.paths.First == nil && a.paths.Spread == nil && r.Tiers == nil
+	a.uniformRates = singlePath && t.Bytes == nil && !r.hasLatency() &&
+		a.loads.SumHops <= maxUniformHops
+	if a.uniformRates {
+		return nil
+	}
+	return r.inputError("engine.level",
+		fmt.Sprintf("level flow would take hours: the paths of %s carry %.0f flows without symmetry, "+
+			"which may all end at different times", a.Row.Policy, flows),
+		`set engine.level = "packet" or "static"`)
 }

@@ -13,28 +13,33 @@ import (
 	"sim/scenarios/result"
 )
 
-// choosePaths lets one router choose paths, and others for after a fault in mid-run. It fails where the router cannot serve
-// the fabric (*unservable), or where simulating the traffic on its paths would exceed the limits, which is a fault of
-// the input.
+// choosePaths calls one router and measures its paths without simulating them. after holds
+// the paths for the time after a fault in mid-run, or nil.
+//
+// The error is an *unservedError if the router cannot serve the fabric. It is a diagnostic
+// of the scenario if simulating the traffic on the paths would exceed the limits.
 func (r *routingSystem) choosePaths(
 	ctx context.Context, row *routing.Row,
 ) (a *routingResult, after *routing.Decision, err error) {
 	name, router, options := row.Name, row.Router, r.s.options()
-	seen := r.visibleNetwork()
+	visible := r.visibleNetwork()
 	begin := time.Now()
-	d, sums, err := r.callRouter(ctx, row, seen)
+	d, sums, err := r.callRouter(ctx, row, visible)
 	if errors.Is(err, routing.ErrUnserved) {
 		return nil, nil, &unservedError{err}
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if r, err = r.pinCallLinks(ctx, seen, d); err != nil {
+
+	if r, err = r.pinCallLinks(ctx, visible, d); err != nil {
 		return nil, nil, err
 	}
-	a = &routingResult{system: r, decision: d, visible: seen, paths: d.Paths, sums: sums}
+	a = &routingResult{system: r, decision: d, visible: visible, paths: d.Paths, sums: sums}
 	a.Row = result.Row{Policy: name, Metrics: map[string]float64{},
 		Labels: map[string]string{}}
+
+	// After a fault in mid-run the same router chooses paths on the remaining network.
 	if r.s.Fabric.FailAt > 0 {
 		after, err = routing.RouteSystem(ctx, &r.System, router,
 			r.routingProblem(r.Known), options)
@@ -46,15 +51,18 @@ func (r *routingSystem) choosePaths(
 		}
 	}
 
-	healthy, err := r.faultFreeMaxLoad(ctx, row)
+	// The loads without faults and with them are compared.
+	faultFreeLoad, err := r.faultFreeMaxLoad(ctx, row)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	solved := time.Now()
 	a.Timings.SolveS = solved.Sub(begin).Seconds()
-	if err := a.measurePaths(ctx, seen, d, healthy); err != nil {
+	if err := a.measurePaths(ctx, visible, d, faultFreeLoad); err != nil {
 		return nil, nil, err
 	}
+
 	if r.s.Engine.Level == "packet" {
 		channels := a.paths.Channels()
 		if after != nil {
@@ -65,6 +73,7 @@ func (r *routingSystem) choosePaths(
 		}
 	}
 
+	// Reject simulations that are too large, and reduce identical messages to classes.
 	if err := a.checkCost(name); err != nil {
 		return nil, nil, err
 	}
@@ -75,17 +84,23 @@ func (r *routingSystem) choosePaths(
 	return a, after, nil
 }
 
-// callRouter lets one router choose paths on a network. Where there are many flows it is asked for what their paths come to
-// alone; level flow needs those of one flow of each class, as do packets where their links have no channels.
+// callRouter computes the paths of one router on network n. The returned sums are nil if
+// the router computed a path for each flow.
+//
+// With many flows, level static asks the router only for the link loads. Level flow, and
+// level packet without virtual channels, ask for one path per class of flows that a
+// symmetry of the network maps to each other.
 func (r *routingSystem) callRouter(
 	ctx context.Context, row *routing.Row, n *engine.Network,
 ) (*routing.Decision, routing.Sums, error) {
 	p, level, o := r.routingProblem(n), r.s.Engine.Level, r.s.options()
 	o.Progress = assembly.ProgressFunc(ctx)
 	many := r.shortestHops > maxTracedHops && r.Whole.Nodes > maxTableNodes
-	fluid := level == "flow" && float64(len(p.Flows))*r.shortestHops > maxFlowLevelHops
+	flowLimit := level == "flow" && float64(len(p.Flows))*r.shortestHops > maxFlowLevelHops
+	packetLimit := level == "packet" && many && r.s.Fabric.Queue != "credit"
 	switch {
-	case r.load.graph != nil || r.load.call != nil || r.Tiers != nil:
+	case r.load.graph != nil || r.load.call != nil || r.Tiers != nil: // these need every path
+
 	case level == "static" && many:
 		sums, d, err := row.Sums(ctx, p, o)
 		if err != nil {
@@ -95,14 +110,14 @@ func (r *routingSystem) callRouter(
 			d.Paths = &engine.Paths{}
 			return d, sums, nil
 		}
-	case !r.s.Fabric.Faulty() && (fluid || level == "packet" && many && r.s.Fabric.Queue != "credit"):
-		z, d, err := row.Orbits(ctx, p, o)
+	case !r.s.Fabric.Faulty() && (flowLimit || packetLimit):
+		orbits, d, err := row.Orbits(ctx, p, o)
 		if err != nil {
 			return nil, nil, err
 		}
-		if z != nil {
-			d.Paths, err = z.Paths(ctx, p.Flows)
-			return d, z, err
+		if orbits != nil {
+			d.Paths, err = orbits.Paths(ctx, p.Flows)
+			return d, orbits, err
 		}
 	}
 
@@ -110,7 +125,7 @@ func (r *routingSystem) callRouter(
 	return d, nil, err
 }
 
-// measureLoads measures a decision's paths.
+// measureLoads returns the link loads of a decision's paths, from sums unless it is nil.
 func (r *routingSystem) measureLoads(
 	ctx context.Context, n *engine.Network, d *routing.Decision, sums routing.Sums,
 ) (*static.Loads, error) {
@@ -120,7 +135,8 @@ func (r *routingSystem) measureLoads(
 	return static.PathLoads(ctx, n, r.load.flows, r.load.demand, d.Paths)
 }
 
-// visibleNetwork returns the network that routers see at first.
+// visibleNetwork returns the network that routers see at the start. A fault in mid-run is
+// not visible yet.
 func (r *routingSystem) visibleNetwork() *engine.Network {
 	if r.s.Fabric.FailAt > 0 {
 		return r.Whole
@@ -128,12 +144,12 @@ func (r *routingSystem) visibleNetwork() *engine.Network {
 	return r.Known
 }
 
-// unservedError is the error of a router that cannot serve the fabric, for a reason.
+// unservedError reports that a router cannot serve the fabric, with the reason.
 type unservedError struct{ reason error }
 
 func (u *unservedError) Error() string { return u.reason.Error() }
 
-// routers returns the rows of the routers that are listed.
+// routers returns the table rows of the compared routers.
 func (s *Scenario) routers() []*routing.Row {
 	var rows []*routing.Row
 	for _, name := range s.Policy.Routers {
@@ -142,7 +158,7 @@ func (s *Scenario) routers() []*routing.Row {
 	return rows
 }
 
-// options returns the options of all routers.
+// options returns the options that all routers get.
 func (s *Scenario) options() routing.Options {
 	return routing.Options{Settings: s.Policy.Routing.Settings, Seed: s.Seed}
 }

@@ -12,12 +12,15 @@ import (
 	"sim/scenarios/result"
 )
 
-// simulate simulates the work at the scenario's level, on other paths after a fault in mid-run.
+// simulate simulates the work at the scenario's level. after holds the paths that are used
+// after a fault in mid-run; nil if there is no such fault.
 func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) error {
 	r, level := a.system, a.system.s.Engine.Level
 	if level == "static" {
 		return nil
 	}
+
+	// All messages have one size, so their completion times follow from the initial rates.
 	if a.uniformRates {
 		ends, err := flow.UniformEnds(ctx, a.visible, a.paths, r.load.flows,
 			r.load.parts[0].traffic.Message)
@@ -31,6 +34,8 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 	if err != nil {
 		return err
 	}
+
+	// Simulate one task per class of identical messages, if there are such classes.
 	job, decision := &run.Job, &run.Decision
 	if f := a.classGraph; f != nil {
 		job = &composition.Job{Graph: f.Graph}
@@ -45,14 +50,21 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 	if a.Result, a.Run = *out, run; a.classGraph == nil {
 		run.Result = out
 	}
+
 	if a.Trace != nil {
 		a.setFinishTime(a.Trace.Makespan)
 	}
 	if a.Stats != nil {
 		a.measureDelays()
 	}
-	if run.End = a.finishTime; run.Sources != nil && r.s.Workload.Source == "paced" &&
-		a.Stats.Delay.Count > 0 && a.Stats.Hops <= maxRepeatedHops {
+	run.End = a.finishTime
+	if run.Sources == nil || r.s.Workload.Source != "paced" {
+		return nil
+	}
+
+	// Paced sources follow the maximum link load. Their delay at another load can be
+	// compared with the delays of other routers.
+	if a.Stats.Delay.Count > 0 && a.Stats.Hops <= maxRepeatedHops {
 		a.MaxLoad = a.bottleneckLoad
 		a.DelayAt = func(load float64) (*result.Delay, error) {
 			j := run.Job
@@ -67,24 +79,34 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 	return nil
 }
 
-// newRun returns the work under the decision, not simulated yet.
+// newRun returns the workload with the decision in the form that package composition
+// simulates. after holds the paths after a fault in mid-run, or nil.
 func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error) {
 	r, level := a.system, a.system.s.Engine.Level
-	run := &composition.Run{Level: level,
-		HardwareInfo: composition.HardwareInfo{Ideal: &r.IdealReference}}
+	run := &composition.Run{
+		Level: level, HardwareInfo: composition.HardwareInfo{Ideal: &r.IdealReference},
+	}
 	if r.Tiers != nil {
 		run.Tiers, run.TierOf = r.s.Fabric.Kinds(), r.TierOf
 	}
+
 	run.Job = composition.Job{Graph: r.load.graph, Step: r.iteration, Base: r.originalTasks}
 	if c := r.load.call; c != nil {
-		run.WithArrivalDelays = func(late []engine.Time) (*engine.Graph, error) { return c.taskGraph(late, false) }
+		run.WithArrivalDelays = func(delays []engine.Time) (*engine.Graph, error) {
+			return c.taskGraph(delays, false)
+		}
 	}
+
+	// Traffic without dependencies needs a task graph only at level flow, or if the parts
+	// of tiers in the completion time are measured.
 	var err error
 	if run.Graph == nil {
 		if level == "packet" {
 			run.Sources = r.sources
 		}
-		if level == "flow" && a.classGraph == nil || r.Tiers != nil && r.s.HasMessageSizes() {
+		needsGraph := level == "flow" && a.classGraph == nil ||
+			r.Tiers != nil && r.s.HasMessageSizes()
+		if needsGraph {
 			if run.Graph, err = r.load.parts[0].traffic.Graph(); err != nil {
 				return nil, err
 			}
@@ -94,28 +116,36 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 	flows, paths := r.load.taskPaths(a.paths)
 	d := composition.NewPathDecision(a.visible, flows, paths, int32(r.s.Workload.Packet),
 		a.packetOptions(after))
-	if d.ArrivalDelays = a.arrivalDelays; r.load.rateGroups != nil {
+	d.ArrivalDelays = a.arrivalDelays
+	if r.load.rateGroups != nil {
 		d.Merge = r.load.mergeRateGroups
 	}
 	if run.Sources != nil {
 		d.ReferenceRate, d.Loads = float64(r.s.Fabric.LinkRate), a.linkLoads
 	}
 	run.Decision = *d
+
 	if level != "packet" {
 		return run, nil
 	}
+
+	// At level packet, links have buffers, channels and, unless the router saw a fabric
+	// without faults, failures.
 	hardware, channels := r.System, a.paths.Channels()
 	if after != nil {
 		channels = max(channels, after.Paths.Channels())
 	}
 	if a.visible == r.Whole && r.s.Fabric.FailAt == 0 {
-		hardware.Health = nil // nothing is down
+		hardware.Health = nil // the router saw the fabric without faults, so none occur
 	}
+
 	network, err := hardware.Network(&r.s.Fabric.Links, r.s.Workload.Packet, channels)
 	if err != nil {
 		return nil, err
 	}
-	run.ToPackets = func(ctx context.Context, j *composition.Job, v *composition.Decision) (*composition.Packets, error) {
+	run.ToPackets = func(
+		ctx context.Context, j *composition.Job, v *composition.Decision,
+	) (*composition.Packets, error) {
 		p, err := d.ToPackets(ctx, j, v)
 		if err == nil {
 			p.Network = v.ScaleNetwork(network)
@@ -126,65 +156,73 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 	return run, nil
 }
 
-// packetOptions returns how packets are simulated, on other paths after a fault in mid-run.
+// packetOptions returns the options of the packet simulation. after holds the paths after a
+// fault in mid-run, or nil.
 func (a *routingResult) packetOptions(after *routing.Decision) packet.Options {
 	r, l := a.system, &a.system.s.Fabric
-	o := packet.Options{Until: r.s.Engine.Until, Seed: r.s.Seed, BitErrorRate: l.BitErrors,
-		SampleEvery: r.s.Engine.SampleEvery, Workers: a.workers}
+	o := packet.Options{
+		Until: r.s.Engine.Until, SampleEvery: r.s.Engine.SampleEvery,
+		Seed: r.s.Seed, BitErrorRate: l.BitErrors, Workers: a.workers,
+	}
 	if after != nil {
 		o.Rewire = []packet.Rewire{{At: l.FailAt + l.RerouteAfter, Paths: after.Paths}}
 	}
 	if l.Queue == "credit" {
 		o.Control = packet.Credit
 	}
+
+	// Links with credit-based flow control do not take an order of packets.
 	if r.load.call != nil {
 		o.TaskRank = r.load.call.sendOrder
-	} else if r.iteration != nil && l.Queue != "credit" { // whose links take no order
+	} else if r.iteration != nil && l.Queue != "credit" {
 		o.TaskRank = r.iteration.SendOrder
 	}
+
 	if t := &r.s.Workload.Traffic; t.Source == "poisson" && r.load.graph == nil {
 		o.MeasureFrom, o.MeasureUntil, o.EndMeasured = t.Warmup, t.Warmup+t.Duration, true
 	}
 	return o
 }
 
-// setFinishTime measures when the work ends.
-func (a *routingResult) setFinishTime(at engine.Time) {
-	a.finishTime, a.Row.Metrics[a.system.endMetric()] = at, at.Seconds()
+// setFinishTime stores the completion time of the work and the metrics that follow from it.
+func (a *routingResult) setFinishTime(end engine.Time) {
+	a.finishTime, a.Row.Metrics[a.system.endMetric()] = end, end.Seconds()
 	if a.system.iteration != nil {
-		a.system.AddExposed(&a.Row, at, "these paths do")
+		a.system.AddExposed(&a.Row, end, "these paths do")
 	}
 }
 
-// hasLatency reports whether links have latencies.
+// hasLatency reports whether some link has a latency.
 func (r *routingSystem) hasLatency() bool {
 	return slices.ContainsFunc(r.Whole.Links,
 		func(l engine.Link) bool { return l.Latency > 0 })
 }
 
-// arrivalDelays returns by task of a graph how long after a transfer's last bit has left it arrives, on the longest of its routes;
-// nil where that is at once.
+// arrivalDelays returns the time from the departure of the last bit of a transfer to its
+// arrival, indexed by task of g. It is the latency of the longest path of the transfer. The
+// result is nil if no link has a latency.
 func (a *routingResult) arrivalDelays(g *engine.Graph) []engine.Time {
 	r := a.system
 	if !r.hasLatency() {
 		return nil
 	}
-	late, flows := make([]engine.Time, len(g.Tasks)), a.taskFlows(g)
-	for i := range late {
+	delays, flows := make([]engine.Time, len(g.Tasks)), a.taskFlows(g)
+	for i := range delays {
 		if g.Tasks[i].Kind != engine.Transfer {
 			continue
 		}
-		for _, route := range a.flowPaths(flows[i]) {
-			sum := engine.Time(0)
-			for _, link := range route {
-				sum += r.Whole.Links[link].Latency
+		for _, path := range a.flowPaths(flows[i]) {
+			latency := engine.Time(0)
+			for _, link := range path {
+				latency += r.Whole.Links[link].Latency
 			}
-			late[i] = max(late[i], sum)
+			delays[i] = max(delays[i], latency)
 		}
 	}
 
-	return late
+	return delays
 }
 
-// maxRepeatedHops bounds the hops of packets that are simulated again at another load: some seconds.
+// maxRepeatedHops limits the packet hops of a simulation that is repeated at another load.
+// It bounds the additional time to a few seconds.
 const maxRepeatedHops = 20_000_000

@@ -16,33 +16,44 @@ import (
 	"sim/workloads/training"
 )
 
-// routingSystem is a scenario of traffic on links, built. Its policies are routers.
+// routingSystem is a workload on a fabric of links, for which routers choose paths. It
+// implements assembly.System.
 type routingSystem struct {
-	s *Scenario
-	links.System
-	load                       *trafficLoad
-	ratesDiffer                bool                // the rates of the links that routers see at first differ: loads are over them
-	loadBound                  float64             // bound on the load of the most loaded of these links
-	shortestHops               float64             // hops of the shortest paths of all messages
-	iteration                  *training.Iteration // whose transfers are led; nil of traffic
-	originalTasks              []engine.Task       // of it, before calls inside inner tiers lengthened its passes; nil without these
-	nodeOfRank                 []int32             // by rank of it the node; nil of others than training and traces
-	ranks                      *rankPlacement      // mapping of the ranks, if the scenario has one; nil otherwise
-	composition.IdealReference                     // of it
+	s            *Scenario // the checked input
+	links.System           // fabric: its network, torus or tiers, and what is down
+	load         *trafficLoad
+	// ratesDiffer reports that links which routers see at the start have different
+	// rates. Loads are then divided by rates.
+	ratesDiffer bool
+	// loadBound is a lower bound on the maximum link load for any paths, in messages.
+	loadBound float64
+	// shortestHops is the number of links of the shortest paths of all messages.
+	shortestHops float64
+	// The following fields describe work of ranks: training steps and traces.
 
-	mu        sync.Mutex
+	iteration *training.Iteration // nil for other workloads
+	// originalTasks are the tasks of iteration before the calls inside inner tiers
+	// lengthened its passes; nil without inner tiers.
+	originalTasks []engine.Task
+	nodeOfRank    []int32        // indexed by rank; nil if ranks are not placed
+	ranks         *rankPlacement // nil if the scenario names no mapping
+	// IdealReference holds the times of iteration on the ideal fabric.
+	composition.IdealReference
+
+	mu        sync.Mutex                  // guards faultFree
 	faultFree map[string]faultFreeRouting // by router
 
 	makespanBoundsOnce  once.Value[makespanBounds]
-	faultFreeSystemOnce once.Value[*routingSystem] // see faultless
+	faultFreeSystemOnce once.Value[*routingSystem] // see faultFreeSystem
 }
 
-// makespanBounds are lower bounds on when transfers that wait for each other end.
+// makespanBounds are lower bounds on the completion time of a task graph, for any paths.
 type makespanBounds struct {
-	singlePath, splitPaths engine.Time // of one route a pair, and of pairs that spread
+	singlePath engine.Time // if each pair of nodes uses one path
+	splitPaths engine.Time // if pairs may split their bytes over several paths
 }
 
-// makespanBounds bounds when load.graph ends.
+// makespanBounds returns the bounds for load.graph. They are computed once.
 func (r *routingSystem) makespanBounds(ctx context.Context) (makespanBounds, error) {
 	return r.makespanBoundsOnce.Get(ctx, func() (t makespanBounds, err error) {
 		p := r.routingProblem(r.visibleNetwork())
@@ -53,15 +64,15 @@ func (r *routingSystem) makespanBounds(ctx context.Context) (makespanBounds, err
 	})
 }
 
-// faultFreeRouting is the result of a router on the fabric without faults.
+// faultFreeRouting is the decision of a router on the fabric without faults.
 type faultFreeRouting struct {
-	system  *routingSystem // with whose flows
-	paths   *engine.Paths
-	sums    routing.Sums // link loads instead of walks; nil if walks is set
-	maxLoad float64      // load of the most loaded link
+	system  *routingSystem // fabric and flows; the routingSystem itself if faults do not change flows
+	paths   *engine.Paths  // empty if sums is set
+	sums    routing.Sums   // link loads of paths that are not stored; nil if paths is set
+	maxLoad float64        // maximum link load, in messages
 }
 
-// New makes the system of s.
+// New returns the system of a checked scenario.
 func New(ctx context.Context, s *Scenario) (assembly.System, error) {
 	r, err := build(ctx, s)
 	if err != nil {
@@ -73,7 +84,8 @@ func New(ctx context.Context, s *Scenario) (assembly.System, error) {
 	return r, ctx.Err()
 }
 
-// build builds the fabric and the traffic of s, without what an iteration is compared with: all that checks need.
+// build returns the system of s without the reference on the ideal fabric. This is
+// sufficient for checks.
 func build(ctx context.Context, s *Scenario) (*routingSystem, error) {
 	hardware, err := s.Fabric.Build()
 	if err != nil {
@@ -96,29 +108,34 @@ func build(ctx context.Context, s *Scenario) (*routingSystem, error) {
 	return r, ctx.Err()
 }
 
-// maxTimedPairs is the largest number of pairs of nodes of a call that routers lead by when the call ends. With more, as
-// direct algorithms have, simulating the call for every choice of paths takes minutes; routers then see loads alone.
+// maxTimedPairs is the largest number of node pairs of a collective call for which routers
+// minimise the completion time. With more pairs, as in direct algorithms, simulating the
+// call for each choice of paths takes minutes. Routers then see only loads.
 const maxTimedPairs = 4096
 
-// routingProblem returns what routers decide on a network.
+// routingProblem returns the problem that routers solve on network n. It contains the task
+// graph if routers may minimise its completion time.
 func (r *routingSystem) routingProblem(n *engine.Network) *routing.Problem {
-	p := &routing.Problem{Network: n, Torus: r.Torus, Down: r.Down, Flows: r.load.flows,
-		Demand: r.load.demand, Rate: float64(r.s.Fabric.LinkRate)}
+	p := &routing.Problem{
+		Network: n, Torus: r.Torus, Down: r.Down, Rate: float64(r.s.Fabric.LinkRate),
+		Flows: r.load.flows, Demand: r.load.demand,
+	}
 	switch {
 	case r.load.call != nil:
 		p.Flows, p.Demand = r.load.call.routedFlows, r.load.call.routedDemand
 		if n := len(p.Flows); r.s.Engine.Level != "static" && n > 0 && n <= maxTimedPairs {
 			p.Graph, p.Pinned = r.load.call.flowGraph, r.load.call.Links()
 		}
-	case r.s.Engine.Level != "static": // which measures loads, whatever waits for what
+	case r.s.Engine.Level != "static": // level static has loads only
 		p.Graph = r.load.graph
 	}
 	return p
 }
 
-// setLoadBound computes a lower bound of the maximum link load for any paths: the total hops of shortest paths divided by
-// the number of links that routers see initially, maximised over tiers. If rates differ, a link counts in proportion to
-// its rate relative to fabric.link_rate.
+// setLoadBound sets shortestHops and loadBound. The bound is the number of hops of all
+// shortest paths divided by the number of links that routers see at the start; with tiers,
+// it is the maximum over tiers. If rates differ, a link counts in proportion to its rate
+// relative to fabric.link_rate.
 func (r *routingSystem) setLoadBound(ctx context.Context) {
 	n := r.visibleNetwork()
 	r.ratesDiffer = r.routingProblem(n).RatesDiffer()
@@ -128,6 +145,7 @@ func (r *routingSystem) setLoadBound(ctx context.Context) {
 			func(engine.Flow) bool { return true })
 		return
 	}
+
 	for t := range r.Tiers.Machine {
 		shortest, bound := r.shortestPathLoad(ctx, n,
 			func(link int) bool { return r.TierOf(int32(link)) == t },
@@ -136,13 +154,14 @@ func (r *routingSystem) setLoadBound(ctx context.Context) {
 	}
 }
 
-// shortestPathLoad returns the hops of the shortest paths of some flows over some links, and as many for each of these.
+// shortestPathLoad returns the hops of the shortest paths of the included flows over the
+// included links, and the hops per link.
 func (r *routingSystem) shortestPathLoad(
 	ctx context.Context, n *engine.Network, includesLink func(link int) bool,
 	includesFlow func(engine.Flow) bool,
 ) (hops, perLink float64) {
 	links := 0.0
-	for i, l := range n.Links {
+	for i, l := range n.Links { // a failed link has rate 0
 		if l.Rate > 0 && includesLink(i) {
 			if links++; r.ratesDiffer {
 				links += l.Rate/float64(r.s.Fabric.LinkRate) - 1
@@ -151,7 +170,7 @@ func (r *routingSystem) shortestPathLoad(
 	}
 
 	distances := n.Hops(includesLink)
-	for f, flow := range r.load.flows { // in the order of sources
+	for f, flow := range r.load.flows { // distances are cached for one source at a time
 		if f&0xfff == 0 && ctx.Err() != nil {
 			return 0, 0
 		}
@@ -159,28 +178,29 @@ func (r *routingSystem) shortestPathLoad(
 			continue
 		}
 		switch h := distances(flow.Src)[flow.Dst]; {
-		case h < 0:
-			// no router will join these
+		case h < 0: // no router can connect these nodes
 		case r.load.demand == nil:
 			hops += float64(h)
 		default:
 			hops += float64(h) * r.load.demand[f]
 		}
 	}
+
 	if links > 0 {
 		perLink = hops / links
 	}
 	return hops, perLink
 }
 
-// referenceMetrics are the fabric's own, whatever routes are taken.
+// Reference returns the metrics of the fabric and the traffic that do not depend on paths.
+// It implements assembly.System.
 func (r *routingSystem) Reference() map[string]float64 {
 	m := map[string]float64{
 		"nodes": float64(r.Whole.Nodes), "links": float64(len(r.Whole.Links)),
 	}
 	switch {
-	case r.load.call != nil: // which other algorithms expand to other flows
-	case r.s.Mapping.ComparesMappings(): // of this mapping alone
+	case r.load.call != nil: // algorithms expand calls to different flows
+	case r.s.Mapping.ComparesMappings(): // the bound holds for one mapping only
 	case r.ratesDiffer:
 		m["bound_max_load_over_rate"] = r.loadBound
 	default:
@@ -192,13 +212,16 @@ func (r *routingSystem) Reference() map[string]float64 {
 	}
 	if r.Torus != nil {
 		d := r.Torus.Distances()
-		m["sum_hops"], m["average_hops"], m["diameter"] = float64(d.Sum), d.Average,
-			float64(d.Diameter)
+		m["sum_hops"] = float64(d.Sum)
+		m["average_hops"] = d.Average
+		m["diameter"] = float64(d.Diameter)
 	}
 
 	if r.Cubes != nil {
 		r.Cubes.Metrics(m)
 	}
+
+	// The bisection is exact for a torus cut into halves, and a heuristic for other graphs.
 	if r.Whole.Nodes <= maxTableNodes {
 		var planes [][]bool
 		if r.Torus != nil {
@@ -211,6 +234,7 @@ func (r *routingSystem) Reference() map[string]float64 {
 	if r.iteration != nil && r.s.Engine.Level != "static" {
 		r.IdealReference.AddMetrics(m, r.endMetric(), true)
 	}
+
 	failedLinks := 0
 	for _, l := range r.Known.Links {
 		if l.Rate == 0 {
@@ -224,6 +248,8 @@ func (r *routingSystem) Reference() map[string]float64 {
 	return m
 }
 
+// Begin adds the cross-connects of optical switches to the files of the run. It implements
+// assembly.System.
 func (r *routingSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
 	if r.Cubes != nil {
 		o.Files = append(o.Files, result.File{Name: "crossconnects.csv", Data: r.Cubes.CSV()})
