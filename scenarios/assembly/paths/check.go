@@ -18,38 +18,44 @@ import (
 	"sim/workloads/collective"
 )
 
-// EndpointKeys are the keys that decide how many nodes send and receive, the most likely mistake first.
+// EndpointKeys are the keys that determine how many nodes send and receive, ordered by the
+// likelihood of a mistake.
 var EndpointKeys = []string{
 	"fabric.failed_chips", "fabric.failed_machines", "fabric.switches.from", "fabric.dims",
 	"fabric.gpus", "fabric.nodes", "fabric.edges", "fabric.file",
 	"fabric.generator", "fabric.pods", "fabric.gpus_per_pod",
 }
 
-// Check holds what shows only when the traffic is laid out on the fabric, of which f is down. All keys must be sound; t
-// is nil of a graph. Of one cell of many whether its routers can serve it is not asked.
+// Check reports the errors of a scenario that show only when its traffic is placed on the
+// fabric. It assumes that each key is valid by itself. nodes is the number of nodes, t the
+// torus or nil for a graph, and f what is down. For one cell of many, Check does not ask
+// routers whether they can serve the fabric; a run reports this.
 func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, f torus.Faults) {
 	w := &s.Workload.Traffic
-	r := &routingSystem{s: s, System: links.System{Torus: t}}
-	if len(s.Fabric.InnerTiers) > 0 {
-		z, err := s.Fabric.Build()
+	r := &routingSystem{s: s, System: links.System{Torus: t}} // checks need no built system
+
+	switch {
+	case len(s.Fabric.InnerTiers) > 0:
+		hardware, err := s.Fabric.Build()
 		if err != nil {
 			c.Clash([]string{"fabric.kind"}, assembly.ErrorText(err),
 				"choose tiers that fit each other")
 			return
 		}
-		r.System, t, nodes = z, nil, int(z.Whole.Nodes)
-	} else if t != nil {
+		r.System, t, nodes = hardware, nil, int(hardware.Whole.Nodes)
+	case t != nil:
 		h, err := t.Health(f)
 		if err != nil {
-			return // it was told
+			return // reported with the keys of faults
 		}
 		r.Health, r.Down = h, links.DownNodes(h)
-	} else {
-		r.Whole = s.Fabric.Graph(engine.Link{Rate: float64(s.Fabric.LinkRate),
-			Latency: s.Fabric.LinkLatency})
+	default:
+		link := engine.Link{Rate: float64(s.Fabric.LinkRate), Latency: s.Fabric.LinkLatency}
+		r.Whole = s.Fabric.Graph(link)
 		r.Down = s.Fabric.IsSwitch()
 	}
 
+	// up is the number of nodes that send and receive.
 	up := nodes
 	for _, down := range r.Down {
 		if down {
@@ -58,22 +64,27 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	}
 
 	if up < 2 {
-		c.Clash(EndpointKeys, fmt.Sprintf("traffic needs at least 2 nodes that are up and no switches, of %d there are %d", nodes, up),
+		c.Clash(EndpointKeys,
+			fmt.Sprintf("traffic needs at least 2 nodes that are up and no switches, of %d there are %d", nodes, up),
 			"choose more nodes, fewer switches, or let fewer fail")
 		return
 	}
 
-	if flows := float64(up) * float64(up-1); s.CoversAllPairs() && w.Message > 0 &&
-		flows*float64(w.Message) > assembly.MaxTotalBytes {
+	flows := float64(up) * float64(up-1)
+	totalBytes := flows * float64(w.Message)
+	if s.CoversAllPairs() && w.Message > 0 && totalBytes > assembly.MaxTotalBytes {
 		c.Clash([]string{"workload.message"},
 			fmt.Sprintf("%.0f messages of %d B are more bytes than can be counted", flows,
 				int64(w.Message)),
 			fmt.Sprintf("write at most %.0f B", math.Floor(assembly.MaxTotalBytes/flows)))
 		return
 	}
+
 	if r.Tiers != nil {
 		t = r.OutermostTorus()
 	}
+
+	// Ranks must fit the nodes that are up, also with each mapping that the scenario names.
 	if w := s.Workload.Work; w != nil {
 		placed := w.Dims() != nil
 		if s.BlockGPUs > 0 && placed {
@@ -105,43 +116,51 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	}
 }
 
-// checkTraffic lays out what may not be, and returns the keys that are at fault then.
+// checkTraffic generates the traffic if that can fail. It returns the error, and the keys
+// that may have caused it.
 func (r *routingSystem) checkTraffic() (keys []string, err error) {
-	w := r.s.workKind()
-	if w.check == nil {
+	kind := r.s.workKind()
+	if kind.check == nil {
 		return nil, nil
 	}
-	return w.check(r, max(1, int64(r.s.Workload.Message)), []string{
+	return kind.check(r, max(1, int64(r.s.Workload.Message)), []string{
 		"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.open",
 		"fabric.edges", "fabric.file", "workload.kind",
 	})
 }
 
-// blamedKeys returns the keys that err is about: the size of messages where another one would do, which try finds out.
-func blamedKeys(err error, where []string, try func() error) ([]string, error) {
-	if err != nil && try() == nil {
+// blamedKeys returns the keys that may have caused err. This is only the message size if
+// retry, which generates the same traffic with small messages, succeeds. Otherwise it is
+// keys.
+func blamedKeys(err error, keys []string, retry func() error) ([]string, error) {
+	if err != nil && retry() == nil {
 		return []string{"workload.message"}, err
 	}
-	return where, err
+	return keys, err
 }
 
-// checkDataTensor is lay of data-tensor traffic: its slices are counted, its rings laid.
+// checkDataTensor is Kind.check of data-tensor traffic. It counts the flows in slices,
+// which may be many, and generates the rings.
 func (r *routingSystem) checkDataTensor(int64, []string) (keys []string, err error) {
 	w := &r.s.Workload
 	slice, ring := r.spannedNodes(w.TensorDims), r.spannedNodes(w.DataDims)
-	where := []string{"workload.tensor_dims", "workload.data_dims", "fabric.failed_chips",
-		"fabric.failed_machines", "fabric.dims"}
+	where := []string{
+		"workload.tensor_dims", "workload.data_dims", "fabric.failed_chips",
+		"fabric.failed_machines", "fabric.dims",
+	}
 	if slice < 2 && ring < 2 {
 		return append([]string{"fabric.dims"}, where...),
 			errors.New("neither slices nor rings have two nodes; want larger dimensions")
 	}
 
-	if err := assembly.Flow.Scale(float64(r.numNodes())*float64(slice-1)).CheckLimits("the flows in slices", "smaller slices"); err != nil {
+	sliceFlows := float64(r.numNodes()) * float64(slice-1)
+	err = assembly.Flow.Scale(sliceFlows).CheckLimits("the flows in slices", "smaller slices")
+	if err != nil {
 		return append([]string{"workload.tensor_dims"}, where...), err
 	}
 	if ring > 1 {
-		if _, err = collective.RingSteps(r.Torus, links.Dims(w.DataDims), w.RingForm,
-			w.Bidirectional, 1, r.Down); err != nil {
+		_, err = collective.RingSteps(r.Torus, links.Dims(w.DataDims), w.RingForm, w.Bidirectional, 1, r.Down)
+		if err != nil {
 			return where, err
 		}
 	}
@@ -149,7 +168,8 @@ func (r *routingSystem) checkDataTensor(int64, []string) (keys []string, err err
 	return nil, nil
 }
 
-// checkPackets holds packets, links and times against what packet.Run simulates.
+// checkPackets reports packet sizes, links and times that the packet simulation does not
+// support.
 func checkPackets(c *schema.Reader, s *Scenario) {
 	w, l := &s.Workload.Traffic, &s.Fabric
 	if l.LinkRate < assembly.MinLinkRate {
@@ -165,9 +185,9 @@ func checkPackets(c *schema.Reader, s *Scenario) {
 			fmt.Sprintf("stay within %.0fh", assembly.MaxLatency.Seconds()/3600))
 	}
 
-	for i, e := range l.Edges {
-		if rate, late := units.Rate(e[2]), engine.Time(e[3]); rate > 0 &&
-			rate < assembly.MinLinkRate || late > assembly.MaxLatency {
+	for i, e := range l.Edges { // from, to, rate, latency
+		rate, latency := units.Rate(e[2]), engine.Time(e[3])
+		if rate > 0 && rate < assembly.MinLinkRate || latency > assembly.MaxLatency {
 			c.Clash([]string{"fabric.edges", "fabric.file"},
 				fmt.Sprintf("link %d has %d b/s and a latency of %d ps", i+1, e[2], e[3]),
 				fmt.Sprintf("for packets write at least %.0f b/s and at most %d ps",
@@ -182,7 +202,10 @@ func checkPackets(c *schema.Reader, s *Scenario) {
 			"give it room for one at least, or 0B for what a round trip needs")
 	}
 
-	if p := -math.Expm1(8 * float64(w.Packet) * math.Log1p(-l.BitErrors)); p > assembly.MaxErrorProbability {
+	// A packet is correct if all its bits are. log1p and expm1 keep the precision of
+	// small probabilities.
+	p := -math.Expm1(8 * float64(w.Packet) * math.Log1p(-l.BitErrors))
+	if p > assembly.MaxErrorProbability {
 		c.Clash([]string{"fabric.bit_errors", "workload.packet"},
 			fmt.Sprintf("a packet of %v arrives wrong with probability %.6f, and is sent again",
 				w.Packet, p),
@@ -193,7 +216,7 @@ func checkPackets(c *schema.Reader, s *Scenario) {
 	checkTimes(c, s)
 }
 
-// hopsRemedy says what makes fewer hops of packets.
+// hopsRemedy returns the text of the remedy for too many packet hops.
 func hopsRemedy(s *Scenario) string {
 	ways, levels := "larger packets or smaller messages", `"flow" or "static"`
 	switch {
@@ -210,70 +233,75 @@ func hopsRemedy(s *Scenario) string {
 	return ways + ", engine.until, or engine.level = " + levels
 }
 
-// checkTimes holds that what is injected by the clock ends while it is counted.
+// checkTimes reports packets that would be injected after the end of simulated time.
 func checkTimes(c *schema.Reader, s *Scenario) {
 	w := &s.Workload.Traffic
-	long := func(seconds float64, at ...string) {
-		if seconds > assembly.MaxInjectionTime.Seconds() {
-			c.Clash(at, fmt.Sprintf("packets are injected for up to %.3g s", seconds),
-				fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
+	limit := assembly.MaxInjectionTime
+	stayWithin := fmt.Sprintf("stay within %.0f s", limit.Seconds())
+	checkEnd := func(seconds float64, keys ...string) {
+		if seconds > limit.Seconds() {
+			c.Clash(keys, fmt.Sprintf("packets are injected for up to %.3g s", seconds), stayWithin)
 		}
 	}
 
 	switch {
 	case s.Workload.Call != nil:
 	case s.trafficKind().Alternates:
-		long(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(), "workload.phase",
-			"workload.start", "workload.alternations")
-		ring := collective.OnOff{Rate: w.RingRate, PayloadBytes: int32(w.Payload),
-			WireBytes: int32(w.Packet), Start: w.Start, Duration: w.Phase}
+		checkEnd(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(),
+			"workload.phase", "workload.start", "workload.alternations")
+		ring := collective.OnOff{
+			Rate: w.RingRate, PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet),
+			Start: w.Start, Duration: w.Phase,
+		}
 		if err := ring.Check(); err != nil {
 			c.Clash([]string{"workload.ring_rate", "workload.phase"}, assembly.ErrorText(err),
 				"choose a higher rate or more time")
 		}
 	case w.Source == "on-off":
-		long(w.Start.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.start")
+		checkEnd(w.Start.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.start")
 	case w.Source == "poisson":
-		long(w.Warmup.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.warmup")
+		checkEnd(w.Warmup.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.warmup")
 		if w.Duration == 0 {
 			c.Clash([]string{"workload.duration"}, "no packets are measured in 0s",
 				"write a time above 0")
 		}
-		if every := s.packetTime() / w.Load; every > float64(assembly.MaxInjectionTime) {
+		if every := s.packetTime() / w.Load; every > float64(limit) {
 			c.Clash([]string{"workload.load"},
-				fmt.Sprintf("a node injects a packet every %.3g s",
-					every/float64(engine.Second)),
-				fmt.Sprintf("write a load of at least %.3g",
-					s.packetTime()/float64(assembly.MaxInjectionTime)))
+				fmt.Sprintf("a node injects a packet every %.3g s", every/float64(engine.Second)),
+				fmt.Sprintf("write a load of at least %.3g", s.packetTime()/float64(limit)))
 		}
 	}
 
-	if l := &s.Fabric; l.FailAt > 0 &&
-		l.FailAt.Seconds()+l.RerouteAfter.Seconds() > assembly.MaxInjectionTime.Seconds() {
+	l := &s.Fabric
+	rerouted := l.FailAt.Seconds() + l.RerouteAfter.Seconds()
+	if l.FailAt > 0 && rerouted > limit.Seconds() {
 		c.Clash([]string{"fabric.reroute_after", "fabric.fail_at"},
-			fmt.Sprintf("packets are rerouted at %.3g s",
-				l.FailAt.Seconds()+l.RerouteAfter.Seconds()),
-			fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
+			fmt.Sprintf("packets are rerouted at %.3g s", rerouted), stayWithin)
 	}
 }
 
-// CheckStep refuses a training step where nothing changes it: it is measured where links are down from the start, and
-// all nodes are up. Values that say that there is no step hold anywhere.
+// CheckStep reports keys of [workload.step] that have no effect. The step shows the effect
+// of links or switches that are down from the start while all nodes are up. Values that
+// mean "no step" are always accepted.
 func CheckStep(c *schema.Reader, s *Scenario) {
-	const at = "workload.step"
+	const table = "workload.step"
 	l, step := &s.Fabric, &s.Workload.Step
 	links := []string{"fabric.failed_ocs", "fabric.failed_links", "fabric.drained_links"}
 	nodes := []string{"fabric.failed_chips", "fabric.failed_machines", "fabric.fail_at"}
 	for _, k := range []struct {
 		key   string
-		given bool
-	}{{at + ".share", step.Share > 0}, {at + ".slowdown", step.Slowdown > 0}, {at + ".overlap", step.Overlap > 0}} {
-		if !k.given || !c.OK(k.key) || !c.OK(links...) || !c.OK(nodes...) {
+		isSet bool
+	}{
+		{table + ".share", step.Share > 0},
+		{table + ".slowdown", step.Slowdown > 0},
+		{table + ".overlap", step.Overlap > 0},
+	} {
+		if !k.isSet || !c.OK(k.key) || !c.OK(links...) || !c.OK(nodes...) {
 			continue
 		}
 		switch {
-		case k.key == at+".overlap" && step.Share == 0:
-			if !c.IsSwitchedOff(k.key, at+".share") {
+		case k.key == table+".overlap" && step.Share == 0:
+			if !c.IsSwitchedOff(k.key, table+".share") {
 				c.Clash([]string{k.key}, "is not used without share",
 					"set workload.step.share, or leave it out")
 			}

@@ -8,7 +8,8 @@ import (
 	"sim/policies/graph"
 )
 
-// isConnected reports whether routes lead from every node that sends to every other.
+// isConnected reports whether each node that is up can reach every other over working
+// links, by paths that engine.Paths can represent.
 func (r *routingSystem) isConnected() bool {
 	links := r.wholeNetwork().Links
 	degree := make([]int, r.Whole.Nodes)
@@ -19,9 +20,10 @@ func (r *routingSystem) isConnected() bool {
 		}
 	}
 
-	if slices.Max(degree) > engine.MaxPort+1 {
+	if slices.Max(degree) > engine.MaxPort+1 { // a step of a path names a port
 		return false
 	}
+
 	var up []int32
 	for n := range r.Whole.Nodes {
 		if r.Down == nil || !r.Down[n] {
@@ -32,10 +34,12 @@ func (r *routingSystem) isConnected() bool {
 	return r.areConnected(works, up)
 }
 
-// areConnected reports whether links of a sort lead from each of some nodes to every other.
+// areConnected reports whether each of the nodes reaches every other over the links that
+// use selects. This holds if the first node reaches all others, along links and against
+// them.
 func (r *routingSystem) areConnected(use func(link int) bool, nodes []int32) bool {
-	for _, back := range []bool{false, true} {
-		tree := r.shortestPathTree(use, back)
+	for _, reverse := range []bool{false, true} {
+		tree := r.shortestPathTree(use, reverse)
 		tree.Breadth(nodes[0])
 		reached := make([]bool, r.Whole.Nodes)
 		for _, n := range tree.Order {
@@ -48,13 +52,17 @@ func (r *routingSystem) areConnected(use func(link int) bool, nodes []int32) boo
 	return true
 }
 
-// connectsCall reports whether links lead from every rank of a call to every other.
+// connectsCall reports whether each rank of the collective call can reach every other.
 func (r *routingSystem) connectsCall() bool {
 	p, err := r.s.CallProblem()
-	return err == nil && r.areConnected(func(link int) bool { return p.Network.Links[link].Rate > 0 }, p.Group)
+	if err != nil {
+		return false
+	}
+	works := func(link int) bool { return p.Network.Links[link].Rate > 0 }
+	return r.areConnected(works, p.Group)
 }
 
-// wholeNetwork returns the network without what is down.
+// wholeNetwork returns the network without faults. It builds that of a torus on first use.
 func (r *routingSystem) wholeNetwork() *engine.Network {
 	if r.Whole == nil {
 		r.Whole = r.Torus.Network(nil, engine.Link{Rate: float64(r.s.Fabric.LinkRate)})
@@ -62,14 +70,15 @@ func (r *routingSystem) wholeNetwork() *engine.Network {
 	return r.Whole
 }
 
-// shortestPathTree returns shortest paths over the links of a sort, or against them.
-func (r *routingSystem) shortestPathTree(use func(link int) bool, back bool) *graph.Tree {
+// shortestPathTree returns a tree for breadth-first searches over the links that use
+// selects, or over the reversed links.
+func (r *routingSystem) shortestPathTree(use func(link int) bool, reverse bool) *graph.Tree {
 	links := r.wholeNetwork().Links
 	arcs := make([]graph.Arc, 0, len(links))
 	for i, l := range links {
 		switch {
 		case !use(i):
-		case back:
+		case reverse:
 			arcs = append(arcs, graph.Arc{From: l.To, To: l.From})
 		default:
 			arcs = append(arcs, graph.Arc{From: l.From, To: l.To})

@@ -10,36 +10,44 @@ import (
 	"sim/scenarios/assembly"
 )
 
-// workEstimate is about how much there is to simulate: flows between nodes, their packets, the links that these take in all,
-// and seconds of simulated time.
-type workEstimate struct{ flows, packets, hops, seconds float64 }
-
-// maxPathStretch is how many times longer routes are taken to be than shortest paths, at most: where this decides whether
-// limits are kept, the routers are asked.
-const maxPathStretch = 4
-
-// mayExceedFlows reports whether fluid may have too many flows that are not identical.
-func (r *routingSystem) mayExceedFlows(most workEstimate) bool {
-	if r.s.Engine.Level != "flow" || r.s.HasDependencies() ||
-		most.flows*most.flows*most.hops <= maxFlowLevelHops*most.packets {
-		return false
-	}
-	rows := r.s.routers()
-	return !slices.ContainsFunc(rows,
-		func(row *routing.Row) bool { return row.SharesPaths }) &&
-		slices.ContainsFunc(rows, func(row *routing.Row) bool { return !r.hasUniformRates(row, most.flows) })
+// workEstimate is the approximate size of a simulation.
+type workEstimate struct {
+	flows   float64 // pairs of nodes with traffic
+	packets float64 // packets injected
+	hops    float64 // links crossed, summed over packets
+	seconds float64 // simulated time
 }
 
-// hasUniformRates reports whether so many messages are certain to be routedAnswer.even under a router.
+// maxPathStretch is the assumed limit of a path's length relative to the shortest path. If
+// this assumption decides whether limits are kept, the routers are asked instead.
+const maxPathStretch = 4
+
+// mayExceedFlows reports whether level flow may have too many flows without symmetry under
+// some listed router. high is the upper estimate.
+func (r *routingSystem) mayExceedFlows(high workEstimate) bool {
+	if r.s.Engine.Level != "flow" || r.s.HasDependencies() ||
+		high.flows*high.flows*high.hops <= maxFlowLevelHops*high.packets {
+		return false
+	}
+
+	rows := r.s.routers()
+	sharesPaths := func(row *routing.Row) bool { return row.SharesPaths }
+	mayDiffer := func(row *routing.Row) bool { return !r.hasUniformRates(row, high.flows) }
+	return !slices.ContainsFunc(rows, sharesPaths) && slices.ContainsFunc(rows, mayDiffer)
+}
+
+// hasUniformRates reports whether all messages certainly keep their initial rates under a
+// router (routingResult.uniformRates). flows is the number of messages.
 func (r *routingSystem) hasUniformRates(row *routing.Row, flows float64) bool {
 	o := &r.s.Policy.Routing.Settings
-	return r.s.trafficKind().IsUniform && r.Torus != nil && !r.s.Fabric.Faulty() &&
-		r.s.Fabric.LinkLatency == 0 &&
-		row.Shortest && (row.DrawsPerHop == nil || !row.DrawsPerHop(o)) &&
+	drawsPerHop := row.DrawsPerHop != nil && row.DrawsPerHop(o)
+	singleShortest := row.Shortest && !drawsPerHop
+	symmetric := r.s.trafficKind().IsUniform && r.Torus != nil && !r.s.Fabric.Faulty()
+	return symmetric && r.s.Fabric.LinkLatency == 0 && singleShortest &&
 		flows*r.meanShortestHops() <= maxUniformHops
 }
 
-// packetsPerMessage returns the packets of a message, of which level flow has parts.
+// packetsPerMessage returns the packets of a message. At level flow it may be a fraction.
 func (r *routingSystem) packetsPerMessage() float64 {
 	w := &r.s.Workload
 	if r.s.Engine.Level == "flow" {
@@ -48,18 +56,20 @@ func (r *routingSystem) packetsPerMessage() float64 {
 	return math.Ceil(float64(w.Message) / float64(w.Payload))
 }
 
-// estimateRange returns the least and the most that there may be to simulate, as keys and shortest paths tell.
+// estimateRange returns a lower and an upper estimate of the size of the simulation. It
+// uses only keys and shortest paths. up is the number of nodes that are up.
 func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 	s := r.s
 	w := &s.Workload
-	slowest, rates := math.Inf(1), 0.0
+	minRate, sumRates := math.Inf(1), 0.0
 	for _, l := range r.Whole.Links {
-		slowest = min(slowest, l.Rate)
-		rates += l.Rate
+		minRate = min(minRate, l.Rate)
+		sumRates += l.Rate
 	}
 
-	n, bits := float64(up), 8*float64(w.Packet) // bits of a packet, in the mean of the messages that have a size
-	maxHops := float64(r.Whole.Nodes)           // links of a route, at most
+	n := float64(up)
+	bits := 8 * float64(w.Packet)     // mean size of a packet
+	maxHops := float64(r.Whole.Nodes) // limit of a path's length
 	if r.Torus != nil {
 		maxHops = 0
 		for _, d := range r.Torus.Dims {
@@ -67,6 +77,7 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 		}
 	}
 
+	// The traffic has at least flows and at most pairs flows.
 	flows, pairs := 0.0, n*(n-1)
 	kind := s.trafficKind()
 	if kind.CoversAllPairs {
@@ -75,11 +86,16 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 	if kind.maxFlows != nil {
 		pairs = kind.maxFlows(n, float64(len(r.Whole.Links)))
 	}
-	fluid := true // messages last as long as links take for them
+
+	// Unless sources send at given times, the duration follows from the link rates.
+	durationFromRates := true
 	switch {
 	case w.Call != nil:
+		// An algorithm sends at least the bytes once, and at most 8 times from each rank,
+		// in messages of at least one packet.
 		low.packets = float64(w.Call.Bytes) / float64(w.Packet)
-		if high.packets = 8*n*low.packets + 8*n*n; w.Call.Kind == algorithm.AllToAll {
+		high.packets = 8*n*low.packets + 8*n*n
+		if w.Call.Kind == algorithm.AllToAll {
 			high.packets = 2 * n * n * math.Ceil(low.packets)
 		}
 	case w.Work != nil:
@@ -89,8 +105,9 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 	case w.Source == "poisson" && s.Engine.Level == "packet":
 		low.seconds = w.Warmup.Seconds() + w.Duration.Seconds()
 		low.packets = n * low.seconds * w.Load / (s.packetTime() / float64(engine.Second))
-		high, fluid = low, false
+		high, durationFromRates = low, false
 	case w.Source == "on-off" && s.Engine.Level == "packet":
+		// The parts of the traffic differ in the rate and the times of their flows.
 		for _, p := range []*trafficPart{{}, {isRing: true}} {
 			if p.isRing && !kind.Alternates {
 				continue
@@ -101,11 +118,11 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 			for _, on := range r.onOffSources(p) {
 				low.packets = flows * float64(on.Count)
 				high.packets += pairs * float64(on.Count) * float64(max(1, w.Alternations))
-				high.seconds = max(high.seconds,
-					(float64(on.Start)+on.Every*float64(on.Count))/float64(engine.Second))
+				lastPacket := float64(on.Start) + on.Every*float64(on.Count)
+				high.seconds = max(high.seconds, lastPacket/float64(engine.Second))
 			}
 		}
-		fluid = false
+		durationFromRates = false
 	case kind.IsListed:
 		wire := 0.0
 		for _, e := range w.Entries() {
@@ -121,45 +138,53 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 			bits = 8 * w.WireBytes(float64(w.Message)) / r.packetsPerMessage()
 		}
 		high.packets = pairs * (r.packetsPerMessage() + 1)
-	default: // rates and times, at levels that have none
+	default: // sources without message sizes, at levels that simulate no sources
 		return workEstimate{}, workEstimate{flows: pairs, packets: pairs, hops: pairs}
 	}
 
+	// Each packet crosses at least one link. The mean of shortest paths is costly on
+	// graphs, so it is used only if the simulation may be too large.
 	low.hops, high.hops, high.flows = low.packets, high.packets*maxHops, pairs
 	if flows > 0 && up == int(r.Whole.Nodes) && high.hops > assembly.MaxHops {
 		mean := r.meanShortestHops()
 		if r.Torus != nil || !kind.HasOwnSizes {
 			high.hops = min(high.hops, maxPathStretch*high.packets*mean)
 		}
-		if h := w.HotSpots(); h != nil { // the hot nodes may be near
+		if h := w.HotSpots(); h != nil { // the hot nodes may be close to all others
 			mean *= 1 - h.Share
 		}
 		low.hops *= max(1, mean)
 	}
 
-	if fluid {
+	if durationFromRates {
 		pace := 1.0
 		if w.Source == "paced" {
 			pace = w.Pace
 		}
-		low.seconds = low.hops * bits / rates
-		high.seconds += high.packets * bits / slowest / (1 - (&routingResult{system: r}).errorProbability()) / min(1, pace)
+		low.seconds = low.hops * bits / sumRates
+		correct := 1 - (&routingResult{system: r}).errorProbability()
+		high.seconds += high.packets * bits / minRate / correct / min(1, pace)
 	}
 
 	high.seconds += maxHops * s.Fabric.LinkLatency.Seconds()
+
+	// Links carry no more than their rate until the end of the simulation, or, if full
+	// queues drop packets, until the end of the injection.
 	if until := s.Engine.Until.Seconds(); until > 0 {
-		carried := until * rates / bits
+		carried := until * sumRates / bits
 		low.hops, high.hops = min(low.hops, carried), min(high.hops, carried)
 	}
 
-	if buffer, err := s.Fabric.QueueCapacity(w.Packet); err == nil && buffer > 0 &&
-		!s.HasDependencies() && w.Source != "window" {
-		low.hops = min(low.hops, low.seconds*rates/bits)
+	buffer, err := s.Fabric.QueueCapacity(w.Packet)
+	mayDrop := err == nil && buffer > 0 && !s.HasDependencies() && w.Source != "window"
+	if mayDrop {
+		low.hops = min(low.hops, low.seconds*sumRates/bits)
 	}
 	return low, high
 }
 
-// meanShortestHops returns the mean links of a shortest path between two nodes, of all pairs that are joined.
+// meanShortestHops returns the mean length of the shortest paths between two nodes. Pairs
+// that are not connected count as 0.
 func (r *routingSystem) meanShortestHops() float64 {
 	if r.Torus != nil {
 		n := float64(r.Torus.Nodes())
@@ -176,20 +201,22 @@ func (r *routingSystem) meanShortestHops() float64 {
 	return sum / float64(n) / float64(n-1)
 }
 
-// backlog returns about how many packets of an extent are in the network when the last is injected: those that links
-// cannot have carried by then.
+// backlog returns the approximate number of packets in the network when the last packet is
+// injected. It is the number of injected packets less those that the links can have carried
+// by then.
 func (r *routingSystem) backlog(x workEstimate) float64 {
 	if x.packets == 0 || x.seconds == 0 {
 		return 0
 	}
-	rates := 0.0
+	sumRates := 0.0
 	for _, l := range r.Whole.Links {
-		rates += l.Rate
+		sumRates += l.Rate
 	}
-	part := 1.0
+	simulatedPart := 1.0
 	if until := r.s.Engine.Until.Seconds(); until > 0 {
-		part = min(1, until/x.seconds)
+		simulatedPart = min(1, until/x.seconds)
 	}
-	carried := x.seconds * rates / (8 * float64(r.s.Workload.Packet)) * x.packets / x.hops
-	return part * (x.packets - carried)
+	packetBits := 8 * float64(r.s.Workload.Packet)
+	carried := x.seconds * sumRates / packetBits * x.packets / x.hops
+	return simulatedPart * (x.packets - carried)
 }

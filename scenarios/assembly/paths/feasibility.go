@@ -14,23 +14,26 @@ import (
 	"sim/scenarios/schema"
 )
 
-// checkPaths holds what routes decide: that a router of those listed serves the fabric, and that simulating the
-// traffic on its routes stays within the limits. What shortest paths tell is told without routes, before anything large
-// is allocated. Where that leaves a doubt the routers decide, as they will in a run; not so of a cell. up nodes are up;
-// all else must be sound.
+// checkPaths reports whether some listed router serves the fabric, and whether the
+// simulation of the traffic on its paths stays within the limits. up is the number of nodes
+// that are up. All other checks must have passed.
+//
+// Bounds from shortest paths come first, before anything large is allocated. If they do not
+// decide, the routers choose paths, as they will in a run. This is omitted for one cell of
+// many.
 func checkPaths(c *schema.Reader, r *routingSystem, cell bool, up int) {
 	s := r.s
 	if s.Engine.Level == "static" && r.isServed() {
 		return
 	}
 	r.wholeNetwork()
-	least, most := r.estimateRange(up)
-	if err := r.checkLimits("the traffic", least, 0); err != nil {
+	low, high := r.estimateRange(up)
+	if err := r.checkLimits("the traffic", low, 0); err != nil {
 		reject(c, err)
 		return
 	}
 
-	if s.Workload.Call != nil { // whose routes depend on its algorithm
+	if s.Workload.Call != nil { // the transfers depend on the algorithm
 		if !r.connectsCall() {
 			c.Clash(append([]string{"workload.group"}, relatedKeys["policy.routers"]...),
 				"links that are up do not join all ranks",
@@ -38,27 +41,33 @@ func checkPaths(c *schema.Reader, r *routingSystem, cell bool, up int) {
 		}
 		return
 	}
+
+	// The scenario is feasible if some router certainly serves the fabric and even the
+	// upper estimates are within the limits.
 	serves := r.isServed()
-	within := s.Engine.Level == "static" ||
-		r.checkLimits("", most, 0) == nil && r.checkSamples("", most.seconds) == nil &&
-			!r.mayExceedFlows(most)
-	if cell || serves && within {
+	withinLimits := s.Engine.Level == "static" ||
+		r.checkLimits("", high, 0) == nil && r.checkSamples("", high.seconds) == nil && !r.mayExceedFlows(high)
+	if cell || serves && withinLimits {
 		return
 	}
+
+	// Ask the routers.
 	built, err := build(context.Background(), s)
 	if err != nil {
 		reject(c, err)
 		return
 	}
 
-	var none schema.Diagnostics // of the routers that cannot serve it
+	var unserved schema.Diagnostics // one for each router that cannot serve the fabric
 	for _, row := range s.routers() {
 		if row.IsSlow && serves {
-			row = routing.ByName(routing.DefaultName(false, false)) // whose paths are hardly shorter
+			// The paths of the default router are hardly longer.
+			row = routing.ByName(routing.DefaultName(false, false))
 		}
-		err := built.tryRouter(row, within)
-		if not := (*unservedError)(nil); errors.As(err, &not) {
-			none = append(none, built.unservedDiagnostic(row.Name, not.reason))
+
+		err := built.tryRouter(row, withinLimits)
+		if e := (*unservedError)(nil); errors.As(err, &e) {
+			unserved = append(unserved, built.unservedDiagnostic(row.Name, e.reason))
 			continue
 		}
 		if err != nil {
@@ -69,15 +78,15 @@ func checkPaths(c *schema.Reader, r *routingSystem, cell bool, up int) {
 	}
 
 	if !serves {
-		reject(c, none)
+		reject(c, unserved)
 	}
 }
 
-// tryRouter fails as choose does. Where the limits are kept for certain it asks routers whether they serve the fabric, which
-// is sooner said than routes are found.
-func (r *routingSystem) tryRouter(row *routing.Row, within bool) error {
-	if within {
-		// what is seen before a fault has no fewer links
+// tryRouter returns the error of choosePaths. If the limits are certainly kept, it first
+// asks the router whether it serves the fabric, which is faster than computing paths.
+func (r *routingSystem) tryRouter(row *routing.Row, withinLimits bool) error {
+	if withinLimits {
+		// Before a fault in mid-run, routers see at least these links.
 		if asked, err := row.CheckServes(r.routingProblem(r.Known), r.s.options()); asked {
 			if errors.Is(err, routing.ErrUnserved) {
 				if r.s.Fabric.FailAt > 0 {
@@ -92,34 +101,36 @@ func (r *routingSystem) tryRouter(row *routing.Row, within bool) error {
 	return err
 }
 
-// reject adds the faults that err holds, by the keys of the scenario.
+// reject adds the diagnostics in err to c. Each names the first key of relatedKeys that the
+// scenario sets.
 func reject(c *schema.Reader, err error) {
-	var faults schema.Diagnostics
-	if !errors.As(err, &faults) {
+	var diagnostics schema.Diagnostics
+	if !errors.As(err, &diagnostics) {
 		c.Add("workload.kind", assembly.ErrorText(err), "choose other traffic")
 		return
 	}
-	for _, f := range faults {
-		c.Clash(append([]string{f.Key}, relatedKeys[f.Key]...), f.Problem, f.Remedy)
+	for _, d := range diagnostics {
+		c.Clash(append([]string{d.Key}, relatedKeys[d.Key]...), d.Problem, d.Remedy)
 	}
 }
 
-// relatedKeys are the keys that a fault of one may be about as well: it is told by the one that is given.
+// relatedKeys are other keys that may have caused the problem reported for a key. The
+// diagnostic names the one that the scenario sets.
 var relatedKeys = map[string][]string{
 	"policy.routers": {
 		"fabric.failed_ocs", "fabric.failed_links", "fabric.failed_machines",
-		"fabric.failed_chips",
-		"fabric.drained_links", "fabric.edges", "fabric.file",
+		"fabric.failed_chips", "fabric.drained_links", "fabric.edges", "fabric.file",
 	},
 	"workload.packet":   {"workload.message", "workload.matrix_file", "workload.matrix"},
 	"workload.duration": {"workload.load", "workload.warmup"},
 	"workload.rate":     {"workload.duration"},
-	"workload.message": {"workload.matrix_file", "workload.matrix", "fabric.link_rate",
-		"fabric.link_latency"},
+	"workload.message": {
+		"workload.matrix_file", "workload.matrix", "fabric.link_rate", "fabric.link_latency",
+	},
 }
 
-// isServed reports whether it is certain, without routes, that some router of those listed serves the fabric: nothing is
-// down, or it serves any graph, of which all nodes are joined.
+// isServed reports whether some listed router certainly serves the fabric: a torus without
+// faults, or a connected graph with a router that serves any graph. It computes no paths.
 func (r *routingSystem) isServed() bool {
 	if r.Torus != nil && !r.s.Fabric.Faulty() {
 		return true
@@ -127,19 +138,22 @@ func (r *routingSystem) isServed() bool {
 	return slices.ContainsFunc(r.s.routers(), r.servesAnyGraph) && r.isConnected()
 }
 
-// servesAnyGraph reports whether a router serves whatever links join.
+// servesAnyGraph reports whether a router serves every connected graph. Routers that draw a
+// link at each hop do not serve tiers.
 func (r *routingSystem) servesAnyGraph(row *routing.Row) bool {
-	if o := &r.s.Policy.Routing.Settings; r.Tiers != nil && row.DrawsPerHop != nil &&
-		row.DrawsPerHop(o) {
+	o := &r.s.Policy.Routing.Settings
+	drawsPerHop := row.DrawsPerHop != nil && row.DrawsPerHop(o)
+	if r.Tiers != nil && drawsPerHop {
 		return false
 	}
-	return row.AnyGraph != nil && row.AnyGraph(&r.s.Policy.Routing.Settings)
+	return row.AnyGraph != nil && row.AnyGraph(o)
 }
 
-// unservedDiagnostic is the fault of the input that a router serves the fabric not, for some reason, and no other does.
-func (r *routingSystem) unservedDiagnostic(name string, why error) schema.Diagnostic {
-	want := "choose another router, such as " + schema.Quote(routing.DefaultName(false,
-		false)) + ", or add others, which then go on"
+// unservedDiagnostic returns the diagnostic of a scenario that router name cannot serve
+// because of err. It applies if no other router serves the scenario.
+func (r *routingSystem) unservedDiagnostic(name string, err error) schema.Diagnostic {
+	want := "choose another router, such as " + schema.Quote(routing.DefaultName(false, false)) +
+		", or add others, which then go on"
 	switch {
 	case r.hasUnreachableFlow() && r.s.Fabric.Faulty():
 		want = "let fewer fail: no router can join these"
@@ -149,41 +163,39 @@ func (r *routingSystem) unservedDiagnostic(name string, why error) schema.Diagno
 		want = "or add other routers, which then go on"
 	}
 
+	reason := strings.Replace(err.Error(), routing.ErrUnserved.Error()+": ", "", 1)
 	return schema.Diagnostic{
-		File: r.s.Name, Key: "policy.routers",
-		Problem: name + ": " + strings.Replace(why.Error(), routing.ErrUnserved.Error()+": ",
-			"", 1), Remedy: want,
+		File: r.s.Name, Key: "policy.routers", Problem: name + ": " + reason, Remedy: want,
 	}
 }
 
-// checkLimits fails where simulating so much would take more time than is simulated, or more hops of packets than anybody
-// waits for. late is what of the seconds is latency.
-func (r *routingSystem) checkLimits(name string, x workEstimate, late float64) error {
+// checkLimits returns a diagnostic if a simulation of size x exceeds the limits of
+// simulated time, packet hops or waiting packets. name is its subject. latency is the part
+// of x.seconds that is link latency; it selects the key to blame.
+func (r *routingSystem) checkLimits(name string, x workEstimate, latency float64) error {
 	s := r.s
 	if s.Engine.Level == "static" {
 		return nil
 	}
 	w := &s.Workload.Traffic
-	for _, q := range []struct {
-		of, key, want string
-	}{
-		{"paced", "workload.pace", "choose a higher pace, smaller messages or faster links"},
-		{"late", "fabric.link_latency", "choose less latency"},
-		{"", "workload.message", "choose smaller messages, faster links or less latency"},
-	} {
-		if most := assembly.MaxInjectionTime.Seconds(); x.seconds > most &&
-			(q.of == "" || q.of == "late" && late > x.seconds/2 || q.of == w.Source && w.Pace < 1 && !s.HasDependencies()) {
-			return r.inputError(q.key, fmt.Sprintf("%s takes %.3g s of simulated time", name,
-				x.seconds), fmt.Sprintf("%s, for at most %.0f s", q.want, most))
+	maxSeconds := assembly.MaxInjectionTime.Seconds()
+	if x.seconds > maxSeconds {
+		key, remedy := "workload.message", "choose smaller messages, faster links or less latency"
+		switch {
+		case w.Source == "paced" && w.Pace < 1 && !s.HasDependencies():
+			key, remedy = "workload.pace", "choose a higher pace, smaller messages or faster links"
+		case latency > x.seconds/2:
+			key, remedy = "fabric.link_latency", "choose less latency"
 		}
+		return r.inputError(key, fmt.Sprintf("%s takes %.3g s of simulated time", name, x.seconds),
+			fmt.Sprintf("%s, for at most %.0f s", remedy, maxSeconds))
 	}
 
 	if s.Engine.Level != "packet" {
 		return nil
 	}
-	if err := s.hopCost().Scale(x.hops).CheckLimits(fmt.Sprintf("%.2g packets of %s",
-		x.packets,
-		name), hopsRemedy(s)); err != nil {
+	subject := fmt.Sprintf("%.2g packets of %s", x.packets, name)
+	if err := s.hopCost().Scale(x.hops).CheckLimits(subject, hopsRemedy(s)); err != nil {
 		key := "workload.packet"
 		switch {
 		case w.Source == "poisson":
@@ -191,35 +203,42 @@ func (r *routingSystem) checkLimits(name string, x workEstimate, late float64) e
 		case w.Source == "on-off":
 			key = "workload.rate"
 		}
+
 		what, want := assembly.SplitError(err)
 		return r.inputError(key, what, want)
 	}
+
+	// Queues without limit grow if the load exceeds the capacity of links.
 	if w.Source == "poisson" && s.Fabric.Queue == "unbounded" {
-		if waiting := r.backlog(x); waiting*float64(packet.PacketBytes) > packet.DefaultMaxBytes {
+		waiting := r.backlog(x)
+		if waiting*float64(packet.PacketBytes) > packet.DefaultMaxBytes {
 			return r.inputError("workload.load",
-				fmt.Sprintf("%s leaves about %.2g packets waiting, more than memory may hold", name,
-					waiting), "choose less load, or a shorter workload.duration and warmup")
+				fmt.Sprintf("%s leaves about %.2g packets waiting, more than memory may hold", name, waiting),
+				"choose less load, or a shorter workload.duration and warmup")
 		}
 	}
 
 	return nil
 }
 
-// checkSamples fails where more lengths of queues are to be kept than memory holds, of so many seconds.
+// checkSamples returns a diagnostic if sampling the queues of all links for a number of
+// seconds stores too many values. name is the subject of the message.
 func (r *routingSystem) checkSamples(name string, seconds float64) error {
 	s := r.s
 	links := float64(len(r.Whole.Links))
 	if until := s.Engine.Until.Seconds(); until > 0 {
 		seconds = min(seconds, until)
 	}
-	if every := s.Engine.SampleEvery.Seconds(); s.Engine.Level == "packet" && every > 0 &&
-		seconds/every*links > assembly.MaxQueueSamples {
-		return r.inputError("engine.sample_every",
-			fmt.Sprintf("%s has %.2g lengths of queues to keep, of %.0f links over some %.3g s",
-				name, seconds/every*links, links, seconds),
-			fmt.Sprintf("choose at least %s, for %d",
-				units.FormatTime(roundUp(seconds*links/assembly.MaxQueueSamples)),
-				assembly.MaxQueueSamples))
+	every := s.Engine.SampleEvery.Seconds()
+	if s.Engine.Level != "packet" || every == 0 {
+		return nil
 	}
-	return nil
+	samples := seconds / every * links
+	if samples <= assembly.MaxQueueSamples {
+		return nil
+	}
+	minInterval := roundUp(seconds * links / assembly.MaxQueueSamples)
+	return r.inputError("engine.sample_every",
+		fmt.Sprintf("%s has %.2g lengths of queues to keep, of %.0f links over some %.3g s", name, samples, links, seconds),
+		fmt.Sprintf("choose at least %s, for %d", units.FormatTime(minInterval), assembly.MaxQueueSamples))
 }
