@@ -12,133 +12,147 @@ import (
 	"sim/scenarios/result"
 )
 
-// criticalChain says what sets the end of the transfers that were simulated; nil where none were.
+// criticalChain returns the parts of the critical path of the simulation: latency, transfer
+// without contention, and sharing of links. It is nil if there is no trace.
 func (a *routingResult) criticalChain() *result.Chain {
-	g, t, packet := a.Graph, a.Trace, 0.0
+	r, g, t := a.system, a.Graph, a.Trace
 	if t == nil {
 		return nil
 	}
+	packet := 0.0 // bytes of a packet; 0 at level flow
 	if a.Stats != nil {
-		packet = float64(a.system.s.Workload.Packet)
+		packet = float64(r.s.Workload.Packet)
 	}
-	chain := &result.Chain{EndS: t.Makespan.Seconds(), Computes: a.system.iteration != nil}
-	at := map[string]int{}
-	dims, names := a.system.linkClasses()
-	before, last, flows := engine.Time(0), 0, a.taskFlows(g)
+
+	// There is one part per set of dimensions or tiers that a transfer uses.
+	chain := &result.Chain{EndS: t.Makespan.Seconds(), Computes: r.iteration != nil}
+	indexOf := map[string]int{} // index in chain.Parts, by names of dimensions
+	classOf, names := r.linkClasses()
+	flows := a.taskFlows(g)
+	previousEnd, last := engine.Time(0), 0
 	for _, id := range t.CriticalPath(g) {
-		k := &g.Tasks[id]
+		task := &g.Tasks[id]
 		start, end := t.Start[id], t.End[id]
-		if k.Kind != engine.Transfer || start == engine.Never || end == engine.Never {
+		if task.Kind != engine.Transfer || start == engine.Never || end == engine.Never {
 			continue
 		}
 		flow := flows[id]
-		over, alone, late := a.uncontendedTime(dims, names, flow, float64(k.Bytes), packet)
+		over, alone, latency := a.uncontendedTime(classOf, names, flow, float64(task.Bytes), packet)
 		if g.IsMessage(id) {
-			late += g.MessageOverhead.Seconds()
+			latency += g.MessageOverhead.Seconds()
 		}
-		i, ok := at[over]
+		i, ok := indexOf[over]
 		if !ok {
 			i = len(chain.Parts)
-			at[over] = i
-			chain.Parts = append(chain.Parts,
-				result.ChainPart{Over: over,
-					Src: a.system.nodeName(a.system.load.flows[flow].Src)})
+			indexOf[over] = i
+			src := r.nodeName(r.load.flows[flow].Src)
+			chain.Parts = append(chain.Parts, result.ChainPart{Over: over, Src: src})
 		}
+
+		// The time that exceeds the uncontended time is due to sharing. Below a tick it is
+		// a rounding error.
 		p := &chain.Parts[i]
-		took := (end - start).Seconds()
-		late = min(late, took)
-		alone = min(alone, took-late)
+		duration := (end - start).Seconds()
+		latency = min(latency, duration)
+		alone = min(alone, duration-latency)
 		p.Transfers++
-		p.Bytes += k.Bytes
-		p.Dst = a.system.nodeName(a.system.load.flows[flow].Dst)
-		p.LatencyS += late + (start - before).Seconds()
+		p.Bytes += task.Bytes
+		p.Dst = r.nodeName(r.load.flows[flow].Dst)
+		p.LatencyS += latency + (start - previousEnd).Seconds()
 		p.UnsharedS += alone
-		if more := took - late - alone; more > assembly.TickSeconds {
+		if more := duration - latency - alone; more > assembly.TickSeconds {
 			p.SharingS += more
 		} else {
 			p.UnsharedS += more
 		}
-		before, last = end, i
+		previousEnd, last = end, i
 	}
 
 	if chain.Parts == nil {
 		return nil
 	}
-	chain.Parts[last].LatencyS += (t.Makespan - before).Seconds() // of what the last transfer brought
+	// The last transfer arrives after its end by its latency.
+	chain.Parts[last].LatencyS += (t.Makespan - previousEnd).Seconds()
 	return chain
 }
 
-// uncontendedTime returns the dimensions or the tier that a flow's routes take, how long bytes take along them with nothing else
-// on them, and the latency. As fluid all links of all routes carry them at once, and a graph's edges have the latency;
-// packets are stored at every node, those of a flow being taken for all on its longest route.
+// uncontendedTime returns the names of the dimensions or tiers that a flow uses, and the
+// time in seconds in which the flow transfers bytes if nothing else uses its links.
+//
+// At level flow (packet is 0), all links of all paths carry the bytes at the same time, and
+// the latency is part of the graph's edges. At level packet, each node stores and forwards
+// packets; the latency and the forwarding are those of the longest path.
 func (a *routingResult) uncontendedTime(
-	dims []int, names []string, flow int32, bytes, packet float64,
-) (over string, alone, late float64) {
-	r := a.system
-	taken, use := map[int]bool{}, map[int32]float64{}
-	r.newLinkVisitor()(a.paths, flow, func(link int32, share float64) {
-		use[link] += share
-		taken[dims[link]] = true
+	classOf []int, names []string, flow int32, bytes, packet float64,
+) (over string, alone, latency float64) {
+	links := a.system.Whole.Links
+	usesClass, shareOf := map[int]bool{}, map[int32]float64{}
+	a.system.newLinkVisitor()(a.paths, flow, func(link int32, share float64) {
+		shareOf[link] += share
+		usesClass[classOf[link]] = true
 	})
-
-	slowest := math.Inf(1)
-	for link, share := range use {
-		slowest = min(slowest, r.Whole.Links[link].Rate/share)
+	rate := math.Inf(1) // of the flow, as its slowest link allows
+	for link, share := range shareOf {
+		rate = min(rate, links[link].Rate/share)
 	}
-	for d, name := range names {
-		if taken[d] {
+	for class, name := range names {
+		if usesClass[class] {
 			over = strings.TrimPrefix(over+" "+name, " ")
 		}
 	}
 
-	if alone = bytes * 8 / slowest; packet == 0 || math.IsInf(slowest, 1) {
+	alone = bytes * 8 / rate
+	if packet == 0 || math.IsInf(rate, 1) {
 		return over, alone, 0
 	}
-	store := 0.0
-	for _, route := range a.flowPaths(flow) {
-		stored, lat := -min(packet, bytes)*8/slowest, 0.0
-		for _, link := range route {
-			stored += min(packet, bytes) * 8 / r.Whole.Links[link].Rate
-			lat += r.Whole.Links[link].Latency.Seconds()
+	// The first packet is sent again on each link. Its time on the slowest link is part of
+	// alone already.
+	bits := min(packet, bytes) * 8
+	forwarding := 0.0
+	for _, path := range a.flowPaths(flow) {
+		pathForwarding, pathLatency := -bits/rate, 0.0
+		for _, link := range path {
+			pathForwarding += bits / links[link].Rate
+			pathLatency += links[link].Latency.Seconds()
 		}
-		store, late = max(store, stored), max(late, lat)
+		forwarding, latency = max(forwarding, pathForwarding), max(latency, pathLatency)
 	}
-
-	return over, alone + store, late
+	return over, alone + forwarding, latency
 }
 
-// flowPaths lists the links of each of a flow's routes; of one whose packets draw their links, of one that they may take.
-func (a *routingResult) flowPaths(flow int32) (routes [][]int32) {
-	ends := a.system.load.flows[flow]
+// flowPaths returns the links of each path of a flow. If packets draw their links, it
+// returns one possible path.
+func (a *routingResult) flowPaths(flow int32) (paths [][]int32) {
+	links, ends := a.system.Whole.Links, a.system.load.flows[flow]
 	if s := a.paths.Spread; s != nil {
-		var route []int32
-		for at := ends.Src; at != ends.Dst; at = a.system.Whole.Links[route[len(route)-1]].To {
-			route = append(route, s.Next(at, ends.Dst, 0))
+		var path []int32
+		for node := ends.Src; node != ends.Dst; node = links[path[len(path)-1]].To {
+			path = append(path, s.Next(node, ends.Dst, 0))
 		}
-		return [][]int32{route}
+		return [][]int32{path}
 	}
 	first, end := a.paths.Of(a.paths.ClassOf(flow))
-	for w := first; w < end; w++ {
-		routes = append(routes, slices.Collect(a.paths.Links(ends.Src, w, a.system.Whole.Links)))
+	for k := first; k < end; k++ {
+		paths = append(paths, slices.Collect(a.paths.Links(ends.Src, k, links)))
 	}
-	return routes
+	return paths
 }
 
-// linkClasses returns the dimension of every link of a torus, or the tier, and what these are called; of a graph there is
-// one.
-func (r *routingSystem) linkClasses() (of []int, names []string) {
-	of = make([]int, len(r.Whole.Links))
+// linkClasses returns the class of each link and the names of the classes: dimensions of a
+// torus, or tiers. All links of a graph are in one class.
+func (r *routingSystem) linkClasses() (classOf []int, names []string) {
+	classOf = make([]int, len(r.Whole.Links))
 	switch {
 	case r.Torus != nil:
 		for i, l := range r.Torus.Links() {
-			of[i] = int(l.Dim)
+			classOf[i] = int(l.Dim)
 		}
 		for d := range r.Torus.Dims {
 			names = append(names, torus.DimName(d))
 		}
 	case r.Tiers != nil:
-		for i := range of {
-			of[i] = r.TierOf(int32(i))
+		for i := range classOf {
+			classOf[i] = r.TierOf(int32(i))
 		}
 		for i, kind := range r.s.Fabric.Kinds() {
 			names = append(names, fmt.Sprintf("tier %d %s", i+1, kind))
@@ -147,35 +161,34 @@ func (r *routingSystem) linkClasses() (of []int, names []string) {
 		names = []string{"all"}
 	}
 
-	return of, names
+	return classOf, names
 }
 
-// taskFlows returns by transfer of a graph the flow whose paths it takes: of a folded graph the first of its class, else the flow of
-// its number where the ends are the same, and the first with its ends.
+// taskFlows returns the flow whose paths each transfer of g uses, indexed by task. A task
+// of classGraph uses the first flow of its class. Otherwise task i uses flow i if their
+// ends are equal, or else the first flow with its ends.
 func (a *routingResult) taskFlows(g *engine.Graph) []int32 {
 	if a.system.load.call != nil {
 		return a.system.load.call.flowOfTask
 	}
-	folded := a.classGraph != nil && g == a.classGraph.Graph
-	flows, of := a.system.load.flows, make([]int32, len(g.Tasks))
-	first := map[engine.Flow]int32{}
-	for f := len(flows) - 1; f >= 0; f-- {
-		if folded {
-			of[a.paths.ClassOf(int32(f))] = int32(f)
-		} else {
-			first[flows[f]] = int32(f)
+	flows, flowOf := a.system.load.flows, make([]int32, len(g.Tasks))
+	if a.classGraph != nil && g == a.classGraph.Graph {
+		for f := len(flows) - 1; f >= 0; f-- {
+			flowOf[a.paths.ClassOf(int32(f))] = int32(f)
 		}
+		return flowOf
 	}
 
-	if folded {
-		return of
+	first := map[engine.Flow]int32{} // first flow, by ends
+	for f := len(flows) - 1; f >= 0; f-- {
+		first[flows[f]] = int32(f)
 	}
 	for i, t := range g.Tasks {
 		ends := engine.Flow{Src: t.Src, Dst: t.Dst}
-		if of[i] = first[ends]; i < len(flows) && flows[i] == ends {
-			of[i] = int32(i)
+		flowOf[i] = first[ends]
+		if i < len(flows) && flows[i] == ends {
+			flowOf[i] = int32(i)
 		}
 	}
-
-	return of
+	return flowOf
 }

@@ -12,10 +12,11 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxDrawnNodes is the most nodes of a torus that figures show.
+// maxDrawnNodes limits the nodes of a torus or graph that figures show.
 const maxDrawnNodes = 4096
 
-// describe adds what figures need, and the files of links and queues.
+// describe adds the data of figures, the files of links and queues, and the paths to an
+// outcome. It implements PolicyResult.Describe.
 func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
 	p := result.Simulation{Policy: a.Row.Policy, Traffic: a.explainTraffic(ctx)}
 	switch {
@@ -32,13 +33,15 @@ func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
 
 	a.addTimeline(&p, o.TimelineTasks)
 	o.Detail.Policies = append(o.Detail.Policies, p)
-	routes := assembly.Routes{Policy: a.Row.Policy, Network: a.system.Known,
-		Flows: a.system.load.flows, Paths: a.paths}
-	if a.sums != nil {
+
+	routes := assembly.Routes{
+		Policy: a.Row.Policy, Network: a.system.Known, Flows: a.system.load.flows, Paths: a.paths,
+	}
+	if a.sums != nil { // not all paths were computed
 		routes.ComputePaths = func() (*engine.Paths, error) {
-			d, err := routing.RouteSystem(ctx, &a.system.System,
-				routing.ByName(a.Row.Policy).Router, a.system.routingProblem(a.visible),
-				a.system.s.options())
+			router := routing.ByName(a.Row.Policy).Router
+			problem := a.system.routingProblem(a.visible)
+			d, err := routing.RouteSystem(ctx, &a.system.System, router, problem, a.system.s.options())
 			if err != nil {
 				return nil, err
 			}
@@ -49,7 +52,8 @@ func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
 	o.Routes = append(o.Routes, routes)
 }
 
-// torusDetail describes the torus, what its links carry, and ways round what is down.
+// torusDetail returns the torus with the loads of its links, examples of detours around
+// faults, and the paths of all pairs.
 func (a *routingResult) torusDetail(ctx context.Context) *result.Torus {
 	t, h := a.system.Torus, a.system.Health
 	l := &result.Torus{Dims: t.Dims, Unit: "messages"}
@@ -72,7 +76,8 @@ func (a *routingResult) torusDetail(ctx context.Context) *result.Torus {
 	return l
 }
 
-// graphDetail describes a graph or tiers, and what its links carry; nil of one that is too large to be drawn.
+// graphDetail returns a graph or tiers with the loads of its links. It is nil if the
+// network is too large for a figure.
 func (a *routingResult) graphDetail(ctx context.Context) *result.Graph {
 	r := a.system
 	if int(r.Whole.Nodes) > maxDrawnNodes || len(r.Whole.Links) > maxDrawnLinks {
@@ -93,148 +98,160 @@ func (a *routingResult) graphDetail(ctx context.Context) *result.Graph {
 	return g
 }
 
+// Limits of the data for figures.
 const (
-	maxDrawnLinks = 8192   // links of a graph that figures show
-	maxStoredHops = 60_000 // of all routes that are kept for them
-	firstPort     = '0'    // the first link out of a node
+	maxDrawnLinks = 8192   // links of a graph
+	maxStoredHops = 60_000 // links of all stored paths
+	firstPort     = '0'    // character of the first link of a node in stored paths
 )
 
-// pairPaths writes out the routes of all pairs of nodes, as result.Torus.Pairs has them; nil where they are too many, or
-// packets draw their links.
+// pairPaths returns the paths of all pairs of nodes in the form of result.Torus.Pairs. It
+// is nil if the paths are too many, or if packets draw their links.
 func (a *routingResult) pairPaths(ctx context.Context) []string {
-	r, flows, walks := a.system, a.system.load.flows, a.paths
-	hops := a.loads.SumHops // of all messages, of which a flow may have several
-	if len(flows) > maxStoredHops || r.load.demand == nil && hops > maxStoredHops ||
-		walks.Spread != nil {
+	r, flows, paths := a.system, a.system.load.flows, a.paths
+	hops := a.loads.SumHops // of all messages; with demands, a flow may have several
+	tooMany := len(flows) > maxStoredHops || r.load.demand == nil && hops > maxStoredHops
+	if tooMany || paths.Spread != nil {
 		return nil
 	}
 	if a.sums != nil {
 		var err error
-		if walks, err = a.sums.Paths(ctx, flows); err != nil { // as ctx ended
+		if paths, err = a.sums.Paths(ctx, flows); err != nil { // ctx was cancelled
 			return nil
 		}
 	}
 
-	port := make([]byte, len(r.Whole.Links))
+	// A printable character stands for each outgoing link of a node.
+	portOf := make([]byte, len(r.Whole.Links))
 	next := slices.Repeat([]byte{firstPort}, int(r.Whole.Nodes))
 	for i, l := range r.Whole.Links {
-		if port[i] = next[l.From]; port[i] > '~' {
+		if portOf[i] = next[l.From]; portOf[i] > '~' {
 			return nil
 		}
 		next[l.From]++
 	}
 
-	ports := make([][]byte, int(r.Whole.Nodes)*int(r.Whole.Nodes)) // by source and destination
+	nodes := int(r.Whole.Nodes)
+	ports := make([][]byte, nodes*nodes) // path of each pair, by source and destination
 	free := maxStoredHops
 	for f, flow := range flows {
-		class := walks.ClassOf(int32(f))
-		first, end := walks.Of(class)
-		pair := int(flow.Src)*int(r.Whole.Nodes) + int(flow.Dst)
-		if first >= end || walks.Start[first] < 0 || ports[pair] != nil {
+		class := paths.ClassOf(int32(f))
+		first, end := paths.Of(class)
+		pair := int(flow.Src)*nodes + int(flow.Dst)
+		if first >= end || paths.Start[first] < 0 || ports[pair] != nil {
 			continue
 		}
-		largest := first
+		largest := first // the path with the largest share
 		for k := first; k < end; k++ {
-			if walks.ShareOf(class, k) > walks.ShareOf(class, largest) {
+			if paths.ShareOf(class, k) > paths.ShareOf(class, largest) {
 				largest = k
 			}
 		}
-		for link := range walks.Links(flow.Src, largest, r.Whole.Links) {
-			ports[pair] = append(ports[pair], port[link])
+		for link := range paths.Links(flow.Src, largest, r.Whole.Links) {
+			ports[pair] = append(ports[pair], portOf[link])
 		}
 		if free -= len(ports[pair]); free < 0 {
 			return nil
 		}
 	}
 
-	var out []string
-	for row := range slices.Chunk(ports, int(r.Whole.Nodes)) {
-		out = append(out, string(bytes.Join(row, []byte{' '})))
+	var rows []string
+	for row := range slices.Chunk(ports, nodes) {
+		rows = append(rows, string(bytes.Join(row, []byte{' '})))
 	}
-	return out
+	return rows
 }
 
-// maxDetours is how many pairs are shown on their ways round what is down.
+// maxDetours is the number of pairs whose detours around faults are shown.
 const maxDetours = 3
 
-// addDetours adds pairs whose usual path passes a link that is down, with it and the one that they take instead: the
-// nearest, the farthest and one between. Where paths are not kept they are those of a node beside one.
-func (a *routingResult) addDetours(ctx context.Context, l *result.Torus) {
-	flows, walks, usual := a.system.load.flows, a.paths, a.system.faultFreePaths(a.Row.Policy)
-	down := slices.Index(a.system.Health.Link, torus.Down)
-	if usual == nil || walks.Spread != nil || down < 0 { // or every packet takes its own path
+// addDetours adds examples of pairs whose path without faults uses a failed link, each with
+// this path and with its actual path: the shortest, the longest and one in between. If
+// paths are not stored, the pairs start at one node next to a failed link.
+func (a *routingResult) addDetours(ctx context.Context, t *result.Torus) {
+	r, flows, paths := a.system, a.system.load.flows, a.paths
+	faultFree := r.faultFreePaths(a.Row.Policy)
+	failed := slices.Index(r.Health.Link, torus.Down)
+	if faultFree == nil || paths.Spread != nil || failed < 0 {
 		return
 	}
-	if sums := a.system.faultFree[a.Row.Policy].sums; sums != nil {
+
+	// Compute the paths that are not stored.
+	if sums := r.faultFree[a.Row.Policy].sums; sums != nil {
 		var err error
 		if a.sums != nil {
-			beside := a.system.Whole.Links[down].From
-			flows = slices.DeleteFunc(slices.Clone(flows),
-				func(f engine.Flow) bool { return f.Src != beside })
-			walks, err = a.sums.Paths(ctx, flows)
+			src := r.Whole.Links[failed].From
+			otherSource := func(f engine.Flow) bool { return f.Src != src }
+			flows = slices.DeleteFunc(slices.Clone(flows), otherSource)
+			paths, err = a.sums.Paths(ctx, flows)
 		}
 		if err == nil {
-			usual, err = sums.Paths(ctx, flows)
+			faultFree, err = sums.Paths(ctx, flows)
 		}
-		if err != nil { // as ctx ended
+		if err != nil { // ctx was cancelled
 			return
 		}
 	}
 
-	type crossing struct {
+	// Find the flows whose path without faults uses a failed link, ordered by its length.
+	type brokenPath struct {
 		flow int32
 		hops int
 	}
-
-	var found []crossing
+	var broken []brokenPath
 	for f, flow := range flows {
-		if first, end := walks.Of(walks.ClassOf(int32(f))); first >= end {
+		if first, end := paths.Of(paths.ClassOf(int32(f))); first >= end {
 			continue
 		}
-		first, _ := usual.Of(usual.ClassOf(int32(f)))
-		for link := range usual.Links(flow.Src, first, a.system.Whole.Links) {
-			if a.system.Health.Link[link] == torus.Down {
-				found = append(found, crossing{int32(f), len(usual.Steps(first))})
+		first, _ := faultFree.Of(faultFree.ClassOf(int32(f)))
+		for link := range faultFree.Links(flow.Src, first, r.Whole.Links) {
+			if r.Health.Link[link] == torus.Down {
+				broken = append(broken, brokenPath{int32(f), len(faultFree.Steps(first))})
 				break
 			}
 		}
 	}
-
-	if len(found) == 0 {
+	if len(broken) == 0 {
 		return
 	}
-	slices.SortStableFunc(found, func(a, b crossing) int { return a.hops - b.hops })
-	picked := []int32{}
+	slices.SortStableFunc(broken, func(a, b brokenPath) int { return a.hops - b.hops })
+
+	var examples []int32
 	for k := range maxDetours {
-		f := found[k*(len(found)-1)/max(1, maxDetours-1)].flow
-		if slices.Contains(picked, f) {
+		f := broken[k*(len(broken)-1)/max(1, maxDetours-1)].flow
+		if slices.Contains(examples, f) {
 			continue
 		}
-		picked = append(picked, f)
-		for _, w := range []struct {
-			walks *engine.Paths
-			usual bool
-		}{{usual, true}, {walks, false}} {
-			flow := flows[f]
-			way := result.TorusRoute{Src: int(flow.Src), Dst: int(flow.Dst),
-				FaultFree: w.usual}
-			first, _ := w.walks.Of(w.walks.ClassOf(f))
-			for link := range w.walks.Links(flow.Src, first, a.system.Whole.Links) {
-				way.Links = append(way.Links, int(link))
-			}
-			l.Routes = append(l.Routes, way)
-		}
+		examples = append(examples, f)
+		a.addRoute(t, faultFree, f, flows[f], true)
+		a.addRoute(t, paths, f, flows[f], false)
 	}
 }
 
-// faultFreePaths returns the paths of a router where nothing is down, nil where they were not looked for, and where other pairs
-// send there, as algorithms of collectives that go round faults have it.
+// addRoute adds the first path of flow f, whose ends are given, to the routes of t.
+func (a *routingResult) addRoute(
+	t *result.Torus, paths *engine.Paths, f int32, ends engine.Flow, isFaultFree bool,
+) {
+	route := result.TorusRoute{Src: int(ends.Src), Dst: int(ends.Dst), FaultFree: isFaultFree}
+	first, _ := paths.Of(paths.ClassOf(f))
+	for link := range paths.Links(ends.Src, first, a.system.Whole.Links) {
+		route.Links = append(route.Links, int(link))
+	}
+	t.Routes = append(t.Routes, route)
+}
+
+// faultFreePaths returns the paths of a router without faults. They are nil if they were
+// not computed, or if other pairs of nodes communicate without faults, because an algorithm
+// of collective calls avoids the faults.
 func (r *routingSystem) faultFreePaths(policy string) *engine.Paths {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h, ok := r.faultFree[policy]; ok &&
-		(h.system == r || slices.Equal(h.system.load.flows, r.load.flows)) {
-		return h.paths
+	reference, ok := r.faultFree[policy]
+	if !ok {
+		return nil
+	}
+	if reference.system == r || slices.Equal(reference.system.load.flows, r.load.flows) {
+		return reference.paths
 	}
 	return nil
 }

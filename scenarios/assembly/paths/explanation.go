@@ -13,50 +13,56 @@ import (
 	"sim/scenarios/result"
 )
 
+// Limits of explanations.
 const (
-	// maxExplainedLinks is how many of the most loaded links are explained, and of how many pairs each.
-	maxExplainedLinks = 5
-	maxExplainedPairs = 3
-	// maxTracedHops is the most links of all flows' routes that are followed to say who loads a link: some tenths of a
-	// second.
+	maxExplainedLinks = 5 // links with the largest loads
+	maxExplainedPairs = 3 // pairs of nodes per explained link
+	// maxTracedHops limits the links of all paths that are followed to find the users of a
+	// link. Following them takes some tenths of a second.
 	maxTracedHops = 5e7
-	// loadTolerance is the relative difference from which loads differ: shares of messages round.
+	// loadTolerance is the relative difference below which loads count as equal. Loads that
+	// are sums of shares have rounding errors.
 	loadTolerance = 1e-9
 )
 
-// explainTraffic says what loads the links and where the time goes; less when ctx ends.
+// explainTraffic returns which traffic loads the links and which times add up to the
+// completion time. The result is incomplete if ctx is cancelled.
 func (a *routingResult) explainTraffic(ctx context.Context) *result.Traffic {
 	r := a.system
-	out := &result.Traffic{LinkRateBitsPerS: float64(r.s.Fabric.LinkRate),
-		FailAtS: r.s.Fabric.FailAt.Seconds(), Chain: a.criticalChain()}
+	out := &result.Traffic{
+		LinkRateBitsPerS: float64(r.s.Fabric.LinkRate), FailAtS: r.s.Fabric.FailAt.Seconds(),
+		Chain: a.criticalChain(),
+	}
 	out.Groups = a.linkGroups()
-	hot := a.addBottlenecks(out)
+	bottlenecks := a.addBottlenecks(out)
 	if float64(a.loads.SumHops) <= maxTracedHops {
-		a.addPairs(ctx, out, hot)
+		a.addPairs(ctx, out, bottlenecks)
 	} else {
 		out.PairsUnknown = true
 	}
+
 	if s := a.Stats; s != nil && s.Delay.Count > 0 {
 		out.Delay = a.delayParts()
 	}
 	return out
 }
 
-// relativeRate returns how much faster than the fabric's rate a link is.
+// relativeRate returns the rate of a link relative to the link rate of the fabric.
 func (r *routingSystem) relativeRate(link int) float64 {
 	return r.Whole.Links[link].Rate / float64(r.s.Fabric.LinkRate)
 }
 
-// linkGroups adds up the links of each dimension or tier, or all of a graph.
+// linkGroups returns the sums over the links of each dimension or tier, or over all links
+// of a graph.
 func (a *routingResult) linkGroups() []result.LinkGroup {
 	r := a.system
-	dims, names := r.linkClasses()
+	classOf, names := r.linkClasses()
 	var groups []result.LinkGroup
 	for _, name := range names {
 		groups = append(groups, result.LinkGroup{Name: name})
 	}
 	for i := range r.Whole.Links {
-		g := &groups[dims[i]]
+		g := &groups[classOf[i]]
 		g.Links++
 		state := torus.Works
 		if r.Health != nil {
@@ -85,57 +91,59 @@ func (a *routingResult) linkGroups() []result.LinkGroup {
 	return slices.DeleteFunc(groups, func(g result.LinkGroup) bool { return g.Links == 0 })
 }
 
-// addBottlenecks adds the links that take longest, and returns their numbers.
+// addBottlenecks adds the links that are busy for the longest time, and returns their
+// indices.
 func (a *routingResult) addBottlenecks(out *result.Traffic) []int32 {
-	var hot []int32
-	over := func(link int32) float64 { return a.linkLoads[link] / a.system.relativeRate(int(link)) }
+	var links []int32 // used links, the busiest first
 	for i := range a.system.Whole.Links {
 		if a.linkLoads[i] > 0 {
-			hot = append(hot, int32(i))
+			links = append(links, int32(i))
 		}
 	}
-
-	slices.SortStableFunc(hot, func(i, j int32) int {
-		if x, y := over(i), over(j); math.Abs(x-y) > loadTolerance*max(x, y) {
+	busyTime := func(link int32) float64 {
+		return a.linkLoads[link] / a.system.relativeRate(int(link))
+	}
+	slices.SortStableFunc(links, func(i, j int32) int {
+		x, y := busyTime(i), busyTime(j)
+		if math.Abs(x-y) > loadTolerance*max(x, y) {
 			return cmp.Compare(y, x)
 		}
 		return cmp.Compare(i, j)
 	})
 
-	for _, i := range hot {
-		if over(i) < over(hot[0])*(1-loadTolerance) {
+	for _, i := range links {
+		if busyTime(i) < busyTime(links[0])*(1-loadTolerance) {
 			break
 		}
 		out.NumTied++
 	}
 
-	hot = hot[:min(len(hot), maxExplainedLinks)]
-	for _, i := range hot {
+	links = links[:min(len(links), maxExplainedLinks)]
+	for _, i := range links {
 		l := a.system.Whole.Links[i]
-		one := result.LoadedLink{
+		bottleneck := result.LoadedLink{
 			Name: strings.TrimPrefix(a.system.Whole.ResourceName(i), "link "),
 			From: a.system.nodeName(l.From), To: a.system.nodeName(l.To),
 			Load: a.linkLoads[i], Speed: a.system.relativeRate(int(i)),
 		}
 		if a.Stats != nil {
 			busy := a.Stats.Utilisation(i)
-			one.Busy = &busy
+			bottleneck.Busy = &busy
 		}
-		out.Bottlenecks = append(out.Bottlenecks, one)
+		out.Bottlenecks = append(out.Bottlenecks, bottleneck)
 	}
-
-	return hot
+	return links
 }
 
-// nodeName is a node in words: its coordinates, its name, or its number.
+// nodeName returns the coordinates of a node, its name or its number.
 func (r *routingSystem) nodeName(node int32) string {
 	switch {
 	case r.Torus != nil:
-		at := make([]string, len(r.Torus.Dims))
+		coordinates := make([]string, len(r.Torus.Dims))
 		for d, c := range r.Torus.At(node) {
-			at[d] = strconv.Itoa(c)
+			coordinates[d] = strconv.Itoa(c)
 		}
-		return "(" + strings.Join(at, ",") + ")"
+		return "(" + strings.Join(coordinates, ",") + ")"
 	case r.Tiers != nil:
 		return r.NodeName(node)
 	case len(r.s.Fabric.Names) > 0:
@@ -144,26 +152,29 @@ func (r *routingSystem) nodeName(node int32) string {
 	return strconv.Itoa(int(node))
 }
 
-// delayParts splits the mean delay of the packets.
+// delayParts divides the mean delay of packets into serialisation, link latency and
+// waiting. It is exact if all packets were delivered and measured.
 func (a *routingResult) delayParts() *result.DelayParts {
 	s := a.Stats
 	var packets int64
-	var busy, late engine.Time
+	var busy, latency engine.Time // sums over links
 	for i, l := range s.Links {
 		packets += l.Packets
 		busy += l.Busy
-		late += a.Packets.Network.Links[i].Latency * engine.Time(l.Packets)
+		latency += a.Packets.Network.Links[i].Latency * engine.Time(l.Packets)
 	}
 
 	d := &result.DelayParts{Exact: s.Delivered == s.Injected && s.Delay.Count == s.Injected}
-	if of := float64(s.Injected - s.InFlight()); of > 0 {
-		d.Hops, d.SerialS, d.LatencyS = float64(packets)/of, busy.Seconds()/of,
-			late.Seconds()/of
+	if delivered := float64(s.Injected - s.InFlight()); delivered > 0 {
+		d.Hops = float64(packets) / delivered
+		d.SerialS = busy.Seconds() / delivered
+		d.LatencyS = latency.Seconds() / delivered
 	}
 	d.WaitS = s.Delay.MeanSeconds() - d.SerialS - d.LatencyS
-	if d.WaitS < 0 { // those that are measured pass fewer links than all, or it is rounding
-		by := 1 + d.WaitS/(d.SerialS+d.LatencyS)
-		d.SerialS, d.LatencyS, d.WaitS = d.SerialS*by, d.LatencyS*by, 0
+	if d.WaitS < 0 {
+		// The measured packets crossed fewer links than the mean, or it is a rounding error.
+		scale := 1 + d.WaitS/(d.SerialS+d.LatencyS)
+		d.SerialS, d.LatencyS, d.WaitS = d.SerialS*scale, d.LatencyS*scale, 0
 	}
 	return d
 }

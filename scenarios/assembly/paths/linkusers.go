@@ -11,39 +11,45 @@ import (
 	"sim/scenarios/result"
 )
 
-// linkUsers gathers who loads a link.
+// linkUsers collects the traffic of one link by node and by pair of nodes.
 type linkUsers struct {
-	numPairs         int
-	fromNode, toNode []float64  // by node
-	heaviest         []pairLoad // in order of load
-	faultFreeLoad    float64
-	detours          map[string]float64
+	numPairs         int                // flows that use the link
+	fromNode, toNode []float64          // messages on the link, by source and by destination
+	heaviest         []pairLoad         // the largest loads of flows, in decreasing order
+	faultFreeLoad    float64            // load without faults
+	detours          map[string]float64 // additional load because of faults, by fault
 }
 
-// pairLoad is the messages of a flow on a link.
+// pairLoad is the load that one flow causes on a link.
 type pairLoad struct {
-	flow int32
-	load float64
+	flow int32   // index in trafficLoad.flows
+	load float64 // in messages
 }
 
-// addPairs says which pairs load the links hot, and which of them do so because of what is down or drained.
-func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, hot []int32) {
+// addPairs adds the pairs of nodes that load each bottleneck of out, and the load that
+// takes detours around faults. links are the indices of the bottlenecks.
+func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, links []int32) {
 	r := a.system
-	at := slices.Repeat([]int{-1}, len(r.Whole.Links)) // by link: place in hot
-	of := make([]linkUsers, len(hot))
-	for k, link := range hot {
-		at[link] = k
-		of[k] = linkUsers{fromNode: make([]float64, r.Whole.Nodes),
-			toNode: make([]float64, r.Whole.Nodes), detours: map[string]float64{}}
+	indexOf := slices.Repeat([]int{-1}, len(r.Whole.Links)) // index in links, by link
+	users := make([]linkUsers, len(links))
+	for k, link := range links {
+		indexOf[link] = k
+		users[k] = linkUsers{
+			fromNode: make([]float64, r.Whole.Nodes), toNode: make([]float64, r.Whole.Nodes),
+			detours: map[string]float64{},
+		}
 	}
 
-	usual := r.faultFreePaths(a.Row.Policy)
+	// Compare with the paths without faults, if there are any.
+	faultFree := r.faultFreePaths(a.Row.Policy)
 	var causes []string
-	if usual != nil {
+	if faultFree != nil {
 		causes = r.faultCauses()
 	}
-	follow := r.newLinkVisitor()
-	now, before := make([]float64, len(hot)), make([]float64, len(hot)) // of a flow, by hot link
+
+	// The loads of one flow on the bottlenecks, with and without faults.
+	visit := r.newLinkVisitor()
+	loads, faultFreeLoads := make([]float64, len(links)), make([]float64, len(links))
 	for f, flow := range r.load.flows {
 		if f&(1<<12-1) == 0 && ctx.Err() != nil {
 			return
@@ -52,75 +58,81 @@ func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, hot [
 		if r.load.demand != nil {
 			demand = r.load.demand[f]
 		}
-		clear(now)
-		follow(a.paths, int32(f), func(link int32, share float64) {
-			if k := at[link]; k >= 0 {
-				now[k] += share * demand
+		clear(loads)
+		visit(a.paths, int32(f), func(link int32, share float64) {
+			if k := indexOf[link]; k >= 0 {
+				loads[k] += share * demand
 			}
 		})
-		cause := ""
-		if usual != nil {
-			clear(before)
-			follow(usual, int32(f), func(link int32, share float64) {
-				if k := at[link]; k >= 0 {
-					before[k] += share * demand
+
+		cause := "" // the first fault on the flow's path
+		if faultFree != nil {
+			clear(faultFreeLoads)
+			visit(faultFree, int32(f), func(link int32, share float64) {
+				if k := indexOf[link]; k >= 0 {
+					faultFreeLoads[k] += share * demand
 				}
 				if c := causes[link]; c != "" && cause == "" {
 					cause = c
 				}
 			})
 		}
-		for k, load := range now {
-			z := &of[k]
-			z.faultFreeLoad += before[k]
+
+		for k, load := range loads {
+			z := &users[k]
+			z.faultFreeLoad += faultFreeLoads[k]
 			if load > 0 {
 				z.add(int32(f), flow, load)
 			}
-			if more := load - before[k]; usual != nil && more > loadTolerance {
+			if more := load - faultFreeLoads[k]; faultFree != nil && more > loadTolerance {
 				z.detours[cause] += more
 			}
 		}
 	}
 
-	for k := range of {
-		of[k].describe(r, &out.Bottlenecks[k], usual != nil)
+	for k := range users {
+		users[k].describe(r, &out.Bottlenecks[k], faultFree != nil)
 	}
 }
 
-// newLinkVisitor returns a function that calls do with every link of a flow's routes, and the share of the flow that takes it
-// there.
-func (r *routingSystem) newLinkVisitor() func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
+// A linkVisitor calls visit with each link of the paths of a flow, and with the share of the
+// flow that uses the link on one path.
+type linkVisitor func(paths *engine.Paths, flow int32, visit func(link int32, share float64))
+
+// newLinkVisitor returns a linkVisitor with its own scratch memory.
+func (r *routingSystem) newLinkVisitor() linkVisitor {
 	reach, mark := make([]float64, r.Whole.Nodes), make([]bool, r.Whole.Nodes)
-	return func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
+	return func(paths *engine.Paths, flow int32, visit func(link int32, share float64)) {
 		ends := r.load.flows[flow]
-		if w.Spread != nil {
-			w.Spread.VisitLinks(ends.Src, ends.Dst, reach, mark, do)
+		if paths.Spread != nil {
+			paths.Spread.VisitLinks(ends.Src, ends.Dst, reach, mark, visit)
 			return
 		}
-		class := w.ClassOf(flow)
-		first, end := w.Of(class)
+		class := paths.ClassOf(flow)
+		first, end := paths.Of(class)
 		for k := first; k < end; k++ {
-			if w.Start[k] < 0 {
+			if paths.Start[k] < 0 {
 				continue
 			}
-			for link := range w.Links(ends.Src, k, r.Whole.Links) {
-				do(link, w.ShareOf(class, k))
+			for link := range paths.Links(ends.Src, k, r.Whole.Links) {
+				visit(link, paths.ShareOf(class, k))
 			}
 		}
 	}
 }
 
-// add counts a flow that crosses the link.
+// add adds flow f, with the given ends and load, to the users of the link.
 func (z *linkUsers) add(f int32, flow engine.Flow, load float64) {
 	z.numPairs++
 	z.fromNode[flow.Src] += load
 	z.toNode[flow.Dst] += load
+
 	if n := len(z.heaviest); n == maxExplainedPairs && load <= z.heaviest[n-1].load {
 		return
 	}
 	k, _ := slices.BinarySearchFunc(z.heaviest, load, func(p pairLoad, load float64) int {
 		if p.load >= load {
-			return -1 // of equal ones the first flow is kept
+			return -1 // of equal loads, the first flow is kept
 		}
 		return 1
 	})
@@ -128,17 +140,19 @@ func (z *linkUsers) add(f int32, flow engine.Flow, load float64) {
 	z.heaviest = z.heaviest[:min(len(z.heaviest), maxExplainedPairs)]
 }
 
-func (z *linkUsers) describe(r *routingSystem, to *result.LoadedLink, usual bool) {
-	count := func(loads []float64) (n int, most result.NodeLoad) {
+// describe adds the users to the description of the link. hasFaultFree tells whether loads
+// without faults are known.
+func (z *linkUsers) describe(r *routingSystem, to *result.LoadedLink, hasFaultFree bool) {
+	count := func(loads []float64) (nodes int, top result.NodeLoad) {
 		for node, load := range loads {
 			if load > 0 {
-				n++
+				nodes++
 			}
-			if load > most.Load*(1+loadTolerance) {
-				most = result.NodeLoad{Node: r.nodeName(int32(node)), Load: load}
+			if load > top.Load*(1+loadTolerance) {
+				top = result.NodeLoad{Node: r.nodeName(int32(node)), Load: load}
 			}
 		}
-		return n, most
+		return nodes, top
 	}
 
 	to.Pairs = z.numPairs
@@ -147,13 +161,13 @@ func (z *linkUsers) describe(r *routingSystem, to *result.LoadedLink, usual bool
 	if r.load.demand != nil {
 		for _, p := range z.heaviest {
 			flow := r.load.flows[p.flow]
-			to.TopPairs = append(to.TopPairs,
-				result.PairLoad{Src: r.nodeName(flow.Src), Dst: r.nodeName(flow.Dst),
-					Load: p.load})
+			to.TopPairs = append(to.TopPairs, result.PairLoad{
+				Src: r.nodeName(flow.Src), Dst: r.nodeName(flow.Dst), Load: p.load,
+			})
 		}
 	}
 
-	if !usual {
+	if !hasFaultFree {
 		return
 	}
 	to.FaultFreeLoad = &z.faultFreeLoad
@@ -166,24 +180,25 @@ func (z *linkUsers) describe(r *routingSystem, to *result.LoadedLink, usual bool
 	to.Detours = to.Detours[:min(len(to.Detours), maxExplainedLinks)]
 }
 
-// faultCauses names, by link, what takes it down or drains it; "" of links that routers may use.
+// faultCauses returns the fault that takes a link down or drains it, indexed by link. It is
+// "" for links that routers may use.
 func (r *routingSystem) faultCauses() []string {
-	out := make([]string, len(r.Whole.Links))
+	causes := make([]string, len(r.Whole.Links))
 	if r.Health == nil {
-		return out
+		return causes
 	}
 	f, _, err := r.s.Fabric.Faults()
 	if err != nil {
-		return out // which the fabric was built from
+		return causes // not possible, because the fabric was built from these faults
 	}
-	mark := func(name string, one torus.Faults) {
-		h, err := r.Torus.Health(one)
+	mark := func(name string, fault torus.Faults) {
+		h, err := r.Torus.Health(fault)
 		if err != nil {
 			return
 		}
 		for i, state := range h.Link {
-			if state != torus.Works && out[i] == "" {
-				out[i] = name
+			if state != torus.Works && causes[i] == "" {
+				causes[i] = name
 			}
 		}
 	}
@@ -203,5 +218,5 @@ func (r *routingSystem) faultCauses() []string {
 	for _, c := range f.Chips {
 		mark("chip "+strconv.Itoa(int(c)), torus.Faults{Chips: []int32{c}})
 	}
-	return out
+	return causes
 }
