@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Description says in a line what is sent over what.
+// Description returns one line that describes the workload and the fabric.
 func (s *Scenario) Description() string {
 	l, w := &s.Fabric, &s.Workload.Traffic
 	work := s.Workload.Kind
@@ -16,23 +16,23 @@ func (s *Scenario) Description() string {
 	}
 
 	text := fmt.Sprintf("%s on a %s, links of %v", work, l.Description(), l.LinkRate)
-	if s.Title != "" && s.Workload.Work == nil { // whose name it takes
+	if s.Title != "" && s.Workload.Work == nil { // work of ranks contains the title
 		text = s.Title + ": " + text
 	}
+
 	switch {
 	case s.Engine.Level != "packet":
 		text += ", level " + s.Engine.Level
 	case s.HasDependencies():
 		text += fmt.Sprintf(", packets of %v", w.Packet)
-	case s.trafficKind().IsListed && w.Source != "on-off" && w.Source != "poisson": // whose messages have sizes of their own
+	case s.trafficKind().IsListed && s.HasMessageSizes(): // there is no single message size
 		text += fmt.Sprintf(", %s sources, packets of %v", w.Source, w.Packet)
 	case w.Source == "on-off":
 		text += fmt.Sprintf(", flows of %v in packets of %v", w.Rate, w.Packet)
 	case w.Source == "poisson":
 		text += fmt.Sprintf(", Poisson sources at load %g", w.Load)
 	default:
-		text += fmt.Sprintf(", %s sources, %v in packets of %v", w.Source, w.Message,
-			w.Packet)
+		text += fmt.Sprintf(", %s sources, %v in packets of %v", w.Source, w.Message, w.Packet)
 	}
 
 	return text

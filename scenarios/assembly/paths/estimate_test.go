@@ -15,6 +15,7 @@ import (
 	"sim/scenarios/assembly/paths"
 )
 
+// smallTorus is all-to-all traffic on a torus of 64 nodes.
 const smallTorus = `
 [workload]
 kind = "all-to-all"
@@ -27,8 +28,8 @@ link_rate = "50GB/s"
 routers = ["dor"]
 `
 
-// TestEstimatedHops: the hops that are foreseen are those that are counted, within what rounding to packets and chance
-// leave.
+// TestEstimatedHops compares the estimated hops and seconds with those of the simulation.
+// They may differ by the rounding to packets and by chance.
 func TestEstimatedHops(t *testing.T) {
 	for _, set := range [][]string{
 		{}, {"workload.source=greedy", "workload.message=7777B"}, {"workload.source=window"},
@@ -62,17 +63,18 @@ func TestEstimatedHops(t *testing.T) {
 			t.Fatal(err)
 		}
 		if over := hops / float64(stats.Hops); over < 0.95 || over > 1.1 {
-			t.Errorf("%v: %g hops foreseen, %d counted", set, hops, stats.Hops)
+			t.Errorf("%v: estimate of %g hops, got %d", set, hops, stats.Hops)
 		}
 		if end := stats.End.Seconds(); seconds < end/2 || seconds > end*1.01 {
-			t.Errorf("%v: at least %g s foreseen, %g s taken", set, seconds, end)
+			t.Errorf("%v: estimate of at least %g s, got %g s", set, seconds, end)
 		}
 	}
 }
 
+// update makes TestEstimates write the stored estimates.
 var update = flag.Bool("update", false, "write the stored estimates anew")
 
-// smallStep is a training step of small layers, 4 stages of 2 GPUs in two replicas.
+// smallStep is a training step of small layers, with 4 stages of 2 GPUs in two replicas.
 const smallStep = `
 [workload]
 kind = "training"
@@ -90,9 +92,10 @@ dims = [4, 4]
 routers = ["dor"]
 `
 
-// TestEstimates compares the estimates of packets, hops, seconds, bytes and transfers of small scenarios, which decide what
-// is refused and what a dry run says, with stored ones. The bytes of training steps must be those that the steps send, and
-// TestEstimatedHops compares hops and seconds with simulations.
+// TestEstimates compares the estimates of small scenarios with stored ones. Estimates
+// decide which scenarios are rejected, and a dry run prints them. The estimated bytes of
+// training steps must equal the bytes that the steps send. TestEstimatedHops compares the
+// estimates with simulations.
 func TestEstimates(t *testing.T) {
 	var lines strings.Builder
 	for _, text := range []string{smallTorus, smallStep} {

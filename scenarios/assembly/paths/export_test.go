@@ -11,7 +11,8 @@ import (
 	"sim/scenarios/assembly"
 )
 
-// EstimateAndSimulate returns the hops of packets and the seconds that are foreseen under a router, and what came of its packets.
+// EstimateAndSimulate returns the hops and seconds that are estimated for a router, and the
+// statistics of the simulation.
 func EstimateAndSimulate(
 	ctx context.Context, s assembly.System, router string,
 ) (hops, seconds float64, stats *packet.Stats, err error) {
@@ -23,8 +24,9 @@ func EstimateAndSimulate(
 	return a.estimateHops(packets, seconds), seconds, a.Stats, nil
 }
 
-// Estimates returns what is estimated of a system before it is simulated, by name. It fails unless the estimated bytes of its
-// work are those that its graph sends, and the estimated transfers as many as it has, or up to 5 % more.
+// Estimates returns all estimates of a system as text. For work of ranks it fails unless
+// the estimated bytes are those that the graph sends, and the estimated transfers are at
+// most 5 % more than those of the graph.
 func Estimates(s assembly.System) (string, error) {
 	r := s.(*routingSystem)
 	up := 0
@@ -42,35 +44,37 @@ func Estimates(s assembly.System) (string, error) {
 		}
 	}
 
-	least, most := r.estimateRange(up)
-	a := &routingResult{system: r, bottleneckLoad: r.loadBound,
-		loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops, MaxHops: 3}}
+	low, high := r.estimateRange(up)
+	a := &routingResult{
+		system: r, bottleneckLoad: r.loadBound,
+		loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops, MaxHops: 3},
+	}
 	packets, seconds := a.estimateInjection()
-	drain, drops := a.drainTime()
-	write("least", least.flows, least.packets, least.hops, least.seconds)
-	write("most", most.flows, most.packets, most.hops, most.seconds)
+	drain, mayDrop := a.drainTime()
+	write("least", low.flows, low.packets, low.hops, low.seconds)
+	write("most", high.flows, high.packets, high.hops, high.seconds)
 	write("injected", packets, seconds, a.estimateHops(packets, seconds))
 	write("latency", a.pathLatency())
 	write("wrong", a.errorProbability())
 	write("throughput", a.throughput())
 	write("mean", r.meanShortestHops(), a.meanHops())
-	write("backlog", r.backlog(least),
-		r.backlog(workEstimate{packets: 1e6, hops: 3e6, seconds: 1e-3}))
-	if drops {
+	write("backlog", r.backlog(low), r.backlog(workEstimate{packets: 1e6, hops: 3e6, seconds: 1e-3}))
+	if mayDrop {
 		write("drain", drain)
 	}
 	if w, g := r.s.Workload.Work, r.load.graph; w != nil {
 		bytes, transfers, slack := w.Size()
 		write("size", bytes, transfers, slack, maxTransferChain(g))
-		sent, made := 0.0, 0.0
+		sentBytes, sentTransfers := 0.0, 0.0
 		for i := range g.Tasks {
 			if b := g.Tasks[i].Bytes; b > 0 {
-				sent, made = sent+float64(b), made+1
+				sentBytes, sentTransfers = sentBytes+float64(b), sentTransfers+1
 			}
 		}
-		if math.Abs(bytes-sent) > 1e-9*sent || made > transfers || transfers > 1.05*made {
-			return "", fmt.Errorf("estimates are %g bytes in %g transfers, want %g in %g", bytes,
-				transfers, sent, made)
+		wrongBytes := math.Abs(bytes-sentBytes) > 1e-9*sentBytes
+		if wrongBytes || sentTransfers > transfers || transfers > 1.05*sentTransfers {
+			return "", fmt.Errorf("estimates are %g bytes in %g transfers, want %g in %g",
+				bytes, transfers, sentBytes, sentTransfers)
 		}
 	}
 

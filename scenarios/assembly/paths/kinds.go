@@ -10,41 +10,45 @@ import (
 	"sim/workloads/collective"
 )
 
-// Kind is a kind of traffic: a row of Kinds.
+// Kind is a kind of traffic, a row of Kinds.
 type Kind struct {
-	Name   string
-	Doc    string
-	PodDoc string   // of the kind among the GPUs of pods
-	Groups []string // groups of keys that it uses, by which tags ask for it
+	Name   string   // value of workload.kind
+	Doc    string   // description for the reference of keys
+	PodDoc string   // the same for traffic among the GPUs of pods
+	Groups []string // groups of keys that the kind uses; tags of keys name them
 
-	Source            string // of packets, by default
+	Source            string // default of workload.source
 	CoversAllPairs    bool   // every pair of nodes is a flow
-	IsUniform         bool   // every node sends every other the same
-	HasOwnSizes       bool   // messages have sizes of their own
-	IsListed          bool   // these are listed
-	DrawsDestinations bool   // the destination of every packet is drawn
-	Alternates        bool   // flows take turns: parts of the traffic are on and off
-	// UsesDimensions reports whether the traffic refers to dimensions of a fabric of links; nil never does.
+	IsUniform         bool   // every node sends the same to every other
+	HasOwnSizes       bool   // messages may have different sizes
+	IsListed          bool   // the scenario lists the sizes
+	DrawsDestinations bool   // each packet has a random destination
+	Alternates        bool   // parts of the traffic are on and off in turns
+	// UsesDimensions reports whether the traffic refers to dimensions of a torus; nil means
+	// that it never does.
 	UsesDimensions func(w *input.Traffic) bool
-	// NodeTraffic returns the traffic among so many nodes without links; nil if it follows links.
+	// NodeTraffic returns the traffic among a number of nodes without links; nil if the
+	// traffic follows links.
 	NodeTraffic func(s *Scenario, nodes int, message int64) (*collective.Traffic, error)
 
-	// maxFlows returns the number of flows at most; nil is a flow for every pair of nodes.
+	// maxFlows returns an upper bound on the number of flows; nil means one for every pair
+	// of nodes.
 	maxFlows func(nodes, links float64) float64
-	// load is what is moved, where messages have a size.
+	// load generates the traffic on a fabric. message is the size of a message in bytes.
 	load func(ctx context.Context, r *routingSystem, message int64) (*trafficLoad, error)
-	// check lays the work out before a run where it may not be, and returns the keys that are then at fault, before those
-	// of where it is laid; nil where nothing can be wrong.
-	check func(r *routingSystem, message int64, where []string) (keys []string, err error)
+	// check generates the traffic before a run, if that can fail; nil if it cannot. It
+	// returns the error and the keys that may have caused it, ending with fabricKeys if the
+	// fabric may be the cause.
+	check func(r *routingSystem, message int64, fabricKeys []string) (keys []string, err error)
 }
 
-// AllToAll and Matrix are the kinds that files may write as each other.
+// AllToAll and Matrix are two kinds that a scenario may exchange for each other.
 var (
 	AllToAll = &Kind{
 		Name: algorithm.AllToAll.String(), Doc: "Every node sends a message to every other.",
 		PodDoc: "Every GPU sends a message to every other.",
-		Groups: []string{"step", "sizes", "exchange"}, Source: "paced", CoversAllPairs: true,
-		IsUniform:   true,
+		Groups: []string{"step", "sizes", "exchange"},
+		Source: "paced", CoversAllPairs: true, IsUniform: true,
 		NodeTraffic: allToAllTraffic,
 		load: immediateLoad(func(r *routingSystem, message int64) (*collective.Traffic, error) {
 			return collective.AllToAll(int(r.Whole.Nodes), message, r.Down)
@@ -54,8 +58,10 @@ var (
 		Name: "matrix", Doc: "Bytes from each node to each node, from a file or list.",
 		PodDoc: "Bytes from each GPU to each GPU, pod after pod, from a file or list.",
 		Groups: []string{"matrix"}, Source: "paced", HasOwnSizes: true, IsListed: true,
-		NodeTraffic: func(s *Scenario, nodes int, _ int64) (*collective.Traffic, error) { return s.Matrix(nodes, nil) },
-		load:        immediateLoad((*routingSystem).matrixTraffic),
+		NodeTraffic: func(s *Scenario, nodes int, _ int64) (*collective.Traffic, error) {
+			return s.Matrix(nodes, nil)
+		},
+		load: immediateLoad((*routingSystem).matrixTraffic),
 		check: func(r *routingSystem, _ int64, _ []string) ([]string, error) {
 			_, err := r.matrixTraffic(0)
 			return []string{"workload.matrix_file", "workload.matrix"}, err
@@ -63,9 +69,10 @@ var (
 	}
 )
 
-// Kinds returns all kinds of traffic, those of collective.Patterns among them.
+// Kinds returns all kinds of traffic, including those of collective.Patterns.
 var Kinds = sync.OnceValue(newKinds)
 
+// newKinds returns the table of Kinds.
 func newKinds() []*Kind {
 	all := []*Kind{
 		AllToAll,
@@ -90,7 +97,9 @@ func newKinds() []*Kind {
 			Name: "permutation", Doc: "Every node sends to one other.",
 			PodDoc: "Every GPU sends a message to one other random GPU.",
 			Groups: []string{"permutation"}, Source: "paced",
-			UsesDimensions: func(w *input.Traffic) bool { return w.Permutation != collective.Permutations[0] },
+			UsesDimensions: func(w *input.Traffic) bool {
+				return w.Permutation != collective.Permutations[0] // random
+			},
 			NodeTraffic: func(s *Scenario, nodes int, message int64) (*collective.Traffic, error) {
 				line, err := torus.New(nodes)
 				if err != nil {
@@ -111,8 +120,8 @@ func newKinds() []*Kind {
 			Name: p.Name, Doc: p.Doc, PodDoc: p.Doc, Source: "paced",
 			CoversAllPairs: p.CoversAllPairs, HasOwnSizes: p.HasOwnSizes,
 			NodeTraffic: func(s *Scenario, nodes int, message int64) (*collective.Traffic, error) {
-				return s.Workload.Pattern().Traffic(collective.PatternInput{Nodes: nodes,
-					Seed: s.Seed}, message)
+				in := collective.PatternInput{Nodes: nodes, Seed: s.Seed}
+				return s.Workload.Pattern().Traffic(in, message)
 			},
 			load:  immediateLoad((*routingSystem).patternTraffic),
 			check: (*routingSystem).checkPattern,
@@ -120,19 +129,25 @@ func newKinds() []*Kind {
 	}
 
 	return append(all, Matrix, &Kind{
-		Name: "data-tensor", Doc: "Alternating tensor parallelism, all-to-all in slices, and data parallelism, rings across slices (Gottipati, Sec. II-B.2).",
+		Name: "data-tensor",
+		Doc: "Alternating tensor parallelism, all-to-all in slices, and data parallelism, " +
+			"rings across slices (Gottipati, Sec. II-B.2).",
 		Groups: []string{"turns"}, Source: "on-off", Alternates: true,
 		UsesDimensions: func(*input.Traffic) bool { return true },
-		load:           func(_ context.Context, r *routingSystem, m int64) (*trafficLoad, error) { return r.dataTensorLoad(m) }, check: (*routingSystem).checkDataTensor,
+		load: func(_ context.Context, r *routingSystem, m int64) (*trafficLoad, error) {
+			return r.dataTensorLoad(m)
+		},
+		check: (*routingSystem).checkDataTensor,
 	})
 }
 
-// allToAllTraffic is a message of each node to each other.
+// allToAllTraffic returns the traffic of a message from each node to each other.
 func allToAllTraffic(_ *Scenario, nodes int, message int64) (*collective.Traffic, error) {
 	return collective.AllToAll(nodes, message, nil)
 }
 
-// trafficKind returns the kind of the traffic; an empty one of other work.
+// trafficKind returns the kind of the traffic. It is empty for work of ranks and collective
+// calls.
 func (s *Scenario) trafficKind() *Kind {
 	if s.Workload.Work != nil || s.Workload.Call != nil {
 		return &Kind{}
@@ -140,7 +155,7 @@ func (s *Scenario) trafficKind() *Kind {
 	return KindByName(s.Workload.Kind)
 }
 
-// KindByName returns the kind of traffic of that name; an empty one if there is none.
+// KindByName returns the kind of traffic with the given name. It is empty if there is none.
 func KindByName(name string) *Kind {
 	for _, k := range Kinds() {
 		if k.Name == name {

@@ -12,8 +12,9 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Cost estimates what the simulation of one policy takes: of packets by the hops of shortest routes, of work of ranks at flow
-// level by its transfers. Otherwise it is 0. Cost returns the context's error when ctx is cancelled.
+// Cost estimates the cost of simulating the decision of one policy. At level packet it
+// follows from the hops of shortest paths. At level flow it follows from the transfers of
+// work of ranks. Otherwise it is 0. The error is that of ctx if ctx is cancelled.
 func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 	switch w := s.Workload.Work; {
 	case s.Engine.Level == "flow" && w != nil:
@@ -27,16 +28,20 @@ func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 	if err != nil {
 		return assembly.Cost{}, err
 	}
-	a := &routingResult{system: r, bottleneckLoad: r.loadBound,
-		loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops}}
-	cost := s.hopCost().Scale(a.estimateHops(a.estimateInjection())).Add(assembly.Flow.Scale(float64(len(r.load.flows))))
+	a := &routingResult{
+		system: r, bottleneckLoad: r.loadBound,
+		loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops},
+	}
+	hops := a.estimateHops(a.estimateInjection())
+	cost := s.hopCost().Scale(hops).Add(assembly.Flow.Scale(float64(len(r.load.flows))))
 	if g := r.load.graph; g != nil {
 		cost = cost.Add(assembly.LinkTask.Scale(float64(len(g.Tasks))))
 	}
 	return cost, nil
 }
 
-// hopCost is the cost of a hop of a packet.
+// hopCost returns the cost of one hop of one packet. Links with limited queues, errors or
+// failures cannot schedule packets in advance.
 func (s *Scenario) hopCost() assembly.Cost {
 	if l := &s.Fabric; l.Queue != "unbounded" || l.BitErrors > 0 || l.FailAt > 0 {
 		return assembly.QueuedHop
@@ -44,113 +49,127 @@ func (s *Scenario) hopCost() assembly.Cost {
 	return assembly.ScheduledHop
 }
 
-// unservedAnswer is the answer of a router that cannot serve the fabric for some reason.
-func (r *routingSystem) unservedAnswer(name string, why error) *assembly.PolicyResult {
-	return assembly.RejectedResult(name, why.Error(),
-		func() schema.Diagnostic { return r.unservedDiagnostic(name, why) })
+// unservedAnswer returns the result of a router that cannot serve the fabric because of
+// err.
+func (r *routingSystem) unservedAnswer(name string, err error) *assembly.PolicyResult {
+	return assembly.RejectedResult(name, err.Error(), func() schema.Diagnostic {
+		return r.unservedDiagnostic(name, err)
+	})
 }
 
-// hasUnreachableFlow reports whether links that routers know join the ends of some flow by no way.
+// hasUnreachableFlow reports whether the working links do not connect the ends of some
+// flow.
 func (r *routingSystem) hasUnreachableFlow() bool {
-	far := r.Known.Hops(nil)
-	return slices.ContainsFunc(r.load.flows,
-		func(f engine.Flow) bool { return far(f.Src)[f.Dst] < 0 })
+	hops := r.Known.Hops(nil)
+	isUnreachable := func(f engine.Flow) bool { return hops(f.Src)[f.Dst] < 0 }
+	return slices.ContainsFunc(r.load.flows, isUnreachable)
 }
 
-// inputError is what only routes show to be wrong with a scenario.
-func (r *routingSystem) inputError(key, what, want string) error {
-	return schema.Diagnostics{{File: r.s.Name, Key: key, Problem: what, Remedy: want}}
+// inputError returns a diagnostic of the scenario as an error.
+func (r *routingSystem) inputError(key, problem, remedy string) error {
+	return schema.Diagnostics{{File: r.s.Name, Key: key, Problem: problem, Remedy: remedy}}
 }
 
-// checkChannels fails where paths take more virtual channels than links have.
+// checkChannels returns an error if the paths need more virtual channels than links have.
 func (a *routingResult) checkChannels(needed int) error {
 	l := &a.system.s.Fabric
 	if a.system.s.Engine.Level != "packet" || l.Queue != "credit" || needed <= l.Channels {
 		return nil
 	}
-	return fmt.Errorf("its ways take %d virtual channels and links have %d: set fabric.channels = %d", needed, l.Channels, needed)
+	return fmt.Errorf("its ways take %d virtual channels and links have %d: set fabric.channels = %d",
+		needed, l.Channels, needed)
 }
 
-// checkCost fails where simulating the traffic on a router's routes exceeds the limits.
+// checkCost returns a diagnostic if simulating the traffic on the paths exceeds the limits.
+// name is the router.
 func (a *routingResult) checkCost(name string) error {
 	if a.system.s.Engine.Level == "static" {
 		return nil
 	}
 	packets, seconds := a.estimateInjection()
-	if err := a.system.checkLimits(name,
-		workEstimate{packets: packets, hops: a.estimateHops(packets, seconds), seconds: seconds}, a.pathLatency()); err != nil {
+	size := workEstimate{
+		packets: packets, hops: a.estimateHops(packets, seconds), seconds: seconds,
+	}
+	if err := a.system.checkLimits(name, size, a.pathLatency()); err != nil {
 		return err
 	}
 	return a.system.checkSamples(name, seconds)
 }
 
-// roundUp returns whole ticks of at least so many seconds, and a little more, with two digits for people to read.
+// roundUp returns a time of at least the given seconds that has two significant digits.
 func roundUp(seconds float64) engine.Time {
-	ticks := math.Floor(seconds*float64(engine.Second)*(1+1e-9)) + 1
+	ticks := math.Floor(seconds*float64(engine.Second)*(1+1e-9)) + 1 // the tolerance covers rounding errors of seconds
 	scale := math.Pow(10, max(0, math.Floor(math.Log10(ticks))-1))
 	return engine.Time(math.Ceil(ticks/scale) * scale)
 }
 
-// estimateHops returns about how many links packets take in all that are injected for so many seconds: no more than links can
-// carry until the end, or, where queues are limited, until these are empty.
+// estimateHops returns the approximate number of links that packets cross. packets are
+// injected within a number of seconds. The links carry no more than their rates allow until
+// the end of the simulation, or, with limited queues, until these are empty.
 func (a *routingResult) estimateHops(packets, seconds float64) float64 {
 	hops := packets * a.meanHops()
 	if until := a.system.s.Engine.Until.Seconds(); until > 0 {
 		hops = min(hops, a.throughput()*until)
 	}
-	if drain, drops := a.drainTime(); drops && a.system.load.graph == nil &&
-		a.system.s.Workload.Source != "window" {
+	drain, mayDrop := a.drainTime()
+	if mayDrop && a.system.load.graph == nil && a.system.s.Workload.Source != "window" {
 		hops = min(hops, a.throughput()*(seconds+drain))
 	}
 	return hops
 }
 
-// drainTime returns the seconds that packets that found room are on their way for once none is injected, at most, and
-// whether others are dropped.
-func (a *routingResult) drainTime() (seconds float64, drops bool) {
-	buffer, err := a.system.s.Fabric.QueueCapacity(a.system.s.Workload.Packet)
+// drainTime returns an upper bound, in seconds, on the time in which the network becomes
+// empty after the last injection. mayDrop reports whether full queues drop packets; if not,
+// the time is 0.
+func (a *routingResult) drainTime() (seconds float64, mayDrop bool) {
+	r := a.system
+	buffer, err := r.s.Fabric.QueueCapacity(r.s.Workload.Packet)
 	if err != nil || buffer == 0 {
 		return 0, false
 	}
-	slowest := math.Inf(1)
-	for _, l := range a.system.Whole.Links {
+	minRate := math.Inf(1)
+	for _, l := range r.Whole.Links {
 		if l.Rate > 0 {
-			slowest = min(slowest, l.Rate)
+			minRate = min(minRate, l.Rate)
 		}
 	}
-	full := float64(buffer+a.system.s.Workload.Packet) * 8 / slowest / (1 - a.errorProbability())
-	return float64(a.loads.MaxHops) * (full + a.system.s.Fabric.LinkLatency.Seconds()), true
+	// A packet waits for a full buffer on each link of the longest path.
+	queueTime := float64(buffer+r.s.Workload.Packet) * 8 / minRate / (1 - a.errorProbability())
+	return float64(a.loads.MaxHops) * (queueTime + r.s.Fabric.LinkLatency.Seconds()), true
 }
 
-// errorProbability returns the probability that a packet arrives wrong, and is sent again.
+// errorProbability returns the probability that a packet has a bit error and is sent again.
 func (a *routingResult) errorProbability() float64 {
 	if a.system.s.Engine.Level != "packet" {
 		return 0
 	}
-	return -math.Expm1(8 * float64(a.system.s.Workload.Packet) * math.Log1p(-a.system.s.Fabric.BitErrors))
+	bits := 8 * float64(a.system.s.Workload.Packet)
+	return -math.Expm1(bits * math.Log1p(-a.system.s.Fabric.BitErrors))
 }
 
-// pathLatency returns the seconds of injected that are latency.
+// pathLatency returns the part of the seconds of estimateInjection that is link latency.
 func (a *routingResult) pathLatency() float64 {
-	late := a.system.s.Fabric.LinkLatency.Seconds()
+	latency := a.system.s.Fabric.LinkLatency.Seconds()
 	if a.system.load.graph != nil {
-		return late * a.maxSequentialHops()
+		return latency * a.maxSequentialHops()
 	}
-	return late * float64(a.loads.MaxHops)
+	return latency * float64(a.loads.MaxHops)
 }
 
-// estimateInjection returns about how many packets are injected, and for how many seconds at least they are on their way.
+// estimateInjection returns the approximate number of packets that are injected, and a
+// lower bound on the time, in seconds, until they are delivered.
 func (a *routingResult) estimateInjection() (packets, seconds float64) {
 	r := a.system
 	w := &r.s.Workload.Traffic
-	packet := r.s.packetTime() / float64(engine.Second) // seconds on a link
+	packet := r.s.packetTime() / float64(engine.Second) // time of a packet on a link, in seconds
 	if r.load.graph != nil {
 		for i := range r.load.graph.Tasks {
 			if b := r.load.graph.Tasks[i].Bytes; b > 0 {
 				packets += math.Ceil(float64(b) / float64(w.Packet))
 			}
 		}
-		return packets, a.busyTime(float64(r.load.parts[0].traffic.Message))/(1-a.errorProbability()) + a.pathLatency()
+		busy := a.busyTime(float64(r.load.parts[0].traffic.Message))
+		return packets, busy/(1-a.errorProbability()) + a.pathLatency()
 	}
 
 	for i := range r.load.parts {
@@ -160,8 +179,8 @@ func (a *routingResult) estimateInjection() (packets, seconds float64) {
 		case "on-off":
 			for _, s := range r.onOffSources(p) {
 				packets += flows * float64(s.Count)
-				seconds = max(seconds,
-					(float64(s.Start)+s.Every*float64(s.Count-1))/float64(engine.Second))
+				lastPacket := float64(s.Start) + s.Every*float64(s.Count-1)
+				seconds = max(seconds, lastPacket/float64(engine.Second))
 			}
 		case "poisson":
 			seconds = w.Warmup.Seconds() + w.Duration.Seconds()
@@ -188,12 +207,13 @@ func (a *routingResult) estimateInjection() (packets, seconds float64) {
 	return packets, seconds + a.pathLatency()
 }
 
-// busyTime returns the seconds that the link that takes longest is busy with messages of so many bytes.
+// busyTime returns the time, in seconds, for which the bottleneck is busy with messages of
+// the given bytes.
 func (a *routingResult) busyTime(message float64) float64 {
 	return a.bottleneckLoad * message * 8 / float64(a.system.s.Fabric.LinkRate)
 }
 
-// maxSequentialHops returns the links of transfers that wait for each other, at most.
+// maxSequentialHops returns an upper bound on the links in a chain of dependent transfers.
 func (a *routingResult) maxSequentialHops() float64 {
 	if c := a.system.load.call; c != nil {
 		return c.maxChainLength() * float64(a.loads.MaxHops)
@@ -202,12 +222,15 @@ func (a *routingResult) maxSequentialHops() float64 {
 	if it.Spec.CallsInGraph() {
 		return maxTransferChain(it.Graph) * float64(a.loads.MaxHops)
 	}
-	return float64(2*it.Spec.Microbatches*it.Spec.PP*it.Spec.Chunks+1) * float64(a.loads.MaxHops)
+	// Each micro-batch passes each virtual stage forward and backward.
+	passes := 2*it.Spec.Microbatches*it.Spec.PP*it.Spec.Chunks + 1
+	return float64(passes) * float64(a.loads.MaxHops)
 }
 
-// maxTransferChain returns the most transfers of a graph that wait for each other in a row.
+// maxTransferChain returns the largest number of transfers in a chain of dependencies of g.
 func maxTransferChain(g *engine.Graph) float64 {
-	length, longest := make([]int32, len(g.Tasks)), int32(0)
+	length := make([]int32, len(g.Tasks)) // transfers in the longest chain to a task
+	longest := int32(0)
 	for _, id := range g.Order() {
 		if g.Tasks[id].Kind == engine.Transfer {
 			length[id]++
@@ -220,7 +243,7 @@ func maxTransferChain(g *engine.Graph) float64 {
 	return float64(longest)
 }
 
-// meanHops returns the links of a path, on average over messages.
+// meanHops returns the mean length of a path, weighted by messages.
 func (a *routingResult) meanHops() float64 {
 	hops := float64(a.loads.SumHops)
 	if a.loads.Weighted != nil {
@@ -229,7 +252,7 @@ func (a *routingResult) meanHops() float64 {
 	return hops / max(1, a.system.totalMessages())
 }
 
-// throughput returns the packets that all links together can carry in a second.
+// throughput returns the packets per second that all links together can carry.
 func (a *routingResult) throughput() float64 {
 	sum := 0.0
 	for _, l := range a.system.Whole.Links {

@@ -15,28 +15,33 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxTableNodes is the most nodes for which forwarding tables are made with results.
+// maxTableNodes limits the nodes of networks for which forwarding tables are compiled and
+// the bisection is searched, as parts of every run.
 const maxTableNodes = 512
 
-// measurePaths measures paths and their loads.
+// measurePaths adds the metrics of a decision's paths on network n that need no simulation:
+// loads, hops, bounds, forwarding tables and deadlock freedom. faultFreeLoad is the maximum
+// link load without faults, or 0.
 func (a *routingResult) measurePaths(
-	ctx context.Context, n *engine.Network, d *routing.Decision, healthy float64,
+	ctx context.Context, n *engine.Network, d *routing.Decision, faultFreeLoad float64,
 ) error {
 	r, m := a.system, a.Row.Metrics
 	if err := a.setLoads(ctx, n, d); err != nil {
 		return err
 	}
-	z, top, hops := a.loads, maxLinkLoad(a.loads), float64(a.loads.SumHops)
-	if z.Weighted != nil {
-		hops = z.WeightedHops
+	loads, maxLoad, hops := a.loads, maxLinkLoad(a.loads), float64(a.loads.SumHops)
+	if loads.Weighted != nil {
+		hops = loads.WeightedHops
 	}
-	m["max_link_load"] = top
-	m["diameter"] = float64(z.MaxHops)
+	m["max_link_load"] = maxLoad
+	m["diameter"] = float64(loads.MaxHops)
 	m["sum_hops"] = hops
+
 	switch {
-	case r.s.CoversAllPairs() && r.load.demand == nil: // with the pairs of a node and itself
+	case r.s.CoversAllPairs() && r.load.demand == nil:
+		// The mean includes the pair of each node with itself.
 		nodes := float64(r.Whole.Nodes)
-		if r.Torus == nil { // switches send nothing
+		if r.Torus == nil { // switches do not communicate
 			nodes = float64(r.numUpNodes())
 		}
 		m["average_hops"] = hops / (nodes * nodes)
@@ -44,37 +49,42 @@ func (a *routingResult) measurePaths(
 		m["average_hops"] = hops / r.totalMessages()
 	}
 
-	a.bottleneckLoad = (&composition.Decision{Network: n, Loads: a.linkLoads,
-		ReferenceRate: float64(r.s.Fabric.LinkRate)}).BottleneckLoad()
+	weighted := composition.Decision{
+		Network: n, Loads: a.linkLoads, ReferenceRate: float64(r.s.Fabric.LinkRate),
+	}
+	a.bottleneckLoad = weighted.BottleneckLoad()
 	if rate := float64(r.s.Fabric.LinkRate) / 8; a.bottleneckLoad > 0 {
 		if r.s.trafficKind().IsUniform {
-			live := float64(r.numUpNodes())
-			m["all_to_all_bytes_per_s"] = rate * (live - 1) / a.bottleneckLoad
+			up := float64(r.numUpNodes())
+			m["all_to_all_bytes_per_s"] = rate * (up - 1) / a.bottleneckLoad
 		}
 		if r.s.HasUniformSize() || r.s.trafficKind().IsListed {
 			m["fluid_s"] = a.bottleneckLoad * float64(r.load.parts[0].traffic.Message) / rate
 		}
 	}
 
+	// The router's own metrics and labels. It leads only some flows of a collective call.
 	for name, v := range d.Metrics {
 		m[name] = v
 	}
-	if r.load.call != nil { // the router chose paths for some of its flows
-		m["max_link_load"] = top
+	if r.load.call != nil {
+		m["max_link_load"] = maxLoad
 	}
 	for name, v := range d.Labels {
 		a.Row.Labels[name] = v
 	}
-	a.setLoadBounds(d, top)
+	a.setLoadBounds(d, maxLoad)
 	r.ranks.addMetrics(m)
-	if healthy > 0 {
-		m["fault_ratio"] = healthy / top
-		a.faultFreeLoad, a.maxLoad = healthy, top
+	if faultFreeLoad > 0 {
+		m["fault_ratio"] = faultFreeLoad / maxLoad
+		a.faultFreeLoad, a.maxLoad = faultFreeLoad, maxLoad
 	}
 
 	if r.Whole.Nodes <= maxTableNodes {
 		a.measureTables(n, d)
 	}
+
+	// A cycle in the dependencies of channels can cause a deadlock.
 	channels, cycle, err := a.channelCycle(ctx, n, d)
 	if err != nil {
 		return err
@@ -89,11 +99,11 @@ func (a *routingResult) measurePaths(
 	return nil
 }
 
-// setLoads checks paths and measures their loads.
+// setLoads checks the paths of a decision and computes the loads of links.
 func (a *routingResult) setLoads(
 	ctx context.Context, n *engine.Network, d *routing.Decision,
 ) (err error) {
-	if a.sums == nil { // else paths were checked one by one
+	if a.sums == nil { // sums are checked when they are computed
 		if err = d.Paths.Check(ctx, withAllChannels(n), a.system.load.flows); err != nil {
 			return err
 		}
@@ -101,7 +111,8 @@ func (a *routingResult) setLoads(
 	if a.loads, err = a.system.measureLoads(ctx, n, d, a.sums); err != nil {
 		return err
 	}
-	if a.linkLoads = a.loads.Weighted; a.linkLoads == nil {
+	a.linkLoads = a.loads.Weighted
+	if a.linkLoads == nil {
 		for _, messages := range a.loads.Link {
 			a.linkLoads = append(a.linkLoads, float64(messages))
 		}
@@ -109,7 +120,8 @@ func (a *routingResult) setLoads(
 	return nil
 }
 
-// channelCycle returns the virtual channels that paths take, and a cycle in their dependencies; nil where there is none.
+// channelCycle returns the number of virtual channels that paths use, and a cycle in the
+// dependencies of channels. The cycle is nil if there is none.
 func (a *routingResult) channelCycle(
 	ctx context.Context, n *engine.Network, d *routing.Decision,
 ) (channels int, cycle packet.Cycle, err error) {
@@ -120,88 +132,100 @@ func (a *routingResult) channelCycle(
 	return d.Paths.Channels(), cycle, err
 }
 
-// AllLinks is the model of the bound that the fabric has.
+// AllLinks is the model of the load bound that follows from the fabric alone
+// (setLoadBound).
 const AllLinks = "any routes, over all links as if they were one"
 
-// setLoadBounds holds the load of the most loaded link against what no paths can undercut, where rates of links differ over
-// them.
-func (a *routingResult) setLoadBounds(d *routing.Decision, top float64) {
+// setLoadBounds adds the lower bounds on the maximum link load, and the gap of maxLoad to
+// the best of them. If link rates differ, the bounds and the gap refer to loads divided by
+// rates.
+func (a *routingResult) setLoadBounds(d *routing.Decision, maxLoad float64) {
 	r, m := a.system, a.Row.Metrics
-	b := &result.Bounds{GapMetric: "max_link_load", MultiPath: d.Paths.First != nil ||
-		d.Paths.Spread != nil}
-	own, model := d.Bound, d.BoundModel
-	least, split := AllLinks, routing.ModelSplitPaths
+	multiPath := d.Paths.First != nil || d.Paths.Spread != nil
+	b := &result.Bounds{GapMetric: "max_link_load", MultiPath: multiPath}
+	value := maxLoad
+	routerBound, routerModel := d.Bound, d.BoundModel
+	model, splitModel := AllLinks, routing.ModelSplitPaths
 	if r.Tiers != nil {
-		least = "any routes, over all links of a tier as if they were one"
+		model = "any routes, over all links of a tier as if they were one"
 	}
-	if r.ratesDiffer {
-		const over = "; of load over rate"
-		b.GapMetric, top, least, split = "max_load_over_rate", a.bottleneckLoad,
-			least+over, split+over
-		own, model = d.Metrics["bound_max_load_over_rate"], d.Labels["gap_model"]
-		m[b.GapMetric] = top
-	} else if r.load.demand == nil { // whole messages on one way each
 
-		a.addProof(b, math.Ceil(r.loadBound-1e-9), least, false)
+	if r.ratesDiffer {
+		const suffix = "; of load over rate"
+		model, splitModel = model+suffix, splitModel+suffix
+		b.GapMetric, value = "max_load_over_rate", a.bottleneckLoad
+		m[b.GapMetric] = value
+		routerBound, routerModel = d.Metrics["bound_max_load_over_rate"], d.Labels["gap_model"]
+	} else if r.load.demand == nil {
+		// Each message takes one path, so loads are integers.
+		a.addProof(b, math.Ceil(r.loadBound-1e-9), model, false)
 	}
-	a.addProof(b, r.loadBound, least, true)
-	if r.load.call != nil { // the router has led some of the flows
-		own, d.BoundSplit = 0, 0
+	a.addProof(b, r.loadBound, model, true)
+	if r.load.call != nil { // the router's bounds hold for the flows that it leads
+		routerBound, d.BoundSplit = 0, 0
 	}
-	a.addProof(b, own, model, b.MultiPath)
-	a.addProof(b, d.BoundSplit, split, true)
-	a.setGap(b, top)
+	a.addProof(b, routerBound, routerModel, b.MultiPath)
+	a.addProof(b, d.BoundSplit, splitModel, true)
+	a.setGap(b, value)
 }
 
-// setMakespanBounds holds the end of transfers that wait for each other against what no paths can undercut: routers are to end
-// them early, whatever their links carry in all. It is of what takes no time beside that on links.
+// setMakespanBounds adds the lower bounds on the completion time of a task graph, and the
+// gap to the best of them. They replace the gap of loads, because a router should minimise
+// the completion time. Without a completed task graph it changes nothing.
 func (a *routingResult) setMakespanBounds(ctx context.Context, d *routing.Decision) error {
 	end, ok := a.Row.Metrics[a.system.endMetric()]
 	if a.system.load.graph == nil || a.system.load.call != nil || !ok {
 		return nil
 	}
-	least, err := a.system.makespanBounds(ctx)
+	bounds, err := a.system.makespanBounds(ctx)
 	if err != nil {
 		return err
 	}
 	b := a.Row.Bounds
 	b.GapMetric = a.system.endMetric()
-	a.addProof(b, least.splitPaths.Seconds(), routing.TimeModelSplitPaths, true)
-	a.addProof(b, least.singlePath.Seconds(), routing.TimeModelSinglePath, false)
+	a.addProof(b, bounds.splitPaths.Seconds(), routing.TimeModelSplitPaths, true)
+	a.addProof(b, bounds.singlePath.Seconds(), routing.TimeModelSinglePath, false)
 	a.addProof(b, d.MakespanBoundSplit.Seconds(), routing.TimeModelSplitPaths, true)
 	a.addProof(b, d.MakespanBound.Seconds(), routing.TimeModelSinglePath, false)
 	a.setGap(b, end)
 	return nil
 }
 
-// addProof adds a bound to those that a row's router proves.
-func (a *routingResult) addProof(b *result.Bounds, bound float64, model string, split bool) {
+// addProof adds a bound on b.GapMetric to b, if it is positive. multiPath reports that the
+// bound also holds if flows use several paths.
+func (a *routingResult) addProof(b *result.Bounds, bound float64, model string, multiPath bool) {
 	if bound > 0 {
-		b.Proofs = append(b.Proofs, result.ProvedBound{Metric: b.GapMetric, Bound: bound,
-			Model: model, MultiPath: split})
+		b.Proofs = append(b.Proofs, result.ProvedBound{
+			Metric: b.GapMetric, Bound: bound, Model: model, MultiPath: multiPath,
+		})
 	}
 }
 
-// boundTolerance is what the rounding of rates and times leaves between a value and a bound that it meets, relative.
-// More would be a bound that does not hold, and is shown.
+// boundTolerance is the relative difference that the rounding of rates and times can cause
+// between a value and a bound that it attains. A larger negative gap would show a wrong
+// bound and is not hidden.
 const boundTolerance = 1e-9
 
-// setGap measures what a row reaches against the best of its bounds.
-func (a *routingResult) setGap(b *result.Bounds, reached float64) {
+// setGap sets the best bound of b as a metric, and the gap of value to it.
+func (a *routingResult) setGap(b *result.Bounds, value float64) {
 	m, name := a.Row.Metrics, "bound_"+b.GapMetric
 	a.Row.Bounds, m[name] = b, 0
-	for _, p := range b.Proofs { // later ones say more of what they hold for
-		if p.Metric == b.GapMetric && (p.MultiPath || !b.MultiPath) && p.Bound >= m[name] {
-			m[name], a.Row.Labels["gap_model"] = p.Bound, p.Model
-			if m["gap"] = reached/p.Bound - 1; b.GapMetric != "max_link_load" &&
-				m["gap"] > -boundTolerance {
-				m["gap"] = max(0, m["gap"])
-			}
+	for _, p := range b.Proofs { // of equal bounds, the last has the more specific model
+		applies := p.Metric == b.GapMetric && (p.MultiPath || !b.MultiPath)
+		if !applies || p.Bound < m[name] {
+			continue
 		}
+		m[name], a.Row.Labels["gap_model"] = p.Bound, p.Model
+		gap := value/p.Bound - 1
+		if b.GapMetric != "max_link_load" && gap > -boundTolerance {
+			gap = max(0, gap)
+		}
+		m["gap"] = gap
 	}
 }
 
-// measureTables tells how large forwarding tables of the paths are. Ways that come to a node twice have none.
+// measureTables adds the sizes of the forwarding tables of the paths. Paths that visit a
+// node twice have no tables; a label then gives the reason.
 func (a *routingResult) measureTables(n *engine.Network, d *routing.Decision) {
 	t, err := routing.Compile(n, a.system.load.flows, d.Paths)
 	if err != nil {
@@ -209,20 +233,21 @@ func (a *routingResult) measureTables(n *engine.Network, d *routing.Decision) {
 		return
 	}
 	m := a.Row.Metrics
-	m["table_entries"], m["table_entries_chip"], m["tag_bits"] = float64(t.Entries),
-		float64(t.MaxChipEntries), float64(t.TagBits)
+	m["table_entries"] = float64(t.Entries)
+	m["table_entries_chip"] = float64(t.MaxChipEntries)
+	m["tag_bits"] = float64(t.TagBits)
 }
 
-// maxLinkLoad returns the load of the most loaded link, in messages.
-func maxLinkLoad(z *static.Loads) float64 {
-	if z.Weighted != nil {
-		return z.MaxWeighted
+// maxLinkLoad returns the maximum link load, in messages.
+func maxLinkLoad(loads *static.Loads) float64 {
+	if loads.Weighted != nil {
+		return loads.MaxWeighted
 	}
-	return float64(z.Max)
+	return float64(loads.Max)
 }
 
-// withAllChannels returns n with as many virtual channels as paths can name: which there are is seen when packets are
-// simulated.
+// withAllChannels returns a copy of n in which links have as many virtual channels as paths
+// can name. Whether the fabric has the channels is checked separately (checkChannels).
 func withAllChannels(n *engine.Network) *engine.Network {
 	wide := *n
 	wide.Links = slices.Clone(n.Links)
@@ -232,7 +257,7 @@ func withAllChannels(n *engine.Network) *engine.Network {
 	return &wide
 }
 
-// totalMessages returns the sum of the flows' demands.
+// totalMessages returns the sum of the demands of flows, in messages.
 func (r *routingSystem) totalMessages() float64 {
 	if r.load.demand == nil {
 		return float64(len(r.load.flows))
@@ -255,46 +280,57 @@ func (r *routingSystem) numUpNodes() int {
 	return n
 }
 
-// measureStep says what a collective that takes longer does to a training step of which it is a part: computing goes on for
-// as long as before and hides a part of the collective, but no more than there is computing.
+// measureStep adds the effect of a slower collective on a training step of which the
+// collective is a part. before and after are its durations. Compute takes as long as
+// before. It hides the given share of the collective, but no more than the duration of the
+// compute.
 func measureStep(row *result.Row, t *input.Step, before, after float64) {
-	longer := after / before
+	ratio := after / before
 	if t.Share > 0 {
 		compute := 1 - t.Share*(1-t.Overlap)
-		row.Metrics["step_slowdown"] = compute + t.Share*longer - min(compute,
-			t.Share*longer*t.Overlap) - 1
+		hidden := min(compute, t.Share*ratio*t.Overlap)
+		row.Metrics["step_slowdown"] = compute + t.Share*ratio - hidden - 1
 	}
+
+	// The exposed share of the collective that explains the measured slowdown of the step.
 
 	switch {
 	case t.Slowdown <= 0:
-	case longer <= 1:
-		row.Labels["implied_share"] = "undefined: the fault does not slow the collective down, so no share of it explains the measured slowdown of the step"
-	default: // exposed share that this slowdown asks for
-		share := t.Slowdown / (longer - 1)
-		if row.Metrics["implied_share"] = share; share > 1 {
-			row.Labels["implied_share"] = "impossible, as no more than the whole step can be the collective: the fault slows the collective down by less than the " +
+	case ratio <= 1:
+		row.Labels["implied_share"] = "undefined: the fault does not slow the collective down, so " +
+			"no share of it explains the measured slowdown of the step"
+	default:
+		share := t.Slowdown / (ratio - 1)
+		row.Metrics["implied_share"] = share
+		if share > 1 {
+			row.Labels["implied_share"] = "impossible, as no more than the whole step can be the " +
+				"collective: the fault slows the collective down by less than the " +
 				"measured slowdown of the step, so something else slowed the step down, too"
 		}
 	}
 }
 
-// measureDelays measures packets.
+// measureDelays adds the metrics of packets: delays, the completion time, and the accepted
+// load of Poisson sources.
 func (a *routingResult) measureDelays() {
 	a.MeasurePackets(&a.Row)
 	a.setCompletionTime()
 	if t := &a.system.s.Workload.Traffic; t.Source == "poisson" {
-		each := float64(a.system.s.Fabric.LinkRate) / 8 * t.Duration.Seconds() * float64(a.system.numUpNodes())
-		a.Row.Metrics["accepted_load"] = float64(a.Stats.MeasuredBytes) / each
+		rate := float64(a.system.s.Fabric.LinkRate) / 8
+		maxBytes := rate * t.Duration.Seconds() * float64(a.system.numUpNodes())
+		a.Row.Metrics["accepted_load"] = float64(a.Stats.MeasuredBytes) / maxBytes
 	}
 }
 
-// setCompletionTime measures when all was delivered, and how long after the fluid. Where some was not there is no such time:
-// what is lost takes none, and would look fast.
+// setCompletionTime sets the completion time of a packet simulation. If packets were
+// dropped or not delivered in time, there is none, and a label gives the reason: lost
+// packets take no time, which would look fast.
 func (a *routingResult) setCompletionTime() {
 	s, m := a.Stats, a.Row.Metrics
 	if a.system.s.Workload.Source == "poisson" && a.system.load.graph == nil {
-		return // which is to go on for ever
+		return // Poisson sources have no end
 	}
+
 	_, hasFluid := m["fluid_s"]
 	end := a.system.endMetric()
 	_, done := m[end]

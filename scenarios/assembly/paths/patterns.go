@@ -6,7 +6,8 @@ import (
 	"sim/workloads/collective"
 )
 
-// neighbourTraffic is a message over each link; of a graph, between the ends of each.
+// neighbourTraffic returns the traffic of a message over each link of a torus, or between
+// the ends of each link of a graph.
 func (r *routingSystem) neighbourTraffic(message int64) (*collective.Traffic, error) {
 	if r.Torus != nil {
 		return collective.NearestNeighbour(r.Torus, message, r.Down)
@@ -14,7 +15,8 @@ func (r *routingSystem) neighbourTraffic(message int64) (*collective.Traffic, er
 	return collective.Neighbours(r.Whole, message, r.Down)
 }
 
-// permutationTraffic is a message from each node to one other. A graph is taken for a row of nodes.
+// permutationTraffic returns the traffic of a message from each node to one other. The
+// nodes of a graph are permuted as those of a one-dimensional torus.
 func (r *routingSystem) permutationTraffic(message int64) (*collective.Traffic, error) {
 	t := r.Torus
 	if t == nil {
@@ -26,29 +28,33 @@ func (r *routingSystem) permutationTraffic(message int64) (*collective.Traffic, 
 	return collective.Permutation(t, r.s.Workload.Permutation, message, r.s.Seed, r.Down)
 }
 
-// dataTensorLoad is all to all in slices and rings across them in turns. Where a shape has only one of the two, the other's
-// turns are silent.
+// dataTensorLoad returns traffic that alternates between all-to-alls in slices (tensor
+// parallelism) and rings across the slices (data parallelism). If the torus has only one of
+// the two, the phases of the other are silent.
 func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 	w := &r.s.Workload
 	tensor, data := links.Dims(w.TensorDims), links.Dims(w.DataDims)
-	var turns [2][]onPeriod
-	at := w.Start
+	// The periods of slices and of rings.
+	var periods [2][]onPeriod
+	start := w.Start
 	for range w.Alternations {
-		for k := range turns {
-			turns[k] = append(turns[k], onPeriod{at, w.Phase})
-			at += w.Phase
+		for k := range periods {
+			periods[k] = append(periods[k], onPeriod{start, w.Phase})
+			start += w.Phase
 		}
 	}
 
 	out := &trafficLoad{}
-	add := func(t *collective.Traffic, k int, weight float64) {
+	add := func(t *collective.Traffic, k int, demand float64) {
 		first := int32(len(out.flows))
 		out.flows = append(out.flows, t.Flows...)
 		for range t.Flows {
-			out.demand = append(out.demand, weight)
+			out.demand = append(out.demand, demand)
 		}
-		out.parts = append(out.parts, trafficPart{first: first, end: int32(len(out.flows)),
-			traffic: t, periods: turns[k], isRing: k == 1})
+		out.parts = append(out.parts, trafficPart{
+			first: first, end: int32(len(out.flows)), traffic: t,
+			periods: periods[k], isRing: k == 1,
+		})
 	}
 
 	message := int64(w.Payload)
@@ -72,7 +78,7 @@ func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 	return out, nil
 }
 
-// spannedNodes returns the nodes that dimensions of the torus span.
+// spannedNodes returns the number of nodes of a slice along the named dimensions.
 func (r *routingSystem) spannedNodes(names []string) int {
 	n := 1
 	for _, d := range links.Dims(names) {

@@ -12,58 +12,61 @@ import (
 	"sim/workloads/collective"
 )
 
-// workLoad builds work of ranks, which are on nodes that are up, as the mapping has them. Nodes beyond these have nothing to
-// do.
+// workLoad is Kind.load of work of ranks: training steps and traces. The ranks are on the
+// nodes that the mapping selects; other nodes are idle.
 func workLoad(ctx context.Context, r *routingSystem, _ int64) (*trafficLoad, error) {
-	it, merged, err := r.placeRanks(ctx)
+	it, rateGroups, err := r.placeRanks(ctx)
 	if err != nil {
 		return nil, err
 	}
 	t, err := collective.FromGraph(r.s.Workload.Kind, int(r.Whole.Nodes), it.Graph)
-	if err != nil && !errors.Is(err, collective.ErrTraffic) { // work may only compute
+	if err != nil && !errors.Is(err, collective.ErrTraffic) { // work without transfers is accepted
 		return nil, err
 	}
 	r.iteration = it
-	return &trafficLoad{flows: t.Flows, demand: t.Demand(), graph: it.Graph,
-		rateGroups: merged,
-		parts:      []trafficPart{{end: int32(len(t.Flows)), traffic: t}}}, nil
+	return &trafficLoad{
+		flows: t.Flows, demand: t.Demand(), graph: it.Graph, rateGroups: rateGroups,
+		parts: []trafficPart{{end: int32(len(t.Flows)), traffic: t}},
+	}, nil
 }
 
-// checkWorkCalls holds the calls of work against what expands them.
-func checkWorkCalls(r *routingSystem, _ int64, where []string) ([]string, error) {
+// checkWorkCalls is Kind.check of work of ranks. It checks that the algorithms support the
+// collective calls of the work.
+func checkWorkCalls(r *routingSystem, _ int64, fabricKeys []string) ([]string, error) {
 	hardware, err := r.s.Fabric.Build()
 	if err != nil {
-		return where, err
+		return fabricKeys, err
 	}
-	one, ctx := &routingSystem{s: r.s, System: hardware}, context.Background()
-	places, err := one.defaultNodes(ctx, one.mappingProblem())
+	built, ctx := &routingSystem{s: r.s, System: hardware}, context.Background()
+	nodeOfRank, err := built.defaultNodes(ctx, built.mappingProblem())
 	if err != nil {
-		return where, err
+		return fabricKeys, err
 	}
-	keys, err := r.s.Workload.Work.CheckCalls(ctx, one.stepCalls(places))
-	return append(keys, where...), err
+	keys, err := r.s.Workload.Work.CheckCalls(ctx, built.stepCalls(nodeOfRank))
+	return append(keys, fabricKeys...), err
 }
 
-// checkWork holds work of ranks against the nodes of a fabric, of which so many may have ranks. It reports whether it is
-// sound.
+// checkWork reports work whose ranks do not fit the fabric, where up nodes can hold ranks.
+// It returns whether the scenario has no errors.
 func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) bool {
 	keys := w.RankKeys()
 	switch {
-	case !c.OK(keys...): // it was told
+	case !c.OK(keys...): // reported already
 	case w.Ranks() > up:
 		nodes := fmt.Sprintf("%d nodes", up)
 		if s.BlockGPUs > 0 {
 			nodes = fmt.Sprintf("the %d of domains of %d without a node that is down",
 				up, s.BlockGPUs)
 		}
-		c.Clash([]string{keys[0], "fabric.dims", "fabric.nodes", "fabric.gpus",
-			"fabric.edges",
+		c.Clash([]string{
+			keys[0], "fabric.dims", "fabric.nodes", "fabric.gpus", "fabric.edges",
 			"fabric.file", "fabric.failed_chips", "fabric.failed_machines"},
 			fmt.Sprintf("%d GPUs do not fit %s", w.Ranks(), nodes),
 			"choose a larger fabric, or fewer GPUs")
 	case s.Fabric.FailAt > 0:
 		c.Clash([]string{"fabric.fail_at"},
-			"what links carry when they fail is lost, nothing sends it again, and what waits for it never begins", "let it fail from the start")
+			"what links carry when they fail is lost, nothing sends it again, and what waits for it never begins",
+			"let it fail from the start")
 	default:
 		w.Check(c)
 	}
@@ -71,13 +74,17 @@ func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) bool {
 	return len(c.Diagnostics) == 0
 }
 
-// mergeRateGroups has the transfers of a source in an exchange go at one rate, as where it sends to all in turn, packet by packet:
-// one of them stands for all, and uses of a link as much as they do together. It returns the graph with the same tasks, of
-// which the others end with that one, and its routes.
+// mergeRateGroups makes the transfers of one source within a range of rateGroups share one
+// rate. This approximates a source that sends to all destinations in turn, packet by
+// packet.
+//
+// One transfer of each source stands for all: its resources have the sum of their weights.
+// The returned graph has the same tasks. The other tasks are empty and end with that
+// transfer.
 func (l *trafficLoad) mergeRateGroups(
 	g *engine.Graph, r *engine.Routes,
 ) (*engine.Graph, *engine.Routes, error) {
-	if l.rateGroups == nil || g.MessageOverhead > 0 { // each of the transfers is started by itself
+	if l.rateGroups == nil || g.MessageOverhead > 0 { // then each message starts separately
 		return g, r, nil
 	}
 	out := &engine.Graph{Namer: g.Namer, Tasks: slices.Clone(g.Tasks)}
@@ -88,18 +95,18 @@ func (l *trafficLoad) mergeRateGroups(
 		}
 	}
 
-	uses := make([][]engine.Use, len(g.Tasks)) // of those that stand for others
-	for _, x := range l.rateGroups {
-		leader := map[int32]int32{} // by source
-		var sum []float64
-		for i := x[0]; i < x[1]; i++ {
+	uses := make([][]engine.Use, len(g.Tasks)) // resources of the representative transfers, by task
+	for _, group := range l.rateGroups {
+		representative := map[int32]int32{} // by source
+		var weight []float64                // by resource
+		for i := group[0]; i < group[1]; i++ {
 			t := &g.Tasks[i]
 			if t.Kind != engine.Transfer || t.Bytes == 0 {
 				continue
 			}
-			first, ok := leader[t.Src]
+			first, ok := representative[t.Src]
 			if !ok {
-				leader[t.Src], first = int32(i), int32(i)
+				representative[t.Src], first = int32(i), int32(i)
 			}
 			share := float64(t.Bytes) / float64(g.Tasks[first].Bytes)
 			for _, u := range r.Of(int32(i)) {
@@ -111,21 +118,22 @@ func (l *trafficLoad) mergeRateGroups(
 				out.AddEdge(first, int32(i), 0)
 			}
 		}
-		for _, first := range leader {
-			all, kept := uses[first], uses[first][:0]
+		// Add up the uses of each resource, in the order of their first occurrence.
+		for _, first := range representative {
+			all, merged := uses[first], uses[first][:0]
 			for _, u := range all {
-				for int(u.Resource) >= len(sum) {
-					sum = append(sum, make([]float64, 1+int(u.Resource))...)
+				for int(u.Resource) >= len(weight) {
+					weight = append(weight, make([]float64, 1+int(u.Resource))...)
 				}
-				sum[u.Resource] += u.Weight
+				weight[u.Resource] += u.Weight
 			}
-			for _, u := range all { // in the order of first uses
-				if w := sum[u.Resource]; w > 0 {
-					kept = append(kept, engine.Use{Resource: u.Resource, Weight: w})
-					sum[u.Resource] = 0
+			for _, u := range all {
+				if w := weight[u.Resource]; w > 0 {
+					merged = append(merged, engine.Use{Resource: u.Resource, Weight: w})
+					weight[u.Resource] = 0
 				}
 			}
-			uses[first] = kept
+			uses[first] = merged
 		}
 	}
 

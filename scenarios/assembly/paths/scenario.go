@@ -1,9 +1,17 @@
-// Package paths assembles work on links: traffic, collective calls and training steps on tori and graphs. What it
-// leaves open is the paths that data takes, which routers choose (policies/routing). Their loads are measured, the
-// dependencies of channels looked at for a cycle, and the work is simulated on them as fluid or packet by packet, as
-// the level asks.
+// Package paths assembles workloads on fabrics of links: traffic, collective calls and
+// training steps on tori, graphs and tiers. The open decision is the paths of the data,
+// which routers choose (policies/routing).
 //
-// Keys of traffic are described here, and what shows only when it is laid out on links is checked here (Check).
+// For each router the package
+//
+//   - measures the loads of links, and compares them with lower bounds;
+//   - searches for a cycle in the dependencies of virtual channels;
+//   - simulates the workload at level flow or packet;
+//   - describes the result for figures and explanations.
+//
+// Start reading with New and routingSystem, which hold the fabric and the generated
+// traffic, and with routingResult, the decision of one router. Kinds is the table of
+// traffic. Check reports errors that show only when the traffic is placed on the fabric.
 package paths
 
 import (
@@ -14,10 +22,11 @@ import (
 	"sim/workloads/collective"
 )
 
-// Scenario is an input whose fabric is links.
+// Scenario is an input whose fabric consists of links.
 type Scenario input.Scenario
 
-// TrafficDefaults returns a copy of the traffic with the defaults that follow from other keys.
+// TrafficDefaults returns a copy of the traffic keys with the defaults that follow from
+// other keys.
 func (s *Scenario) TrafficDefaults() *input.Traffic {
 	d := s.Workload.Traffic
 	d.Source = s.trafficKind().Source
@@ -32,26 +41,28 @@ func (s *Scenario) TrafficDefaults() *input.Traffic {
 	return &d
 }
 
-// HasMessageSizes reports whether messages have a size: on-off and Poisson sources have rates and times instead.
+// HasMessageSizes reports whether messages have a size. On-off and Poisson sources have
+// rates and times instead.
 func (s *Scenario) HasMessageSizes() bool {
 	w := &s.Workload
 	return w.Call != nil || w.Source != "on-off" && w.Source != "poisson"
 }
 
-// HasUniformSize reports whether all messages have one size.
+// HasUniformSize reports whether the key workload.message determines the sizes of messages.
 func (s *Scenario) HasUniformSize() bool {
 	return !s.trafficKind().IsListed && s.Workload.Work == nil && s.HasMessageSizes()
 }
 
-// HasDependencies reports whether transfers wait for each other, as those of collective calls and of training steps do.
+// HasDependencies reports whether transfers depend on each other. This is the case for work
+// of ranks and for collective calls.
 func (s *Scenario) HasDependencies() bool {
 	return s.Workload.Work != nil || s.Workload.Call != nil
 }
 
-// packetsTime returns how long so many packets take on a link.
+// packetsTime returns the time of n packets on a link.
 func (s *Scenario) packetsTime(n float64) engine.Time {
 	rate := s.Fabric.LinkRate
-	if rate <= 0 { // it is filled in later
+	if rate <= 0 { // the default is set later
 		rate = links.DefaultRate
 	}
 	t := n * 8 * float64(s.Workload.Packet) / float64(rate) * float64(engine.Second)
@@ -63,7 +74,7 @@ func (s *Scenario) CoversAllPairs() bool {
 	return s.trafficKind().CoversAllPairs
 }
 
-// patternKeys returns the keys of a pattern, for what is wrong with it.
+// patternKeys returns the keys of a pattern. Diagnostics name them if the pattern fails.
 func patternKeys(p collective.Pattern) []string {
 	var keys []string
 	for _, t := range schema.New(nil, schema.Part{Path: "workload", Specs: []any{p}}).Tables {

@@ -9,9 +9,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestStepMeasure compares the slowdown of a step whose collective takes longer with closed forms: a
-// step of length 1 computes for 1 - share (1 - overlap), and a collective hides the fraction
-// overlap of itself behind computing, up to all of it.
+// TestStepMeasure compares the slowdown of a step whose collective takes longer with closed
+// forms. A step of length 1 computes for 1 - share (1 - overlap). A collective hides the
+// fraction overlap of itself behind compute, up to all of the compute.
 func TestStepMeasure(t *testing.T) {
 	for _, c := range []struct {
 		share, overlap, longer, want float64

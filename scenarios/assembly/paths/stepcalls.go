@@ -5,11 +5,13 @@ import (
 	"sim/scenarios/assembly/calls"
 )
 
-// stepCalls returns what expands the calls of ranks on some nodes.
-func (r *routingSystem) stepCalls(place []int32) *calls.Expander {
-	e := &calls.Expander{Expansion: r.s.Workload.Calls, Seed: r.s.Seed,
-		Network: r.Direct(r.visibleNetwork()), Domains: r.Domains, NodeOfRank: place,
-		TaskCost: assembly.LinkTask}
+// stepCalls returns the Expander of the collective calls in work of ranks. nodeOfRank is
+// indexed by rank.
+func (r *routingSystem) stepCalls(nodeOfRank []int32) *calls.Expander {
+	e := &calls.Expander{
+		Expansion: r.s.Workload.Calls, Seed: r.s.Seed, TaskCost: assembly.LinkTask,
+		Network: r.Direct(r.visibleNetwork()), Domains: r.Domains, NodeOfRank: nodeOfRank,
+	}
 	if r.Torus != nil {
 		e.Torus = r.Torus
 	}

@@ -7,39 +7,46 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxStoredTasks is how many tasks the timeline of a simulation has at most that every run keeps, not only one that is asked for it.
+// maxStoredTasks limits the tasks of a simulation whose timeline every run stores. A longer
+// timeline is stored only if a run requests it.
 const maxStoredTasks = 2000
 
-// addTimeline adds the timeline of the simulation to p: one of about limit tasks if limit is positive, and tracks if
-// there are at most mostKept tasks.
+// addTimeline adds the timeline of the simulation to p, with about limit tasks. If limit is
+// 0, it adds only the tracks of nodes and links, and only for at most maxStoredTasks tasks.
 func (a *routingResult) addTimeline(p *result.Simulation, limit int) {
-	asked := limit > 0
+	isRequested := limit > 0
 	if a.Trace == nil || len(a.Trace.End) != len(a.Graph.Tasks) {
-		if asked {
-			p.Timeline = &result.Timeline{Omitted: "all, as the simulation was cut off or sends in groups at one rate"}
+		if isRequested {
+			p.Timeline = &result.Timeline{
+				Omitted: "all, as the simulation was cut off or sends in groups at one rate",
+			}
 		}
 		return
 	}
-	if asked {
+	if isRequested {
 		p.Timeline = a.timeline(limit)
 	}
 	if len(a.Graph.Tasks) <= maxStoredTasks {
-		l := a.timeline(maxStoredTasks)
-		p.Nodes, p.Links = l.Tracks(), l.Links
+		t := a.timeline(maxStoredTasks)
+		p.Nodes, p.Links = t.Tracks(), t.Links
 	}
 }
 
-// timeline returns what nodes did in the simulation, with about limit tasks.
+// timeline returns the timeline of the nodes and links in the simulation, with about limit
+// tasks.
 func (a *routingResult) timeline(limit int) *result.Timeline {
-	word := "node"
+	nodeWord := "node"
 	if a.system.Torus != nil {
-		word = "chip"
+		nodeWord = "chip"
 	}
-	t := &assembly.TimelineInput{Graph: a.Graph, Trace: a.Trace, Links: a.system.Whole.Links,
-		WhyNoLinks: "counters of links, which packets draw", MarkCritical: true}
+	t := &assembly.TimelineInput{
+		Graph: a.Graph, Trace: a.Trace, Links: a.system.Whole.Links, MarkCritical: true,
+		WhyNoLinks: "counters of links, which packets draw",
+	}
 	for node := range a.system.Whole.Nodes {
-		t.Nodes = append(t.Nodes, fmt.Sprintf("%s %d", word, node))
+		t.Nodes = append(t.Nodes, fmt.Sprintf("%s %d", nodeWord, node))
 	}
+
 	if it := a.system.iteration; it != nil {
 		t.Kind = func(id int32) string { return it.Meta[id].Phase.String() }
 		if a.system.nodeOfRank != nil {
@@ -49,14 +56,14 @@ func (a *routingResult) timeline(limit int) *result.Timeline {
 
 	if flows := a.taskFlows(a.Graph); a.paths.Spread == nil {
 		t.VisitLinks = func(id int32, visit func(link int32, share float64)) {
-			routes := a.flowPaths(flows[id])
+			paths := a.flowPaths(flows[id])
 			first, _ := a.paths.Of(a.paths.ClassOf(flows[id]))
-			for w, route := range routes {
-				share := 1 / float64(len(routes))
+			for k, path := range paths {
+				share := 1 / float64(len(paths))
 				if a.paths.Share != nil {
-					share = a.paths.Share[int(first)+w]
+					share = a.paths.Share[int(first)+k]
 				}
-				for _, link := range route {
+				for _, link := range path {
 					visit(link, share)
 				}
 			}

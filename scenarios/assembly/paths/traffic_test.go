@@ -10,16 +10,16 @@ import (
 	"sim/workloads/collective"
 )
 
-// TestSourcesSendMessages: sources of every kind send packets whose payload is the flow's message, with one header for each packet: the
-// last packet of a message is as long as what is left of it. Messages are of one size, or listed.
+// TestSourcesSendMessages checks that sources of every kind send the bytes of each flow's
+// message, and one header per packet. The last packet of a message carries the remaining
+// bytes. Messages have one size, or listed sizes.
 func TestSourcesSendMessages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(2, 5).Draw(t, "nodes")
 		payload := rapid.Int64Range(1, 50).Draw(t, "payload")
 		header := rapid.Int64Range(0, 5).Draw(t, "header")
 		message := rapid.Int64Range(1, 300).Draw(t, "message")
-		source := rapid.SampledFrom([]string{"greedy", "window", "paced",
-			"on-off"}).Draw(t, "source")
+		source := rapid.SampledFrom([]string{"greedy", "window", "paced", "on-off"}).Draw(t, "source")
 		traffic := &collective.Traffic{Nodes: nodes, Message: message}
 		for src := range nodes {
 			for dst := range nodes {
@@ -37,13 +37,15 @@ func TestSourcesSendMessages(t *testing.T) {
 		}
 		s := &Scenario{}
 		w := &s.Workload
-		w.Packet, w.Payload, w.Message = units.Bytes(payload+header), units.Bytes(payload),
-			units.Bytes(message)
+		w.Packet, w.Payload = units.Bytes(payload+header), units.Bytes(payload)
+		w.Message = units.Bytes(message)
 		w.Source, w.Injection, w.Window, w.Pace = source, "round-robin", 2, 1
 		w.Rate, w.Duration = 8e9, engine.Second
 		s.Fabric.LinkRate = 8e9
-		r := &routingSystem{s: s, load: &trafficLoad{flows: traffic.Flows,
-			parts: []trafficPart{{end: int32(len(traffic.Flows)), traffic: traffic}}}}
+		r := &routingSystem{s: s, load: &trafficLoad{
+			flows: traffic.Flows,
+			parts: []trafficPart{{end: int32(len(traffic.Flows)), traffic: traffic}},
+		}}
 		sources, err := r.sources(3)
 		if err != nil {
 			t.Fatal(err)

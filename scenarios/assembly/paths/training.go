@@ -7,7 +7,8 @@ import (
 	"sim/scenarios/assembly/composition"
 )
 
-// lengthenPasses lengthens the passes of a training step by the calls inside inner tiers.
+// lengthenPasses extends the passes of a training step by the collective calls inside inner
+// tiers.
 func (r *routingSystem) lengthenPasses(ctx context.Context) (err error) {
 	if r.iteration == nil {
 		return nil
@@ -21,8 +22,9 @@ func (r *routingSystem) lengthenPasses(ctx context.Context) (err error) {
 	return assembly.ContextErrorOr(ctx, err)
 }
 
-// setIdeal finds what an iteration is compared with: the ideal fabric between the nodes of all links, whether they work
-// or not, with ranks in the usual order, so that all mappings are compared with one.
+// setIdeal computes the reference of a training step: the times on the ideal fabric between
+// all nodes, including those that are down. Ranks are in the default order, so all mappings
+// have the same reference.
 func (r *routingSystem) setIdeal(ctx context.Context) (err error) {
 	if r.iteration == nil || r.s.Engine.Level == "static" {
 		return nil
@@ -36,7 +38,7 @@ func (r *routingSystem) setIdeal(ctx context.Context) (err error) {
 	return err
 }
 
-// endMetric names the metric of when the work ends.
+// endMetric returns the name of the metric of the completion time.
 func (r *routingSystem) endMetric() string {
 	if r.iteration == nil {
 		return "completion_s"
