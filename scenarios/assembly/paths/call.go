@@ -14,21 +14,22 @@ import (
 	"sim/workloads/collective"
 )
 
-// expandedCall is a collective call after its expansion to transfers by an algorithm. Each
-// flow of its load is a pair of nodes whose transfers use the same link, or that a router
-// leads. A pair may have several flows, on parallel links.
+// expandedCall is a collective call after its expansion to transfers by an
+// algorithm. Each flow of its load is a pair of nodes whose transfers use the same
+// link, or that a router leads. A pair may have several flows, on parallel links.
 type expandedCall struct {
 	*algorithm.Schedule
 	flowOfTask []int32 // index of the flow, by task
 	linkOfFlow []int32 // link that the algorithm prescribes, by flow; -1 if a router decides
 
-	routedFlows  []engine.Flow // the flows that a router leads
-	routedDemand []float64     // demand of routedFlows, in messages
-	// sendOrder is the order in which a link sends packets, by task. It is nil if links
-	// send packets in the order of their arrival.
+	routerFlows  []engine.Flow // the flows that a router leads
+	routerDemand []float64     // demand of routerFlows, in messages
+	// sendOrder is the order in which a link sends packets, by task. It is nil if
+	// links send packets in the order of their arrival.
 	sendOrder []int32
 	flowGraph *engine.Graph // task graph that routers simulate, at level flow
-	// messageOverhead is the time for which a sender is busy with starting a transfer.
+	// messageOverhead is the time for which a sender is busy with starting a
+	// transfer.
 	messageOverhead engine.Time
 }
 
@@ -47,8 +48,8 @@ func (r *routingSystem) expandCall(ctx context.Context) (*trafficLoad, error) {
 	return r.newCallLoad(ctx, s)
 }
 
-// newCallLoad returns the traffic of a schedule of transfers. Transfers between the same
-// nodes over the same link are one flow.
+// newCallLoad returns the traffic of a schedule of transfers. Transfers between
+// the same nodes over the same link are one flow.
 func (r *routingSystem) newCallLoad(
 	ctx context.Context, s *algorithm.Schedule,
 ) (*trafficLoad, error) {
@@ -63,6 +64,8 @@ func (r *routingSystem) newCallLoad(
 	for i := range s.Transfers {
 		bytes[endsOf(i)] += s.Transfers[i].Bytes
 	}
+
+	// Sum the bytes of each flow.
 	var all []ends
 	for e := range bytes {
 		all = append(all, e)
@@ -87,26 +90,31 @@ func (r *routingSystem) newCallLoad(
 		flows: t.Flows, demand: t.Demand(), call: c,
 		parts: []trafficPart{{end: int32(len(t.Flows)), traffic: t}},
 	}
+
+	// Separate the flows that a router leads.
 	for f, link := range c.linkOfFlow {
 		if link < 0 {
-			c.routedFlows = append(c.routedFlows, l.flows[f])
-			c.routedDemand = append(c.routedDemand, l.demand[f])
+			c.routerFlows = append(c.routerFlows, l.flows[f])
+			c.routerDemand = append(c.routerDemand, l.demand[f])
 		}
 	}
 
-	// Packets keep the planned order on a link, except with credit-based flow control.
+	// Packets keep the planned order on a link, except with credit-based flow
+	// control.
 	ordersPackets := r.s.Engine.Level == "packet" && r.s.Fabric.Queue != "credit"
 	var err error
 	if l.graph, err = c.taskGraph(nil, ordersPackets); err != nil {
 		return nil, err
 	}
 	c.flowGraph = l.graph
-	if ordersPackets && len(c.routedFlows) > 0 {
+	if ordersPackets && len(c.routerFlows) > 0 {
 		if c.flowGraph, err = c.taskGraph(nil, false); err != nil {
 			return nil, err
 		}
 	}
 
+	// Tasks after the transfers are barriers, which have no flow and no place in
+	// the order of packets.
 	c.flowOfTask = make([]int32, len(l.graph.Tasks))
 	for i := range s.Transfers {
 		c.flowOfTask[i] = index[endsOf(i)]
@@ -119,9 +127,9 @@ func (r *routingSystem) newCallLoad(
 	return l, ctx.Err()
 }
 
-// callProblem returns the collective call on the network that routers see at the start. If
-// the scenario names no group, all nodes that are up take part, in one team for each line
-// along the given dimensions.
+// callProblem returns the collective call on the network that routers see at the
+// start. If the scenario names no group, all nodes that are up take part, in one
+// team for each line along the given dimensions.
 func (r *routingSystem) callProblem() (*algorithm.Problem, error) {
 	p := &algorithm.Problem{Call: r.s.Workload.Call.Call, Network: r.visibleNetwork()}
 	if r.Torus != nil {
@@ -157,8 +165,8 @@ func (r *routingSystem) callProblem() (*algorithm.Problem, error) {
 	return p, nil
 }
 
-// teams returns the groups of nodes that take part in one call each, including nodes that
-// are down.
+// teams returns the groups of nodes that take part in one call each, including
+// nodes that are down.
 func (r *routingSystem) teams() ([][]int32, error) {
 	switch c := r.s.Workload.Call; {
 	case len(c.Along) == 0:
@@ -174,13 +182,15 @@ func (r *routingSystem) teams() ([][]int32, error) {
 	}
 }
 
-// CallProblem returns the collective call of s on its fabric. It fails if a rank is on a
-// node that cannot send.
+// CallProblem returns the collective call of s on its fabric. It fails if a rank
+// is on a node that cannot send.
 func (s *Scenario) CallProblem() (*algorithm.Problem, error) {
 	hardware, err := s.Fabric.Build()
 	if err != nil {
 		return nil, err
 	}
+
+	// Nodes that are down, and switches, cannot send.
 	for rank, node := range s.Workload.Call.Group {
 		if int(node) < len(hardware.Down) && hardware.Down[node] {
 			return nil, fmt.Errorf(
@@ -191,9 +201,10 @@ func (s *Scenario) CallProblem() (*algorithm.Problem, error) {
 	return (&routingSystem{s: s, System: hardware}).callProblem()
 }
 
-// taskGraph returns the transfers as tasks; transfer i is task i. A transfer arrives
-// latencies[i] after its last bit is sent. latencies is nil for transfers without latency.
-// linksKeepOrder adds the order in which links are planned to send packets.
+// taskGraph returns the transfers as tasks; transfer i is task i. A transfer
+// arrives latencies[i] after its last bit is sent. latencies is nil for transfers
+// without latency. linksKeepOrder adds the order in which links are planned to
+// send packets.
 func (c *expandedCall) taskGraph(
 	latencies []engine.Time, linksKeepOrder bool,
 ) (*engine.Graph, error) {
@@ -202,7 +213,8 @@ func (c *expandedCall) taskGraph(
 	return g, g.Freeze()
 }
 
-// maxChainLength returns the largest number of transfers in a chain of dependencies.
+// maxChainLength returns the largest number of transfers in a chain of
+// dependencies.
 func (c *expandedCall) maxChainLength() float64 {
 	length := make([]int32, len(c.Transfers))
 	for i := range length {
@@ -217,9 +229,9 @@ func (c *expandedCall) maxChainLength() float64 {
 	return float64(slices.Max(length))
 }
 
-// pinCallLinks completes the paths of a decision with the links that the algorithm of a
-// collective call prescribes. It returns r, or a copy of r with a balanced call (see
-// balanceCall). Without a call, it changes nothing.
+// pinCallLinks completes the paths of a decision with the links that the algorithm
+// of a collective call prescribes. It returns r, or a copy of r with a balanced
+// call (see balanceCall). Without a call, it changes nothing.
 func (r *routingSystem) pinCallLinks(
 	ctx context.Context, visible *engine.Network, d *routing.Decision,
 ) (*routingSystem, error) {
@@ -238,13 +250,14 @@ func (r *routingSystem) pinCallLinks(
 	return r, err
 }
 
-// balanceCall chooses again among parallel links, so that transfers with prescribed links
-// avoid the links that the paths of other transfers use (Schedule.Balance). It returns r if
-// nothing changes, and otherwise a copy with the new call.
+// balanceCall chooses again among parallel links, so that transfers with
+// prescribed links avoid the links that the paths of other transfers use
+// (Schedule.Balance). It returns r if nothing changes, and otherwise a copy with
+// the new call.
 func (r *routingSystem) balanceCall(
 	ctx context.Context, paths *engine.Paths,
 ) (*routingSystem, error) {
-	s := r.load.call.Balance(r.load.call.routedFlows, paths)
+	s := r.load.call.Balance(r.load.call.routerFlows, paths)
 	if s == r.load.call.Schedule {
 		return r, nil
 	}
@@ -260,26 +273,28 @@ func (r *routingSystem) balanceCall(
 	}, nil
 }
 
-// pinnedPaths returns the paths of all flows of a call: the prescribed link if there is
-// one, and otherwise the path that a router has chosen.
+// pinnedPaths returns the paths of all flows of a call: the prescribed link if
+// there is one, and otherwise the path that a router has chosen.
 func (l *trafficLoad) pinnedPaths(n *engine.Network, chosen *engine.Paths) (*engine.Paths, error) {
 	g := new(engine.Graph)
 	for _, f := range l.flows {
 		g.AddTask(engine.Task{Kind: engine.Transfer, Src: f.Src, Dst: f.Dst})
 	}
-	_, paths, err := algorithm.PinPaths(g, n, l.call.linkOfFlow, l.call.routedFlows, chosen)
+	_, paths, err := algorithm.PinPaths(g, n, l.call.linkOfFlow, l.call.routerFlows, chosen)
 	return paths, err
 }
 
-// taskPaths returns the flows and paths of the load's graph in the form that engines take.
-// For a collective call they are indexed by task, because transfers between the same nodes
-// may use different links.
+// taskPaths returns the flows and paths of the load's graph in the form that
+// engines take. For a collective call they are indexed by task, because transfers
+// between the same nodes may use different links.
 func (l *trafficLoad) taskPaths(paths *engine.Paths) ([]engine.Flow, *engine.Paths) {
 	if l.call == nil {
 		return l.flows, paths
 	}
 	flows, taskPaths := make([]engine.Flow, len(l.graph.Tasks)), *paths
 	taskPaths.Class = make([]int32, len(flows))
+
+	// Each task is a flow of its own, with the class of its pair.
 	for i, f := range l.call.flowOfTask {
 		flows[i], taskPaths.Class[i] = l.flows[f], paths.ClassOf(f)
 	}

@@ -18,18 +18,19 @@ import (
 	"sim/workloads/collective"
 )
 
-// EndpointKeys are the keys that determine how many nodes send and receive, ordered by the
-// likelihood of a mistake.
+// EndpointKeys are the keys that determine how many nodes send and receive,
+// ordered by the likelihood of a mistake.
 var EndpointKeys = []string{
 	"fabric.failed_chips", "fabric.failed_machines", "fabric.switches.from", "fabric.dims",
 	"fabric.gpus", "fabric.nodes", "fabric.edges", "fabric.file",
 	"fabric.generator", "fabric.pods", "fabric.gpus_per_pod",
 }
 
-// Check reports the errors of a scenario that show only when its traffic is placed on the
-// fabric. It assumes that each key is valid by itself. nodes is the number of nodes, t the
-// torus or nil for a graph, and f what is down. For one cell of many, Check does not ask
-// routers whether they can serve the fabric; a run reports this.
+// Check reports the errors of a scenario that show only when its traffic is placed
+// on the fabric. It assumes that each key is valid by itself. nodes is the number
+// of nodes, t the torus or nil for a graph, and f the faults of the torus. For one
+// cell of many, Check does not ask routers whether they can serve the fabric; a
+// run reports this.
 func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, f torus.Faults) {
 	w := &s.Workload.Traffic
 	r := &routingSystem{s: s, System: links.System{Torus: t}} // checks need no built system
@@ -84,7 +85,8 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 		t = r.OutermostTorus()
 	}
 
-	// Ranks must fit the nodes that are up, also with each mapping that the scenario names.
+	// Ranks must fit the nodes that are up, also with each mapping that the
+	// scenario names.
 	if w := s.Workload.Work; w != nil {
 		placed := w.Dims() != nil
 		if s.BlockGPUs > 0 && placed {
@@ -116,8 +118,8 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	}
 }
 
-// checkTraffic generates the traffic if that can fail. It returns the error, and the keys
-// that may have caused it.
+// checkTraffic generates the traffic if that can fail. It returns the error, and
+// the keys that may have caused it.
 func (r *routingSystem) checkTraffic() (keys []string, err error) {
 	kind := r.s.workKind()
 	if kind.check == nil {
@@ -129,9 +131,9 @@ func (r *routingSystem) checkTraffic() (keys []string, err error) {
 	})
 }
 
-// blamedKeys returns the keys that may have caused err. This is only the message size if
-// retry, which generates the same traffic with small messages, succeeds. Otherwise it is
-// keys.
+// blamedKeys returns the keys that may have caused err. This is only the message
+// size if retry, which generates the same traffic with small messages, succeeds.
+// Otherwise it is keys.
 func blamedKeys(err error, keys []string, retry func() error) ([]string, error) {
 	if err != nil && retry() == nil {
 		return []string{"workload.message"}, err
@@ -139,8 +141,8 @@ func blamedKeys(err error, keys []string, retry func() error) ([]string, error) 
 	return keys, err
 }
 
-// checkDataTensor is Kind.check of data-tensor traffic. It counts the flows in slices,
-// which may be many, and generates the rings.
+// checkDataTensor is Kind.check of data-tensor traffic. It counts the flows in
+// slices, which may be many, and generates the rings.
 func (r *routingSystem) checkDataTensor(int64, []string) (keys []string, err error) {
 	w := &r.s.Workload
 	slice, ring := r.spannedNodes(w.TensorDims), r.spannedNodes(w.DataDims)
@@ -168,8 +170,8 @@ func (r *routingSystem) checkDataTensor(int64, []string) (keys []string, err err
 	return nil, nil
 }
 
-// checkPackets reports packet sizes, links and times that the packet simulation does not
-// support.
+// checkPackets reports packet sizes, links and times that the packet simulation
+// does not support.
 func checkPackets(c *schema.Reader, s *Scenario) {
 	w, l := &s.Workload.Traffic, &s.Fabric
 	if l.LinkRate < assembly.MinLinkRate {
@@ -202,8 +204,8 @@ func checkPackets(c *schema.Reader, s *Scenario) {
 			"give it room for one at least, or 0B for what a round trip needs")
 	}
 
-	// A packet is correct if all its bits are. log1p and expm1 keep the precision of
-	// small probabilities.
+	// A packet is correct if all its bits are. log1p and expm1 keep the precision
+	// of small probabilities.
 	p := -math.Expm1(8 * float64(w.Packet) * math.Log1p(-l.BitErrors))
 	if p > assembly.MaxErrorProbability {
 		c.Clash([]string{"fabric.bit_errors", "workload.packet"},
@@ -218,22 +220,23 @@ func checkPackets(c *schema.Reader, s *Scenario) {
 
 // hopsRemedy returns the text of the remedy for too many packet hops.
 func hopsRemedy(s *Scenario) string {
-	ways, levels := "larger packets or smaller messages", `"flow" or "static"`
+	remedy, levels := "larger packets or smaller messages", `"flow" or "static"`
 	switch {
 	case s.Workload.Work != nil:
-		ways = strings.TrimSpace("larger packets " + s.Workload.Work.SizeRemedy())
+		remedy = strings.TrimSpace("larger packets " + s.Workload.Work.SizeRemedy())
 	case s.trafficKind().IsListed:
-		ways = "larger packets or less traffic"
+		remedy = "larger packets or less traffic"
 	case s.HasUniformSize():
 	case s.Workload.Source == "poisson":
-		ways, levels = "a shorter workload.duration and warmup, less load", `"static"`
+		remedy, levels = "a shorter workload.duration and warmup, less load", `"static"`
 	default:
-		ways, levels = "a lower workload.rate, larger packets or less time", `"static"`
+		remedy, levels = "a lower workload.rate, larger packets or less time", `"static"`
 	}
-	return ways + ", engine.until, or engine.level = " + levels
+	return remedy + ", engine.until, or engine.level = " + levels
 }
 
-// checkTimes reports packets that would be injected after the end of simulated time.
+// checkTimes reports packets that would be injected after the end of simulated
+// time.
 func checkTimes(c *schema.Reader, s *Scenario) {
 	w := &s.Workload.Traffic
 	limit := assembly.MaxInjectionTime
@@ -280,14 +283,18 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 	}
 }
 
-// CheckStep reports keys of [workload.step] that have no effect. The step shows the effect
-// of links or switches that are down from the start while all nodes are up. Values that
-// mean "no step" are always accepted.
+// CheckStep reports keys of [workload.step] that have no effect. The table
+// describes a training step that is slower because links or switches are down from
+// the start, while all nodes are up. Values that mean "no step" are always
+// accepted.
 func CheckStep(c *schema.Reader, s *Scenario) {
 	const table = "workload.step"
 	l, step := &s.Fabric, &s.Workload.Step
 	links := []string{"fabric.failed_ocs", "fabric.failed_links", "fabric.drained_links"}
 	nodes := []string{"fabric.failed_chips", "fabric.failed_machines", "fabric.fail_at"}
+
+	// Report the first key that has no effect. Keys with errors of their own are
+	// reported elsewhere.
 	for _, k := range []struct {
 		key   string
 		isSet bool

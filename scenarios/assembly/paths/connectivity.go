@@ -8,8 +8,8 @@ import (
 	"sim/policies/graph"
 )
 
-// isConnected reports whether each node that is up can reach every other over working
-// links, by paths that engine.Paths can represent.
+// isConnected reports whether each node that is up can reach every other over
+// working links, by paths that engine.Paths can represent.
 func (r *routingSystem) isConnected() bool {
 	links := r.wholeNetwork().Links
 	degree := make([]int, r.Whole.Nodes)
@@ -34,9 +34,9 @@ func (r *routingSystem) isConnected() bool {
 	return r.areConnected(works, up)
 }
 
-// areConnected reports whether each of the nodes reaches every other over the links that
-// use selects. This holds if the first node reaches all others, along links and against
-// them.
+// areConnected reports whether each of the nodes reaches every other over the
+// links that use selects. This holds if the first node reaches all others, along
+// links and against them.
 func (r *routingSystem) areConnected(use func(link int) bool, nodes []int32) bool {
 	for _, reverse := range []bool{false, true} {
 		tree := r.shortestPathTree(use, reverse)
@@ -52,7 +52,8 @@ func (r *routingSystem) areConnected(use func(link int) bool, nodes []int32) boo
 	return true
 }
 
-// connectsCall reports whether each rank of the collective call can reach every other.
+// connectsCall reports whether each rank of the collective call can reach every
+// other.
 func (r *routingSystem) connectsCall() bool {
 	p, err := r.s.CallProblem()
 	if err != nil {
@@ -62,7 +63,8 @@ func (r *routingSystem) connectsCall() bool {
 	return r.areConnected(works, p.Group)
 }
 
-// wholeNetwork returns the network without faults. It builds that of a torus on first use.
+// wholeNetwork returns the network without faults. It builds the network of a
+// torus on first use.
 func (r *routingSystem) wholeNetwork() *engine.Network {
 	if r.Whole == nil {
 		r.Whole = r.Torus.Network(nil, engine.Link{Rate: float64(r.s.Fabric.LinkRate)})
@@ -70,8 +72,8 @@ func (r *routingSystem) wholeNetwork() *engine.Network {
 	return r.Whole
 }
 
-// shortestPathTree returns a tree for breadth-first searches over the links that use
-// selects, or over the reversed links.
+// shortestPathTree returns a tree for breadth-first searches over the links that
+// use selects, or over the reversed links.
 func (r *routingSystem) shortestPathTree(use func(link int) bool, reverse bool) *graph.Tree {
 	links := r.wholeNetwork().Links
 	arcs := make([]graph.Arc, 0, len(links))

@@ -12,8 +12,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// criticalChain returns the parts of the critical path of the simulation: latency, transfer
-// without contention, and sharing of links. It is nil if there is no trace.
+// criticalChain returns the parts of the critical path of the simulation: latency,
+// transfer without contention, and sharing of links. It is nil if there is no
+// trace.
 func (a *routingResult) criticalChain() *result.Chain {
 	r, g, t := a.system, a.Graph, a.Trace
 	if t == nil {
@@ -49,8 +50,8 @@ func (a *routingResult) criticalChain() *result.Chain {
 			chain.Parts = append(chain.Parts, result.ChainPart{Over: over, Src: src})
 		}
 
-		// The time that exceeds the uncontended time is due to sharing. Below a tick it is
-		// a rounding error.
+		// The time that exceeds the uncontended time is due to sharing. Below a
+		// tick it is a rounding error.
 		p := &chain.Parts[i]
 		duration := (end - start).Seconds()
 		latency = min(latency, duration)
@@ -76,12 +77,14 @@ func (a *routingResult) criticalChain() *result.Chain {
 	return chain
 }
 
-// uncontendedTime returns the names of the dimensions or tiers that a flow uses, and the
-// time in seconds in which the flow transfers bytes if nothing else uses its links.
+// uncontendedTime returns the names of the dimensions or tiers that a flow uses,
+// and the time in seconds in which the flow transfers bytes if nothing else uses
+// its links.
 //
-// At level flow (packet is 0), all links of all paths carry the bytes at the same time, and
-// the latency is part of the graph's edges. At level packet, each node stores and forwards
-// packets; the latency and the forwarding are those of the longest path.
+// At level flow (packet is 0), all links of all paths carry the bytes at the same
+// time, and the latency is part of the graph's edges. At level packet, each node
+// stores and forwards packets; the latency and the forwarding time are the maxima
+// over paths.
 func (a *routingResult) uncontendedTime(
 	classOf []int, names []string, flow int32, bytes, packet float64,
 ) (over string, alone, latency float64) {
@@ -91,6 +94,9 @@ func (a *routingResult) uncontendedTime(
 		shareOf[link] += share
 		usesClass[classOf[link]] = true
 	})
+
+	// The flow is as fast as its slowest link allows, in proportion to the share
+	// on this link.
 	rate := math.Inf(1) // of the flow, as its slowest link allows
 	for link, share := range shareOf {
 		rate = min(rate, links[link].Rate/share)
@@ -105,8 +111,8 @@ func (a *routingResult) uncontendedTime(
 	if packet == 0 || math.IsInf(rate, 1) {
 		return over, alone, 0
 	}
-	// The first packet is sent again on each link. Its time on the slowest link is part of
-	// alone already.
+	// The first packet is sent again on each link. Its time on the slowest link is
+	// part of alone already.
 	bits := min(packet, bytes) * 8
 	forwarding := 0.0
 	for _, path := range a.flowPaths(flow) {
@@ -120,8 +126,8 @@ func (a *routingResult) uncontendedTime(
 	return over, alone + forwarding, latency
 }
 
-// flowPaths returns the links of each path of a flow. If packets draw their links, it
-// returns one possible path.
+// flowPaths returns the links of each path of a flow. If packets draw their links,
+// it returns one possible path.
 func (a *routingResult) flowPaths(flow int32) (paths [][]int32) {
 	links, ends := a.system.Whole.Links, a.system.load.flows[flow]
 	if s := a.paths.Spread; s != nil {
@@ -131,6 +137,7 @@ func (a *routingResult) flowPaths(flow int32) (paths [][]int32) {
 		}
 		return [][]int32{path}
 	}
+
 	first, end := a.paths.Of(a.paths.ClassOf(flow))
 	for k := first; k < end; k++ {
 		paths = append(paths, slices.Collect(a.paths.Links(ends.Src, k, links)))
@@ -138,8 +145,8 @@ func (a *routingResult) flowPaths(flow int32) (paths [][]int32) {
 	return paths
 }
 
-// linkClasses returns the class of each link and the names of the classes: dimensions of a
-// torus, or tiers. All links of a graph are in one class.
+// linkClasses returns the class of each link and the names of the classes:
+// dimensions of a torus, or tiers. All links of a graph are in one class.
 func (r *routingSystem) linkClasses() (classOf []int, names []string) {
 	classOf = make([]int, len(r.Whole.Links))
 	switch {
@@ -164,9 +171,9 @@ func (r *routingSystem) linkClasses() (classOf []int, names []string) {
 	return classOf, names
 }
 
-// taskFlows returns the flow whose paths each transfer of g uses, indexed by task. A task
-// of classGraph uses the first flow of its class. Otherwise task i uses flow i if their
-// ends are equal, or else the first flow with its ends.
+// taskFlows returns the flow whose paths each transfer of g uses, indexed by task.
+// A task of classGraph uses the first flow of its class. Otherwise task i uses
+// flow i if their ends are equal, or else the first flow with its ends.
 func (a *routingResult) taskFlows(g *engine.Graph) []int32 {
 	if a.system.load.call != nil {
 		return a.system.load.call.flowOfTask

@@ -16,42 +16,45 @@ import (
 	"sim/scenarios/result"
 )
 
-// routingResult is the decision of one router, with its simulation and its metrics.
+// routingResult is the decision of one router, with its simulation and its
+// metrics.
 type routingResult struct {
 	assembly.PolicyResult // Run is nil if nothing was simulated, or if a graph of classes was
 	composition.Result    // simulation at the scenario's level; zero at level static
 
 	system   *routingSystem // fabric and workload, with the call as balanced for this decision
 	decision *routing.Decision
-	// paths are the paths of decision. At level static they are empty if sums is set.
+	// paths are the paths of decision. At level static they are empty if sums is
+	// set.
 	paths *engine.Paths
-	// sums holds the link loads of paths, if they were computed for classes of flows. All
-	// paths then use channel 0. It is nil if a path was computed for each flow.
+	// sums holds the link loads of paths, if they were computed for classes of
+	// flows. All paths then use channel 0. It is nil if a path was computed for
+	// each flow.
 	sums      routing.Sums
 	loads     *static.Loads
 	linkLoads []float64       // messages on each link, indexed by link
 	visible   *engine.Network // network as the router saw it
 
-	// bottleneckLoad is the number of messages on the link that is busy for the longest
-	// time, scaled to the link rate of the fabric.
+	// bottleneckLoad is the number of messages on the link that is busy for the
+	// longest time, scaled to the link rate of the fabric.
 	bottleneckLoad float64
-	// uniformRates reports, at level flow, that there are many messages of one size that
-	// keep their initial rates.
+	// uniformRates reports, at level flow, that there are many messages of one
+	// size that keep their initial rates.
 	uniformRates bool
-	// classGraph has, at level flow, one task per class of identical messages. It is nil
-	// if messages differ.
+	// classGraph has, at level flow, one task per class of identical messages. It
+	// is nil if messages differ.
 	classGraph *engine.FoldedGraph
 
 	workers    int         // number of goroutines; does not change the result
-	finishTime engine.Time // when the work ends, where it does
+	finishTime engine.Time // completion time; 0 if the work did not complete
 
-	// maxLoad is the maximum link load in messages. faultFreeLoad is the same without
-	// faults, or 0 if the two are not comparable.
+	// maxLoad is the maximum link load in messages. faultFreeLoad is the same
+	// without faults, or 0 if the two are not comparable.
 	faultFreeLoad, maxLoad float64
 }
 
-// rowForStep returns the row of a scenario of traffic that differs from this scenario only
-// in its training step. It implements PolicyResult.RowFor.
+// rowForStep returns the row of a scenario of traffic that differs from this
+// scenario only in its training step. It implements PolicyResult.RowFor.
 func (a *routingResult) rowForStep(step any) result.Row {
 	row := a.Row
 	row.Metrics, row.Labels = maps.Clone(a.Row.Metrics), maps.Clone(a.Row.Labels)
@@ -64,8 +67,8 @@ func (a *routingResult) rowForStep(step any) result.Row {
 	return row
 }
 
-// Decide calls one router and simulates the traffic on its paths. It returns nil if some
-// link alone is busy for more than limit seconds.
+// Decide calls one router and simulates the traffic on its paths. It returns nil
+// if some link alone is busy for more than limit seconds.
 func (r *routingSystem) Decide(
 	ctx context.Context, name string, workers int, limit float64,
 ) (*assembly.PolicyResult, error) {
@@ -76,11 +79,13 @@ func (r *routingSystem) Decide(
 	return &a.PolicyResult, nil
 }
 
-// addFinalMetrics adds the metrics that need further simulations: for training iterations
-// the cost of calls, tiers and faults, and for task graphs the bound on the completion
-// time. It implements PolicyResult.Finish.
+// addFinalMetrics adds the metrics that need further simulations: for training
+// iterations the cost of calls, tiers and faults, and for task graphs the bound on
+// the completion time. It implements PolicyResult.Finish.
 func (a *routingResult) addFinalMetrics(ctx context.Context) error {
 	err := a.compareWithFaultFree(ctx)
+
+	// Exposed communication and tiers are measured only if the work completed.
 	if _, done := a.Row.Metrics[a.system.endMetric()]; err == nil && done && a.Run != nil {
 		if err = composition.MeasureExposedCalls(ctx, a.Run, &a.Row); err == nil {
 			err = composition.MeasureTiers(ctx, a.Run, &a.Row)
@@ -97,8 +102,8 @@ func (a *routingResult) addFinalMetrics(ctx context.Context) error {
 	return err
 }
 
-// recordStall returns err, the error of a simulation. If the simulation stalled, it stores
-// the reason in the result and returns nil, because another router may complete.
+// recordStall returns err, the error of a simulation. If the simulation stalled,
+// it stores the reason in the result and returns nil. Another router may complete.
 func (a *routingResult) recordStall(ctx context.Context, err error) error {
 	var deadlock *packet.Deadlock
 
@@ -120,12 +125,13 @@ func (r *routingSystem) decide(
 ) (*routingResult, error) {
 	a, after, err := r.choosePaths(ctx, routing.ByName(name))
 	if unserved := (*unservedError)(nil); errors.As(err, &unserved) {
-		return &routingResult{PolicyResult: *r.unservedAnswer(name, unserved.reason)}, nil
+		return &routingResult{PolicyResult: *r.unservedResult(name, unserved.reason)}, nil
 	}
 	if err != nil || a.Row.Metrics["fluid_s"] > limit {
 		return nil, err
 	}
 
+	// The caller may compute the further metrics later, or not at all.
 	a.workers, a.Finish, a.Describe = workers, a.addFinalMetrics, a.describe
 	if r.iteration == nil {
 		a.RowFor = a.rowForStep

@@ -15,8 +15,8 @@ import (
 // maxDrawnNodes limits the nodes of a torus or graph that figures show.
 const maxDrawnNodes = 4096
 
-// describe adds the data of figures, the files of links and queues, and the paths to an
-// outcome. It implements PolicyResult.Describe.
+// describe adds the data of figures, the files of links and queues, and the paths
+// to an outcome. It implements PolicyResult.Describe.
 func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
 	p := result.Simulation{Policy: a.Row.Policy, Traffic: a.explainTraffic(ctx)}
 	switch {
@@ -52,8 +52,8 @@ func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
 	o.Routes = append(o.Routes, routes)
 }
 
-// torusDetail returns the torus with the loads of its links, examples of detours around
-// faults, and the paths of all pairs.
+// torusDetail returns the torus with the loads of its links, examples of detours
+// around faults, and the paths of all pairs.
 func (a *routingResult) torusDetail(ctx context.Context) *result.Torus {
 	t, h := a.system.Torus, a.system.Health
 	l := &result.Torus{Dims: t.Dims, Unit: "messages"}
@@ -76,8 +76,8 @@ func (a *routingResult) torusDetail(ctx context.Context) *result.Torus {
 	return l
 }
 
-// graphDetail returns a graph or tiers with the loads of its links. It is nil if the
-// network is too large for a figure.
+// graphDetail returns a graph or tiers with the loads of its links. It is nil if
+// the network is too large for a figure.
 func (a *routingResult) graphDetail(ctx context.Context) *result.Graph {
 	r := a.system
 	if int(r.Whole.Nodes) > maxDrawnNodes || len(r.Whole.Links) > maxDrawnLinks {
@@ -105,8 +105,9 @@ const (
 	firstPort     = '0'    // character of the first link of a node in stored paths
 )
 
-// pairPaths returns the paths of all pairs of nodes in the form of result.Torus.Pairs. It
-// is nil if the paths are too many, or if packets draw their links.
+// pairPaths returns the paths of all pairs of nodes in the form of
+// result.Torus.Pairs. It is nil if the paths are too many, or if packets draw
+// their links.
 func (a *routingResult) pairPaths(ctx context.Context) []string {
 	r, flows, paths := a.system, a.system.load.flows, a.paths
 	hops := a.loads.SumHops // of all messages; with demands, a flow may have several
@@ -165,9 +166,10 @@ func (a *routingResult) pairPaths(ctx context.Context) []string {
 // maxDetours is the number of pairs whose detours around faults are shown.
 const maxDetours = 3
 
-// addDetours adds examples of pairs whose path without faults uses a failed link, each with
-// this path and with its actual path: the shortest, the longest and one in between. If
-// paths are not stored, the pairs start at one node next to a failed link.
+// addDetours adds examples of pairs whose path without faults uses a failed link,
+// each with this path and with its actual path: the shortest, the longest and one
+// in between. If paths are not stored, the pairs start at one node next to a
+// failed link.
 func (a *routingResult) addDetours(ctx context.Context, t *result.Torus) {
 	r, flows, paths := a.system, a.system.load.flows, a.paths
 	faultFree := r.faultFreePaths(a.Row.Policy)
@@ -193,7 +195,8 @@ func (a *routingResult) addDetours(ctx context.Context, t *result.Torus) {
 		}
 	}
 
-	// Find the flows whose path without faults uses a failed link, ordered by its length.
+	// Find the flows whose path without faults uses a failed link, ordered by its
+	// length.
 	type brokenPath struct {
 		flow int32
 		hops int
@@ -228,7 +231,8 @@ func (a *routingResult) addDetours(ctx context.Context, t *result.Torus) {
 	}
 }
 
-// addRoute adds the first path of flow f, whose ends are given, to the routes of t.
+// addRoute adds the first path of flow f, whose ends are given, to the routes of
+// t.
 func (a *routingResult) addRoute(
 	t *result.Torus, paths *engine.Paths, f int32, ends engine.Flow, isFaultFree bool,
 ) {
@@ -240,9 +244,9 @@ func (a *routingResult) addRoute(
 	t.Routes = append(t.Routes, route)
 }
 
-// faultFreePaths returns the paths of a router without faults. They are nil if they were
-// not computed, or if other pairs of nodes communicate without faults, because an algorithm
-// of collective calls avoids the faults.
+// faultFreePaths returns the paths of a router without faults. They are nil if
+// they were not computed, or if other pairs of nodes communicate without faults,
+// because an algorithm of collective calls avoids the faults.
 func (r *routingSystem) faultFreePaths(policy string) *engine.Paths {
 	r.mu.Lock()
 	defer r.mu.Unlock()

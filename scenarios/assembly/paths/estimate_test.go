@@ -28,7 +28,7 @@ link_rate = "50GB/s"
 routers = ["dor"]
 `
 
-// TestEstimatedHops compares the estimated hops and seconds with those of the simulation.
+// TestEstimatedHops compares the estimated hops and seconds with the simulation.
 // They may differ by the rounding to packets and by chance.
 func TestEstimatedHops(t *testing.T) {
 	for _, set := range [][]string{
@@ -74,7 +74,8 @@ func TestEstimatedHops(t *testing.T) {
 // update makes TestEstimates write the stored estimates.
 var update = flag.Bool("update", false, "write the stored estimates anew")
 
-// smallStep is a training step of small layers, with 4 stages of 2 GPUs in two replicas.
+// smallStep is a training step of small layers, with 4 stages of 2 GPUs in two
+// replicas.
 const smallStep = `
 [workload]
 kind = "training"
@@ -92,10 +93,10 @@ dims = [4, 4]
 routers = ["dor"]
 `
 
-// TestEstimates compares the estimates of small scenarios with stored ones. Estimates
-// decide which scenarios are rejected, and a dry run prints them. The estimated bytes of
-// training steps must equal the bytes that the steps send. TestEstimatedHops compares the
-// estimates with simulations.
+// TestEstimates compares the estimates of small scenarios with stored ones.
+// Estimates decide which scenarios are rejected, and a dry run prints them. The
+// estimated bytes of training steps must equal the bytes that the steps send.
+// TestEstimatedHops compares the estimates with simulations.
 func TestEstimates(t *testing.T) {
 	var lines strings.Builder
 	for _, text := range []string{smallTorus, smallStep} {

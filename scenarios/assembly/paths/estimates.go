@@ -18,12 +18,13 @@ type workEstimate struct {
 	seconds float64 // simulated time
 }
 
-// maxPathStretch is the assumed limit of a path's length relative to the shortest path. If
-// this assumption decides whether limits are kept, the routers are asked instead.
+// maxPathStretch is the assumed limit of a path's length relative to the shortest
+// path. If this assumption decides whether limits are kept, the routers are asked
+// instead.
 const maxPathStretch = 4
 
-// mayExceedFlows reports whether level flow may have too many flows without symmetry under
-// some listed router. high is the upper estimate.
+// mayExceedFlows reports whether level flow may have too many flows without
+// symmetry under some listed router. high is the upper estimate.
 func (r *routingSystem) mayExceedFlows(high workEstimate) bool {
 	if r.s.Engine.Level != "flow" || r.s.HasDependencies() ||
 		high.flows*high.flows*high.hops <= maxFlowLevelHops*high.packets {
@@ -36,8 +37,8 @@ func (r *routingSystem) mayExceedFlows(high workEstimate) bool {
 	return !slices.ContainsFunc(rows, sharesPaths) && slices.ContainsFunc(rows, mayDiffer)
 }
 
-// hasUniformRates reports whether all messages certainly keep their initial rates under a
-// router (routingResult.uniformRates). flows is the number of messages.
+// hasUniformRates reports whether all messages certainly keep their initial rates
+// under a router (routingResult.uniformRates). flows is the number of messages.
 func (r *routingSystem) hasUniformRates(row *routing.Row, flows float64) bool {
 	o := &r.s.Policy.Routing.Settings
 	drawsPerHop := row.DrawsPerHop != nil && row.DrawsPerHop(o)
@@ -47,7 +48,8 @@ func (r *routingSystem) hasUniformRates(row *routing.Row, flows float64) bool {
 		flows*r.meanShortestHops() <= maxUniformHops
 }
 
-// packetsPerMessage returns the packets of a message. At level flow it may be a fraction.
+// packetsPerMessage returns the packets of a message. At level flow it may be a
+// fraction.
 func (r *routingSystem) packetsPerMessage() float64 {
 	w := &r.s.Workload
 	if r.s.Engine.Level == "flow" {
@@ -56,8 +58,9 @@ func (r *routingSystem) packetsPerMessage() float64 {
 	return math.Ceil(float64(w.Message) / float64(w.Payload))
 }
 
-// estimateRange returns a lower and an upper estimate of the size of the simulation. It
-// uses only keys and shortest paths. up is the number of nodes that are up.
+// estimateRange returns a lower and an upper estimate of the size of the
+// simulation. It uses only keys and shortest paths. up is the number of nodes that
+// are up.
 func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 	s := r.s
 	w := &s.Workload
@@ -87,12 +90,13 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 		pairs = kind.maxFlows(n, float64(len(r.Whole.Links)))
 	}
 
-	// Unless sources send at given times, the duration follows from the link rates.
+	// Unless sources send at given times, the duration follows from the link
+	// rates.
 	durationFromRates := true
 	switch {
 	case w.Call != nil:
-		// An algorithm sends at least the bytes once, and at most 8 times from each rank,
-		// in messages of at least one packet.
+		// An algorithm sends at least the bytes once, and at most 8 times from
+		// each rank, in messages of at least one packet.
 		low.packets = float64(w.Call.Bytes) / float64(w.Packet)
 		high.packets = 8*n*low.packets + 8*n*n
 		if w.Call.Kind == algorithm.AllToAll {
@@ -107,7 +111,8 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 		low.packets = n * low.seconds * w.Load / (s.packetTime() / float64(engine.Second))
 		high, durationFromRates = low, false
 	case w.Source == "on-off" && s.Engine.Level == "packet":
-		// The parts of the traffic differ in the rate and the times of their flows.
+		// The parts of the traffic differ in the rate and the times of their
+		// flows.
 		for _, p := range []*trafficPart{{}, {isRing: true}} {
 			if p.isRing && !kind.Alternates {
 				continue
@@ -142,8 +147,8 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 		return workEstimate{}, workEstimate{flows: pairs, packets: pairs, hops: pairs}
 	}
 
-	// Each packet crosses at least one link. The mean of shortest paths is costly on
-	// graphs, so it is used only if the simulation may be too large.
+	// Each packet crosses at least one link. The mean of shortest paths is costly
+	// on graphs, so it is used only if the simulation may be too large.
 	low.hops, high.hops, high.flows = low.packets, high.packets*maxHops, pairs
 	if flows > 0 && up == int(r.Whole.Nodes) && high.hops > assembly.MaxHops {
 		mean := r.meanShortestHops()
@@ -168,8 +173,8 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 
 	high.seconds += maxHops * s.Fabric.LinkLatency.Seconds()
 
-	// Links carry no more than their rate until the end of the simulation, or, if full
-	// queues drop packets, until the end of the injection.
+	// Links carry no more than their rate until the end of the simulation, or, if
+	// full queues drop packets, until the end of the injection.
 	if until := s.Engine.Until.Seconds(); until > 0 {
 		carried := until * sumRates / bits
 		low.hops, high.hops = min(low.hops, carried), min(high.hops, carried)
@@ -183,8 +188,8 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 	return low, high
 }
 
-// meanShortestHops returns the mean length of the shortest paths between two nodes. Pairs
-// that are not connected count as 0.
+// meanShortestHops returns the mean length of the shortest paths between two
+// nodes. Pairs that are not connected count as 0.
 func (r *routingSystem) meanShortestHops() float64 {
 	if r.Torus != nil {
 		n := float64(r.Torus.Nodes())
@@ -201,9 +206,9 @@ func (r *routingSystem) meanShortestHops() float64 {
 	return sum / float64(n) / float64(n-1)
 }
 
-// backlog returns the approximate number of packets in the network when the last packet is
-// injected. It is the number of injected packets less those that the links can have carried
-// by then.
+// backlog returns the approximate number of packets in the network when the last
+// packet is injected: the injected packets less the packets that the links can
+// have carried by then.
 func (r *routingSystem) backlog(x workEstimate) float64 {
 	if x.packets == 0 || x.seconds == 0 {
 		return 0
@@ -217,6 +222,8 @@ func (r *routingSystem) backlog(x workEstimate) float64 {
 		simulatedPart = min(1, until/x.seconds)
 	}
 	packetBits := 8 * float64(r.s.Workload.Packet)
+
+	// The links are used as evenly as the mean path allows.
 	carried := x.seconds * sumRates / packetBits * x.packets / x.hops
 	return simulatedPart * (x.packets - carried)
 }

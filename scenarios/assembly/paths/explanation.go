@@ -17,16 +17,16 @@ import (
 const (
 	maxExplainedLinks = 5 // links with the largest loads
 	maxExplainedPairs = 3 // pairs of nodes per explained link
-	// maxTracedHops limits the links of all paths that are followed to find the users of a
-	// link. Following them takes some tenths of a second.
+	// maxTracedHops limits the links of all paths that are followed to find the
+	// users of a link. Following them takes some tenths of a second.
 	maxTracedHops = 5e7
-	// loadTolerance is the relative difference below which loads count as equal. Loads that
-	// are sums of shares have rounding errors.
+	// loadTolerance is the relative difference below which loads count as equal.
+	// Loads that are sums of shares have rounding errors.
 	loadTolerance = 1e-9
 )
 
-// explainTraffic returns which traffic loads the links and which times add up to the
-// completion time. The result is incomplete if ctx is cancelled.
+// explainTraffic returns which traffic loads the links and which times add up to
+// the completion time. The result is incomplete if ctx is cancelled.
 func (a *routingResult) explainTraffic(ctx context.Context) *result.Traffic {
 	r := a.system
 	out := &result.Traffic{
@@ -52,8 +52,8 @@ func (r *routingSystem) relativeRate(link int) float64 {
 	return r.Whole.Links[link].Rate / float64(r.s.Fabric.LinkRate)
 }
 
-// linkGroups returns the sums over the links of each dimension or tier, or over all links
-// of a graph.
+// linkGroups returns the sums over the links of each dimension or tier, or over
+// all links of a graph.
 func (a *routingResult) linkGroups() []result.LinkGroup {
 	r := a.system
 	classOf, names := r.linkClasses()
@@ -91,8 +91,8 @@ func (a *routingResult) linkGroups() []result.LinkGroup {
 	return slices.DeleteFunc(groups, func(g result.LinkGroup) bool { return g.Links == 0 })
 }
 
-// addBottlenecks adds the links that are busy for the longest time, and returns their
-// indices.
+// addBottlenecks adds the links that are busy for the longest time, and returns
+// their indices.
 func (a *routingResult) addBottlenecks(out *result.Traffic) []int32 {
 	var links []int32 // used links, the busiest first
 	for i := range a.system.Whole.Links {
@@ -152,8 +152,8 @@ func (r *routingSystem) nodeName(node int32) string {
 	return strconv.Itoa(int(node))
 }
 
-// delayParts divides the mean delay of packets into serialisation, link latency and
-// waiting. It is exact if all packets were delivered and measured.
+// delayParts divides the mean delay of packets into serialisation, link latency
+// and waiting. It is exact if all packets were delivered and measured.
 func (a *routingResult) delayParts() *result.DelayParts {
 	s := a.Stats
 	var packets int64
@@ -172,7 +172,8 @@ func (a *routingResult) delayParts() *result.DelayParts {
 	}
 	d.WaitS = s.Delay.MeanSeconds() - d.SerialS - d.LatencyS
 	if d.WaitS < 0 {
-		// The measured packets crossed fewer links than the mean, or it is a rounding error.
+		// The measured packets crossed fewer links than the mean, or it is a
+		// rounding error.
 		scale := 1 + d.WaitS/(d.SerialS+d.LatencyS)
 		d.SerialS, d.LatencyS, d.WaitS = d.SerialS*scale, d.LatencyS*scale, 0
 	}

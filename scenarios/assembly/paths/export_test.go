@@ -11,8 +11,8 @@ import (
 	"sim/scenarios/assembly"
 )
 
-// EstimateAndSimulate returns the hops and seconds that are estimated for a router, and the
-// statistics of the simulation.
+// EstimateAndSimulate returns the estimated hops and seconds under a router, and
+// the statistics of the simulation.
 func EstimateAndSimulate(
 	ctx context.Context, s assembly.System, router string,
 ) (hops, seconds float64, stats *packet.Stats, err error) {
@@ -24,9 +24,9 @@ func EstimateAndSimulate(
 	return a.estimateHops(packets, seconds), seconds, a.Stats, nil
 }
 
-// Estimates returns all estimates of a system as text. For work of ranks it fails unless
-// the estimated bytes are those that the graph sends, and the estimated transfers are at
-// most 5 % more than those of the graph.
+// Estimates returns all estimates of a system as text. For work of ranks it fails
+// unless the estimated bytes equal the bytes that the graph sends. The estimated
+// transfers may be at most 5 % more than the graph has.
 func Estimates(s assembly.System) (string, error) {
 	r := s.(*routingSystem)
 	up := 0

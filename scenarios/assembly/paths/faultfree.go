@@ -10,11 +10,13 @@ import (
 	"sim/scenarios/result"
 )
 
-// compareWithFaultFree adds the metrics that compare the iteration time with that of the
-// same iteration under the same router on the fabric without faults. Collective calls are
-// expanded again for that fabric.
+// compareWithFaultFree adds the metrics that compare the iteration time with the
+// time of the same iteration under the same router on the fabric without faults.
+// Collective calls are expanded again for that fabric.
 func (a *routingResult) compareWithFaultFree(ctx context.Context) error {
 	r := a.system
+
+	// The load ratio is replaced by the ratio of times.
 	end, done := a.Row.Metrics[r.endMetric()]
 	if r.iteration == nil || a.faultFreeLoad == 0 || r.s.Engine.Level == "static" {
 		return nil
@@ -24,8 +26,8 @@ func (a *routingResult) compareWithFaultFree(ctx context.Context) error {
 		return nil
 	}
 
-	// The paths without faults were computed with the decision. Simulate the iteration on
-	// them.
+	// The paths without faults were computed with the decision. Simulate the
+	// iteration on them.
 	r.mu.Lock()
 	reference := r.faultFree[a.Row.Policy]
 	r.mu.Unlock()
@@ -44,7 +46,8 @@ func (a *routingResult) compareWithFaultFree(ctx context.Context) error {
 	return nil
 }
 
-// faultFreeSystem returns the same workload on the fabric without faults. It is built once.
+// faultFreeSystem returns the same workload on the fabric without faults. It is
+// built once.
 func (r *routingSystem) faultFreeSystem(ctx context.Context) (*routingSystem, error) {
 	return r.faultFreeSystemOnce.Get(ctx, func() (h *routingSystem, err error) {
 		s := *r.s
@@ -60,12 +63,13 @@ func (r *routingSystem) faultFreeSystem(ctx context.Context) (*routingSystem, er
 	})
 }
 
-// faultFreeMaxLoad returns the maximum link load of a router on the fabric without faults.
-// It is computed once per router.
+// faultFreeMaxLoad returns the maximum link load of a router on the fabric without
+// faults. It is computed once per router.
 //
-// The result is 0 if the comparison makes no sense: without faults, if nodes are down and
-// therefore other flows exist, if the fault occurs in mid-run, or for a collective call
-// without [workload.step]. A call is expanded again for the fabric without faults.
+// The result is 0 if the comparison makes no sense: without faults, if nodes are
+// down and therefore other flows exist, if the fault occurs in mid-run, or for a
+// collective call without [workload.step]. A call is expanded again for the fabric
+// without faults.
 func (r *routingSystem) faultFreeMaxLoad(ctx context.Context, row *routing.Row) (float64, error) {
 	unusedCall := r.load.call != nil && r.s.Workload.Step == (input.Step{})
 	if !r.s.Fabric.Faulty() || r.Down != nil || r.s.Fabric.FailAt > 0 || unusedCall {
@@ -78,7 +82,8 @@ func (r *routingSystem) faultFreeMaxLoad(ctx context.Context, row *routing.Row) 
 		return cached.maxLoad, nil
 	}
 
-	// Collective calls depend on the fabric, so their transfers are expanded again.
+	// Collective calls depend on the fabric, so their transfers are expanded
+	// again.
 	h, err := r, error(nil)
 	callsInGraph := r.iteration != nil && r.iteration.Spec.CallsInGraph()
 	if r.load.call != nil || callsInGraph {
@@ -87,6 +92,7 @@ func (r *routingSystem) faultFreeMaxLoad(ctx context.Context, row *routing.Row) 
 		}
 	}
 
+	// The router chooses paths on the whole network, as it does with faults.
 	d, sums, err := h.callRouter(ctx, row, h.Whole)
 	if err == nil {
 		h, err = h.pinCallLinks(ctx, h.Whole, d)

@@ -15,12 +15,12 @@ import (
 )
 
 // checkPaths reports whether some listed router serves the fabric, and whether the
-// simulation of the traffic on its paths stays within the limits. up is the number of nodes
-// that are up. All other checks must have passed.
+// simulation of the traffic on its paths stays within the limits. up is the number
+// of nodes that are up. All other checks must have passed.
 //
-// Bounds from shortest paths come first, before anything large is allocated. If they do not
-// decide, the routers choose paths, as they will in a run. This is omitted for one cell of
-// many.
+// Bounds from shortest paths come first, before anything large is allocated. If
+// they do not decide, the routers choose paths, as they will in a run. This is
+// omitted for one cell of many.
 func checkPaths(c *schema.Reader, r *routingSystem, cell bool, up int) {
 	s := r.s
 	if s.Engine.Level == "static" && r.isServed() {
@@ -42,8 +42,8 @@ func checkPaths(c *schema.Reader, r *routingSystem, cell bool, up int) {
 		return
 	}
 
-	// The scenario is feasible if some router certainly serves the fabric and even the
-	// upper estimates are within the limits.
+	// The scenario is feasible if some router certainly serves the fabric and even
+	// the upper estimates are within the limits.
 	serves := r.isServed()
 	withinLimits := s.Engine.Level == "static" ||
 		r.checkLimits("", high, 0) == nil && r.checkSamples("", high.seconds) == nil && !r.mayExceedFlows(high)
@@ -82,8 +82,9 @@ func checkPaths(c *schema.Reader, r *routingSystem, cell bool, up int) {
 	}
 }
 
-// tryRouter returns the error of choosePaths. If the limits are certainly kept, it first
-// asks the router whether it serves the fabric, which is faster than computing paths.
+// tryRouter returns the error of choosePaths. If the limits are certainly kept, it
+// first asks the router whether it serves the fabric, which is faster than
+// computing paths.
 func (r *routingSystem) tryRouter(row *routing.Row, withinLimits bool) error {
 	if withinLimits {
 		// Before a fault in mid-run, routers see at least these links.
@@ -101,8 +102,8 @@ func (r *routingSystem) tryRouter(row *routing.Row, withinLimits bool) error {
 	return err
 }
 
-// reject adds the diagnostics in err to c. Each names the first key of relatedKeys that the
-// scenario sets.
+// reject adds the diagnostics in err to c. Each names the first key of relatedKeys
+// that the scenario sets.
 func reject(c *schema.Reader, err error) {
 	var diagnostics schema.Diagnostics
 	if !errors.As(err, &diagnostics) {
@@ -114,8 +115,8 @@ func reject(c *schema.Reader, err error) {
 	}
 }
 
-// relatedKeys are other keys that may have caused the problem reported for a key. The
-// diagnostic names the one that the scenario sets.
+// relatedKeys are other keys that may have caused the problem reported for a key.
+// The diagnostic names the one that the scenario sets.
 var relatedKeys = map[string][]string{
 	"policy.routers": {
 		"fabric.failed_ocs", "fabric.failed_links", "fabric.failed_machines",
@@ -129,8 +130,9 @@ var relatedKeys = map[string][]string{
 	},
 }
 
-// isServed reports whether some listed router certainly serves the fabric: a torus without
-// faults, or a connected graph with a router that serves any graph. It computes no paths.
+// isServed reports whether some listed router certainly serves the fabric: a torus
+// without faults, or a connected graph with a router that serves any graph. It
+// computes no paths.
 func (r *routingSystem) isServed() bool {
 	if r.Torus != nil && !r.s.Fabric.Faulty() {
 		return true
@@ -138,8 +140,8 @@ func (r *routingSystem) isServed() bool {
 	return slices.ContainsFunc(r.s.routers(), r.servesAnyGraph) && r.isConnected()
 }
 
-// servesAnyGraph reports whether a router serves every connected graph. Routers that draw a
-// link at each hop do not serve tiers.
+// servesAnyGraph reports whether a router serves every connected graph. Routers
+// that draw a link at each hop do not serve tiers.
 func (r *routingSystem) servesAnyGraph(row *routing.Row) bool {
 	o := &r.s.Policy.Routing.Settings
 	drawsPerHop := row.DrawsPerHop != nil && row.DrawsPerHop(o)
@@ -149,8 +151,8 @@ func (r *routingSystem) servesAnyGraph(row *routing.Row) bool {
 	return row.AnyGraph != nil && row.AnyGraph(o)
 }
 
-// unservedDiagnostic returns the diagnostic of a scenario that router name cannot serve
-// because of err. It applies if no other router serves the scenario.
+// unservedDiagnostic returns the diagnostic of a scenario that router name cannot
+// serve because of err. It applies if no other router serves the scenario.
 func (r *routingSystem) unservedDiagnostic(name string, err error) schema.Diagnostic {
 	want := "choose another router, such as " + schema.Quote(routing.DefaultName(false, false)) +
 		", or add others, which then go on"
@@ -170,8 +172,8 @@ func (r *routingSystem) unservedDiagnostic(name string, err error) schema.Diagno
 }
 
 // checkLimits returns a diagnostic if a simulation of size x exceeds the limits of
-// simulated time, packet hops or waiting packets. name is its subject. latency is the part
-// of x.seconds that is link latency; it selects the key to blame.
+// simulated time, packet hops or waiting packets. name is its subject. latency is
+// the part of x.seconds that is link latency; it selects the key to blame.
 func (r *routingSystem) checkLimits(name string, x workEstimate, latency float64) error {
 	s := r.s
 	if s.Engine.Level == "static" {
@@ -221,8 +223,8 @@ func (r *routingSystem) checkLimits(name string, x workEstimate, latency float64
 	return nil
 }
 
-// checkSamples returns a diagnostic if sampling the queues of all links for a number of
-// seconds stores too many values. name is the subject of the message.
+// checkSamples returns a diagnostic if sampling the queues of all links for a
+// number of seconds stores too many values. name is the subject of the message.
 func (r *routingSystem) checkSamples(name string, seconds float64) error {
 	s := r.s
 	links := float64(len(r.Whole.Links))

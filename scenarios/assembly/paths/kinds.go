@@ -24,21 +24,22 @@ type Kind struct {
 	IsListed          bool   // the scenario lists the sizes
 	DrawsDestinations bool   // each packet has a random destination
 	Alternates        bool   // parts of the traffic are on and off in turns
-	// UsesDimensions reports whether the traffic refers to dimensions of a torus; nil means
-	// that it never does.
+	// UsesDimensions reports whether the traffic refers to dimensions of a torus;
+	// nil means that it never does.
 	UsesDimensions func(w *input.Traffic) bool
-	// NodeTraffic returns the traffic among a number of nodes without links; nil if the
-	// traffic follows links.
+	// NodeTraffic returns the traffic among a number of nodes without links; nil
+	// if the traffic follows links.
 	NodeTraffic func(s *Scenario, nodes int, message int64) (*collective.Traffic, error)
 
-	// maxFlows returns an upper bound on the number of flows; nil means one for every pair
-	// of nodes.
+	// maxFlows returns an upper bound on the number of flows; nil means one for
+	// every pair of nodes.
 	maxFlows func(nodes, links float64) float64
-	// load generates the traffic on a fabric. message is the size of a message in bytes.
+	// load generates the traffic on a fabric. message is the size of a message in
+	// bytes.
 	load func(ctx context.Context, r *routingSystem, message int64) (*trafficLoad, error)
-	// check generates the traffic before a run, if that can fail; nil if it cannot. It
-	// returns the error and the keys that may have caused it, ending with fabricKeys if the
-	// fabric may be the cause.
+	// check generates the traffic before a run, if that can fail; nil if it
+	// cannot. It returns the error and the keys that may have caused it, ending
+	// with fabricKeys if the fabric may be the cause.
 	check func(r *routingSystem, message int64, fabricKeys []string) (keys []string, err error)
 }
 
@@ -69,7 +70,8 @@ var (
 	}
 )
 
-// Kinds returns all kinds of traffic, including those of collective.Patterns.
+// Kinds returns all kinds of traffic. They include the patterns of
+// collective.Patterns.
 var Kinds = sync.OnceValue(newKinds)
 
 // newKinds returns the table of Kinds.
@@ -146,8 +148,8 @@ func allToAllTraffic(_ *Scenario, nodes int, message int64) (*collective.Traffic
 	return collective.AllToAll(nodes, message, nil)
 }
 
-// trafficKind returns the kind of the traffic. It is empty for work of ranks and collective
-// calls.
+// trafficKind returns the kind of the traffic. It is empty for work of ranks and
+// collective calls.
 func (s *Scenario) trafficKind() *Kind {
 	if s.Workload.Work != nil || s.Workload.Call != nil {
 		return &Kind{}
@@ -155,7 +157,8 @@ func (s *Scenario) trafficKind() *Kind {
 	return KindByName(s.Workload.Kind)
 }
 
-// KindByName returns the kind of traffic with the given name. It is empty if there is none.
+// KindByName returns the kind of traffic with the given name, or an empty kind if
+// the name is unknown.
 func KindByName(name string) *Kind {
 	for _, k := range Kinds() {
 		if k.Name == name {

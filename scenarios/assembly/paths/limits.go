@@ -12,9 +12,10 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Cost estimates the cost of simulating the decision of one policy. At level packet it
-// follows from the hops of shortest paths. At level flow it follows from the transfers of
-// work of ranks. Otherwise it is 0. The error is that of ctx if ctx is cancelled.
+// Cost estimates the cost of simulating the decision of one policy. At level
+// packet it follows from the hops of shortest paths. At level flow it follows from
+// the transfers of work of ranks. Otherwise it is 0. Cost fails if the traffic
+// cannot be built, or with the error of a cancelled ctx.
 func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 	switch w := s.Workload.Work; {
 	case s.Engine.Level == "flow" && w != nil:
@@ -28,6 +29,8 @@ func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 	if err != nil {
 		return assembly.Cost{}, err
 	}
+
+	// The bounds of loads and hops stand for the loads that a router would reach.
 	a := &routingResult{
 		system: r, bottleneckLoad: r.loadBound,
 		loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops},
@@ -40,8 +43,8 @@ func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 	return cost, nil
 }
 
-// hopCost returns the cost of one hop of one packet. Links with limited queues, errors or
-// failures cannot schedule packets in advance.
+// hopCost returns the cost of one hop of one packet. Links with limited queues,
+// errors or failures cannot schedule packets in advance.
 func (s *Scenario) hopCost() assembly.Cost {
 	if l := &s.Fabric; l.Queue != "unbounded" || l.BitErrors > 0 || l.FailAt > 0 {
 		return assembly.QueuedHop
@@ -49,16 +52,16 @@ func (s *Scenario) hopCost() assembly.Cost {
 	return assembly.ScheduledHop
 }
 
-// unservedAnswer returns the result of a router that cannot serve the fabric because of
-// err.
-func (r *routingSystem) unservedAnswer(name string, err error) *assembly.PolicyResult {
+// unservedResult returns the result of a router that cannot serve the fabric
+// because of err.
+func (r *routingSystem) unservedResult(name string, err error) *assembly.PolicyResult {
 	return assembly.RejectedResult(name, err.Error(), func() schema.Diagnostic {
 		return r.unservedDiagnostic(name, err)
 	})
 }
 
-// hasUnreachableFlow reports whether the working links do not connect the ends of some
-// flow.
+// hasUnreachableFlow reports whether the working links do not connect the ends of
+// some flow.
 func (r *routingSystem) hasUnreachableFlow() bool {
 	hops := r.Known.Hops(nil)
 	isUnreachable := func(f engine.Flow) bool { return hops(f.Src)[f.Dst] < 0 }
@@ -70,7 +73,8 @@ func (r *routingSystem) inputError(key, problem, remedy string) error {
 	return schema.Diagnostics{{File: r.s.Name, Key: key, Problem: problem, Remedy: remedy}}
 }
 
-// checkChannels returns an error if the paths need more virtual channels than links have.
+// checkChannels returns an error if the paths need more virtual channels than
+// links have.
 func (a *routingResult) checkChannels(needed int) error {
 	l := &a.system.s.Fabric
 	if a.system.s.Engine.Level != "packet" || l.Queue != "credit" || needed <= l.Channels {
@@ -80,8 +84,8 @@ func (a *routingResult) checkChannels(needed int) error {
 		needed, l.Channels, needed)
 }
 
-// checkCost returns a diagnostic if simulating the traffic on the paths exceeds the limits.
-// name is the router.
+// checkCost returns a diagnostic if simulating the traffic on the paths exceeds
+// the limits. name is the router.
 func (a *routingResult) checkCost(name string) error {
 	if a.system.s.Engine.Level == "static" {
 		return nil
@@ -96,16 +100,19 @@ func (a *routingResult) checkCost(name string) error {
 	return a.system.checkSamples(name, seconds)
 }
 
-// roundUp returns a time of at least the given seconds that has two significant digits.
+// roundUp returns a time of at least the given seconds that has two significant
+// digits.
 func roundUp(seconds float64) engine.Time {
-	ticks := math.Floor(seconds*float64(engine.Second)*(1+1e-9)) + 1 // the tolerance covers rounding errors of seconds
+	// The tolerance covers rounding errors of seconds.
+	ticks := math.Floor(seconds*float64(engine.Second)*(1+1e-9)) + 1
 	scale := math.Pow(10, max(0, math.Floor(math.Log10(ticks))-1))
 	return engine.Time(math.Ceil(ticks/scale) * scale)
 }
 
-// estimateHops returns the approximate number of links that packets cross. packets are
-// injected within a number of seconds. The links carry no more than their rates allow until
-// the end of the simulation, or, with limited queues, until these are empty.
+// estimateHops returns the approximate number of links that packets cross. packets
+// are injected within a number of seconds. The links carry no more than their
+// rates allow until the end of the simulation, or, with limited queues, until
+// these are empty.
 func (a *routingResult) estimateHops(packets, seconds float64) float64 {
 	hops := packets * a.meanHops()
 	if until := a.system.s.Engine.Until.Seconds(); until > 0 {
@@ -118,9 +125,9 @@ func (a *routingResult) estimateHops(packets, seconds float64) float64 {
 	return hops
 }
 
-// drainTime returns an upper bound, in seconds, on the time in which the network becomes
-// empty after the last injection. mayDrop reports whether full queues drop packets; if not,
-// the time is 0.
+// drainTime returns an upper bound, in seconds, on the time in which the network
+// becomes empty after the last injection. mayDrop reports whether full queues drop
+// packets; if not, the time is 0.
 func (a *routingResult) drainTime() (seconds float64, mayDrop bool) {
 	r := a.system
 	buffer, err := r.s.Fabric.QueueCapacity(r.s.Workload.Packet)
@@ -138,7 +145,8 @@ func (a *routingResult) drainTime() (seconds float64, mayDrop bool) {
 	return float64(a.loads.MaxHops) * (queueTime + r.s.Fabric.LinkLatency.Seconds()), true
 }
 
-// errorProbability returns the probability that a packet has a bit error and is sent again.
+// errorProbability returns the probability that a packet has a bit error and is
+// sent again.
 func (a *routingResult) errorProbability() float64 {
 	if a.system.s.Engine.Level != "packet" {
 		return 0
@@ -147,7 +155,8 @@ func (a *routingResult) errorProbability() float64 {
 	return -math.Expm1(bits * math.Log1p(-a.system.s.Fabric.BitErrors))
 }
 
-// pathLatency returns the part of the seconds of estimateInjection that is link latency.
+// pathLatency returns the part of the seconds of estimateInjection that is link
+// latency.
 func (a *routingResult) pathLatency() float64 {
 	latency := a.system.s.Fabric.LinkLatency.Seconds()
 	if a.system.load.graph != nil {
@@ -156,8 +165,8 @@ func (a *routingResult) pathLatency() float64 {
 	return latency * float64(a.loads.MaxHops)
 }
 
-// estimateInjection returns the approximate number of packets that are injected, and a
-// lower bound on the time, in seconds, until they are delivered.
+// estimateInjection returns the approximate number of packets that are injected,
+// and a lower bound on the time, in seconds, until they are delivered.
 func (a *routingResult) estimateInjection() (packets, seconds float64) {
 	r := a.system
 	w := &r.s.Workload.Traffic
@@ -172,6 +181,7 @@ func (a *routingResult) estimateInjection() (packets, seconds float64) {
 		return packets, busy/(1-a.errorProbability()) + a.pathLatency()
 	}
 
+	// Traffic without dependencies: the time follows from the sources.
 	for i := range r.load.parts {
 		p := &r.load.parts[i]
 		flows := float64(p.end - p.first)
@@ -207,13 +217,14 @@ func (a *routingResult) estimateInjection() (packets, seconds float64) {
 	return packets, seconds + a.pathLatency()
 }
 
-// busyTime returns the time, in seconds, for which the bottleneck is busy with messages of
-// the given bytes.
+// busyTime returns the time, in seconds, for which the bottleneck is busy with
+// messages of the given bytes.
 func (a *routingResult) busyTime(message float64) float64 {
 	return a.bottleneckLoad * message * 8 / float64(a.system.s.Fabric.LinkRate)
 }
 
-// maxSequentialHops returns an upper bound on the links in a chain of dependent transfers.
+// maxSequentialHops returns an upper bound on the links in a chain of dependent
+// transfers.
 func (a *routingResult) maxSequentialHops() float64 {
 	if c := a.system.load.call; c != nil {
 		return c.maxChainLength() * float64(a.loads.MaxHops)
@@ -227,7 +238,8 @@ func (a *routingResult) maxSequentialHops() float64 {
 	return float64(passes) * float64(a.loads.MaxHops)
 }
 
-// maxTransferChain returns the largest number of transfers in a chain of dependencies of g.
+// maxTransferChain returns the largest number of transfers in a chain of
+// dependencies of g.
 func maxTransferChain(g *engine.Graph) float64 {
 	length := make([]int32, len(g.Tasks)) // transfers in the longest chain to a task
 	longest := int32(0)

@@ -9,9 +9,9 @@ import (
 	"sim/engine/units"
 )
 
-// TestRoundUp checks that roundUp returns a time that can be formatted and parsed without
-// loss. It must be at least the given time, and at most 11 % longer, which is the distance
-// of two-digit numbers.
+// TestRoundUp checks that roundUp returns a time that can be formatted and parsed
+// without loss. It must be at least the given time, and at most 11 % longer, which
+// is the distance of two-digit numbers.
 func TestRoundUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := math.Pow(10, rapid.Float64Range(-14, 6).Draw(t, "power"))

@@ -26,8 +26,8 @@ type pairLoad struct {
 	load float64 // in messages
 }
 
-// addPairs adds the pairs of nodes that load each bottleneck of out, and the load that
-// takes detours around faults. links are the indices of the bottlenecks.
+// addPairs adds the pairs of nodes that load each bottleneck of out, and the load
+// that takes detours around faults. links are the indices of the bottlenecks.
 func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, links []int32) {
 	r := a.system
 	indexOf := slices.Repeat([]int{-1}, len(r.Whole.Links)) // index in links, by link
@@ -95,8 +95,8 @@ func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, links
 	}
 }
 
-// A linkVisitor calls visit with each link of the paths of a flow, and with the share of the
-// flow that uses the link on one path.
+// A linkVisitor calls visit with each link of the paths of a flow, and with the
+// share of the flow that uses the link on one path.
 type linkVisitor func(paths *engine.Paths, flow int32, visit func(link int32, share float64))
 
 // newLinkVisitor returns a linkVisitor with its own scratch memory.
@@ -140,8 +140,8 @@ func (z *linkUsers) add(f int32, flow engine.Flow, load float64) {
 	z.heaviest = z.heaviest[:min(len(z.heaviest), maxExplainedPairs)]
 }
 
-// describe adds the users to the description of the link. hasFaultFree tells whether loads
-// without faults are known.
+// describe adds the users to the description of the link. hasFaultFree reports
+// whether loads without faults are known.
 func (z *linkUsers) describe(r *routingSystem, to *result.LoadedLink, hasFaultFree bool) {
 	count := func(loads []float64) (nodes int, top result.NodeLoad) {
 		for node, load := range loads {
@@ -158,6 +158,8 @@ func (z *linkUsers) describe(r *routingSystem, to *result.LoadedLink, hasFaultFr
 	to.Pairs = z.numPairs
 	to.Sources, to.TopSource = count(z.fromNode)
 	to.Destinations, to.TopDestination = count(z.toNode)
+
+	// Without demands all pairs have the same load.
 	if r.load.demand != nil {
 		for _, p := range z.heaviest {
 			flow := r.load.flows[p.flow]
@@ -170,6 +172,8 @@ func (z *linkUsers) describe(r *routingSystem, to *result.LoadedLink, hasFaultFr
 	if !hasFaultFree {
 		return
 	}
+
+	// List the faults with the largest detours.
 	to.FaultFreeLoad = &z.faultFreeLoad
 	for cause, load := range z.detours {
 		to.Detours = append(to.Detours, result.Detour{Cause: cause, Load: load})
@@ -180,13 +184,14 @@ func (z *linkUsers) describe(r *routingSystem, to *result.LoadedLink, hasFaultFr
 	to.Detours = to.Detours[:min(len(to.Detours), maxExplainedLinks)]
 }
 
-// faultCauses returns the fault that takes a link down or drains it, indexed by link. It is
-// "" for links that routers may use.
+// faultCauses returns the fault that takes a link down or drains it, indexed by
+// link. It is "" for links that routers may use.
 func (r *routingSystem) faultCauses() []string {
 	causes := make([]string, len(r.Whole.Links))
 	if r.Health == nil {
 		return causes
 	}
+
 	f, _, err := r.s.Fabric.Faults()
 	if err != nil {
 		return causes // not possible, because the fabric was built from these faults
@@ -203,6 +208,7 @@ func (r *routingSystem) faultCauses() []string {
 		}
 	}
 
+	// A link with several faults gets the first of them in this order.
 	for _, s := range f.Switches {
 		mark("switch "+s.String(), torus.Faults{Switches: []torus.Switch{s}})
 	}

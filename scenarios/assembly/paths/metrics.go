@@ -15,13 +15,13 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxTableNodes limits the nodes of networks for which forwarding tables are compiled and
-// the bisection is searched, as parts of every run.
+// maxTableNodes limits the nodes of networks for which forwarding tables are
+// compiled and the bisection is searched, as parts of every run.
 const maxTableNodes = 512
 
-// measurePaths adds the metrics of a decision's paths on network n that need no simulation:
-// loads, hops, bounds, forwarding tables and deadlock freedom. faultFreeLoad is the maximum
-// link load without faults, or 0.
+// measurePaths adds the metrics of a decision's paths on network n that need no
+// simulation: loads, hops, bounds, forwarding tables and deadlock freedom.
+// faultFreeLoad is the maximum link load without faults, or 0.
 func (a *routingResult) measurePaths(
 	ctx context.Context, n *engine.Network, d *routing.Decision, faultFreeLoad float64,
 ) error {
@@ -63,7 +63,8 @@ func (a *routingResult) measurePaths(
 		}
 	}
 
-	// The router's own metrics and labels. It leads only some flows of a collective call.
+	// The router's own metrics and labels. It leads only some flows of a
+	// collective call.
 	for name, v := range d.Metrics {
 		m[name] = v
 	}
@@ -120,8 +121,9 @@ func (a *routingResult) setLoads(
 	return nil
 }
 
-// channelCycle returns the number of virtual channels that paths use, and a cycle in the
-// dependencies of channels. The cycle is nil if there is none.
+// channelCycle returns the number of virtual channels that paths use, and a cycle
+// in the dependencies of channels. The cycle is nil if the dependencies are
+// acyclic.
 func (a *routingResult) channelCycle(
 	ctx context.Context, n *engine.Network, d *routing.Decision,
 ) (channels int, cycle packet.Cycle, err error) {
@@ -136,9 +138,9 @@ func (a *routingResult) channelCycle(
 // (setLoadBound).
 const AllLinks = "any routes, over all links as if they were one"
 
-// setLoadBounds adds the lower bounds on the maximum link load, and the gap of maxLoad to
-// the best of them. If link rates differ, the bounds and the gap refer to loads divided by
-// rates.
+// setLoadBounds adds the lower bounds on the maximum link load, and the gap of
+// maxLoad to the best of them. If link rates differ, the bounds and the gap refer
+// to loads divided by rates.
 func (a *routingResult) setLoadBounds(d *routing.Decision, maxLoad float64) {
 	r, m := a.system, a.Row.Metrics
 	multiPath := d.Paths.First != nil || d.Paths.Spread != nil
@@ -169,9 +171,10 @@ func (a *routingResult) setLoadBounds(d *routing.Decision, maxLoad float64) {
 	a.setGap(b, value)
 }
 
-// setMakespanBounds adds the lower bounds on the completion time of a task graph, and the
-// gap to the best of them. They replace the gap of loads, because a router should minimise
-// the completion time. Without a completed task graph it changes nothing.
+// setMakespanBounds adds the lower bounds on the completion time of a task graph,
+// and the gap to the best of them. They replace the gap of loads, because a router
+// should minimise the completion time. Without a completed task graph it changes
+// nothing.
 func (a *routingResult) setMakespanBounds(ctx context.Context, d *routing.Decision) error {
 	end, ok := a.Row.Metrics[a.system.endMetric()]
 	if a.system.load.graph == nil || a.system.load.call != nil || !ok {
@@ -191,8 +194,8 @@ func (a *routingResult) setMakespanBounds(ctx context.Context, d *routing.Decisi
 	return nil
 }
 
-// addProof adds a bound on b.GapMetric to b, if it is positive. multiPath reports that the
-// bound also holds if flows use several paths.
+// addProof adds a bound on b.GapMetric to b, if it is positive. multiPath reports
+// that the bound also holds if flows use several paths.
 func (a *routingResult) addProof(b *result.Bounds, bound float64, model string, multiPath bool) {
 	if bound > 0 {
 		b.Proofs = append(b.Proofs, result.ProvedBound{
@@ -201,9 +204,9 @@ func (a *routingResult) addProof(b *result.Bounds, bound float64, model string, 
 	}
 }
 
-// boundTolerance is the relative difference that the rounding of rates and times can cause
-// between a value and a bound that it attains. A larger negative gap would show a wrong
-// bound and is not hidden.
+// boundTolerance is the relative difference that the rounding of rates and times
+// can cause between a value and a bound that it attains. A larger negative gap
+// would show a wrong bound and is not hidden.
 const boundTolerance = 1e-9
 
 // setGap sets the best bound of b as a metric, and the gap of value to it.
@@ -224,8 +227,8 @@ func (a *routingResult) setGap(b *result.Bounds, value float64) {
 	}
 }
 
-// measureTables adds the sizes of the forwarding tables of the paths. Paths that visit a
-// node twice have no tables; a label then gives the reason.
+// measureTables adds the sizes of the forwarding tables of the paths. Paths that
+// visit a node twice have no tables; a label then gives the reason.
 func (a *routingResult) measureTables(n *engine.Network, d *routing.Decision) {
 	t, err := routing.Compile(n, a.system.load.flows, d.Paths)
 	if err != nil {
@@ -246,8 +249,9 @@ func maxLinkLoad(loads *static.Loads) float64 {
 	return float64(loads.Max)
 }
 
-// withAllChannels returns a copy of n in which links have as many virtual channels as paths
-// can name. Whether the fabric has the channels is checked separately (checkChannels).
+// withAllChannels returns a copy of n in which links have as many virtual channels
+// as paths can name. Whether the fabric has the channels is checked separately
+// (checkChannels).
 func withAllChannels(n *engine.Network) *engine.Network {
 	wide := *n
 	wide.Links = slices.Clone(n.Links)
@@ -280,10 +284,10 @@ func (r *routingSystem) numUpNodes() int {
 	return n
 }
 
-// measureStep adds the effect of a slower collective on a training step of which the
-// collective is a part. before and after are its durations. Compute takes as long as
-// before. It hides the given share of the collective, but no more than the duration of the
-// compute.
+// measureStep adds the effect of a slower collective on a training step that
+// contains it. before and after are the durations of the collective. Compute takes
+// as long as before. It hides the given share of the collective, but no more than
+// the duration of the compute.
 func measureStep(row *result.Row, t *input.Step, before, after float64) {
 	ratio := after / before
 	if t.Share > 0 {
@@ -292,7 +296,8 @@ func measureStep(row *result.Row, t *input.Step, before, after float64) {
 		row.Metrics["step_slowdown"] = compute + t.Share*ratio - hidden - 1
 	}
 
-	// The exposed share of the collective that explains the measured slowdown of the step.
+	// The exposed share of the collective that explains the measured slowdown of
+	// the step.
 
 	switch {
 	case t.Slowdown <= 0:
@@ -310,8 +315,8 @@ func measureStep(row *result.Row, t *input.Step, before, after float64) {
 	}
 }
 
-// measureDelays adds the metrics of packets: delays, the completion time, and the accepted
-// load of Poisson sources.
+// measureDelays adds the metrics of packets: delays, the completion time, and the
+// accepted load of Poisson sources.
 func (a *routingResult) measureDelays() {
 	a.MeasurePackets(&a.Row)
 	a.setCompletionTime()
@@ -322,9 +327,9 @@ func (a *routingResult) measureDelays() {
 	}
 }
 
-// setCompletionTime sets the completion time of a packet simulation. If packets were
-// dropped or not delivered in time, there is none, and a label gives the reason: lost
-// packets take no time, which would look fast.
+// setCompletionTime sets the completion time of a packet simulation. If packets
+// were dropped or not delivered in time, the time is undefined, and a label gives
+// the reason. Lost packets would make the network look fast.
 func (a *routingResult) setCompletionTime() {
 	s, m := a.Stats, a.Row.Metrics
 	if a.system.s.Workload.Source == "poisson" && a.system.load.graph == nil {

@@ -6,8 +6,8 @@ import (
 	"sim/workloads/collective"
 )
 
-// neighbourTraffic returns the traffic of a message over each link of a torus, or between
-// the ends of each link of a graph.
+// neighbourTraffic returns the traffic of a message over each link of a torus, or
+// between the ends of each link of a graph.
 func (r *routingSystem) neighbourTraffic(message int64) (*collective.Traffic, error) {
 	if r.Torus != nil {
 		return collective.NearestNeighbour(r.Torus, message, r.Down)
@@ -15,8 +15,8 @@ func (r *routingSystem) neighbourTraffic(message int64) (*collective.Traffic, er
 	return collective.Neighbours(r.Whole, message, r.Down)
 }
 
-// permutationTraffic returns the traffic of a message from each node to one other. The
-// nodes of a graph are permuted as those of a one-dimensional torus.
+// permutationTraffic returns the traffic of a message from each node to one other.
+// The nodes of a graph are permuted like the nodes of a one-dimensional torus.
 func (r *routingSystem) permutationTraffic(message int64) (*collective.Traffic, error) {
 	t := r.Torus
 	if t == nil {
@@ -28,9 +28,9 @@ func (r *routingSystem) permutationTraffic(message int64) (*collective.Traffic, 
 	return collective.Permutation(t, r.s.Workload.Permutation, message, r.s.Seed, r.Down)
 }
 
-// dataTensorLoad returns traffic that alternates between all-to-alls in slices (tensor
-// parallelism) and rings across the slices (data parallelism). If the torus has only one of
-// the two, the phases of the other are silent.
+// dataTensorLoad returns traffic that alternates between all-to-alls in slices
+// (tensor parallelism) and rings across the slices (data parallelism). If the
+// torus has only one of the two, the phases of the other are silent.
 func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 	w := &r.s.Workload
 	tensor, data := links.Dims(w.TensorDims), links.Dims(w.DataDims)
@@ -44,6 +44,7 @@ func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 		}
 	}
 
+	// Add the flows of slices and of rings, if they have more than one node.
 	out := &trafficLoad{}
 	add := func(t *collective.Traffic, k int, demand float64) {
 		first := int32(len(out.flows))

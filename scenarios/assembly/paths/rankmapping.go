@@ -11,25 +11,28 @@ import (
 	"sim/workloads/training"
 )
 
-// rankPlacement is a mapping of the ranks of a training step to nodes, with its cost.
+// rankPlacement is a mapping of the ranks of a training step to nodes, with its
+// cost.
 type rankPlacement struct {
 	*mapping.Placement
 	defaultIteration *training.Iteration // the step with ranks in the default order
-	// hopBytes is the sum over transfers of bytes times hops. hopBytesBound is a lower
-	// bound for all mappings, or 0 if there is none.
+	// hopBytes is the sum over transfers of bytes times hops. hopBytesBound is a
+	// lower bound for all mappings; 0 if it is unknown.
 	hopBytes, hopBytesBound float64
 	bytes                   int64 // sum of the bytes of transfers
 }
 
-// mappingProblem returns the ranks of the work and the nodes that can hold them, without
-// the network. t is nil for a graph. down is indexed by node; nil if all nodes are up.
-// Ranks stay together in blocks of the size of the largest inner tier; a block with a node
-// that is down is not used.
+// mappingProblem returns the ranks of the work and the nodes that can hold them,
+// without the network. t is nil for a graph. down is indexed by node; nil if all
+// nodes are up. Ranks stay together in blocks of the size of the largest inner
+// tier; a block with a node that is down is not used.
 func (s *Scenario) mappingProblem(t *torus.Torus, nodes int, down []bool) *mapping.Problem {
 	p := &mapping.Problem{
 		Torus: t, Files: s.Mapping.FileEndpoints(),
 		Dims: s.Workload.Work.Dims(), Block: max(1, s.BlockGPUs),
 	}
+
+	// Slots are the nodes of all blocks that are up, in order.
 	for first := 0; first+p.Block <= nodes; first += p.Block {
 		block := make([]int32, p.Block)
 		for i := range block {
@@ -47,8 +50,8 @@ func (r *routingSystem) mappingProblem() *mapping.Problem {
 	return r.s.mappingProblem(r.OutermostTorus(), int(r.Whole.Nodes), r.Down)
 }
 
-// defaultNodes returns the node of each rank in the default order of dimensions, indexed by
-// rank.
+// defaultNodes returns the node of each rank in the default order of dimensions,
+// indexed by rank.
 func (r *routingSystem) defaultNodes(ctx context.Context, p *mapping.Problem) ([]int32, error) {
 	if p.Dims == nil {
 		return p.Slots, nil
@@ -74,8 +77,8 @@ func (r *routingSystem) placeRanks(
 		return err
 	}
 
-	// The default order is the reference of all mappings, and determines the demand for
-	// which a search optimises.
+	// The default order is the reference of all mappings, and determines the
+	// demand for which a search optimises.
 	defaultNodes, err := r.defaultNodes(ctx, p)
 	if err == nil {
 		err = build(defaultNodes)
@@ -84,6 +87,7 @@ func (r *routingSystem) placeRanks(
 		return it, rateGroups, err
 	}
 
+	// Map the ranks, and build the work again with the ranks on their nodes.
 	o := mapping.Options{Evaluations: s.Mapping.Budget, Seed: s.Seed}
 	p.Network, p.VertexTransitive = r.Known, r.isVertexTransitive()
 	p.Demand = rankDemand(it.Graph, defaultNodes)
@@ -99,9 +103,9 @@ func (r *routingSystem) placeRanks(
 	return it, rateGroups, r.ranks.measureHops(ctx, p, it.Graph)
 }
 
-// measureHops sets the cost of the mapping for the transfers of g. p.Demand is the demand
-// in the default order. Algorithms of collective calls may send other transfers in this
-// mapping; the cost then has no bound.
+// measureHops sets the cost of the mapping for the transfers of g. p.Demand is the
+// demand in the default order. Algorithms of collective calls may send other
+// transfers in this mapping; the cost then has no bound.
 func (z *rankPlacement) measureHops(
 	ctx context.Context, p *mapping.Problem, g *engine.Graph,
 ) error {
@@ -127,20 +131,23 @@ func (z *rankPlacement) measureHops(
 	return nil
 }
 
-// isVertexTransitive reports whether the visible network is the same from each node. This
-// holds for a symmetric torus without failed links.
+// isVertexTransitive reports whether the visible network is the same from each
+// node. This holds for a symmetric torus without failed links.
 func (r *routingSystem) isVertexTransitive() bool {
 	return r.Torus != nil && r.Torus.Symmetric() &&
 		!slices.ContainsFunc(r.Known.Links, func(l engine.Link) bool { return l.Rate <= 0 })
 }
 
-// rankDemand returns the bytes that pairs of ranks send each other in the transfers of g,
-// ordered by source and destination. nodeOfRank is indexed by rank.
+// rankDemand returns the bytes that pairs of ranks send each other in the
+// transfers of g, ordered by source and destination. nodeOfRank is indexed by
+// rank.
 func rankDemand(g *engine.Graph, nodeOfRank []int32) []mapping.Flow {
 	rank := map[int32]int32{}
 	for r, node := range nodeOfRank {
 		rank[node] = int32(r)
 	}
+
+	// Sum the bytes of each pair of ranks.
 	bytes := map[mapping.Flow]int64{} // keys have no Bytes
 	for i := range g.Tasks {
 		if t := &g.Tasks[i]; t.Kind == engine.Transfer && t.Src != t.Dst {

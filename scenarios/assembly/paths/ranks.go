@@ -12,8 +12,8 @@ import (
 	"sim/workloads/collective"
 )
 
-// workLoad is Kind.load of work of ranks: training steps and traces. The ranks are on the
-// nodes that the mapping selects; other nodes are idle.
+// workLoad is Kind.load of work of ranks: training steps and traces. The ranks are
+// on the nodes that the mapping selects; other nodes are idle.
 func workLoad(ctx context.Context, r *routingSystem, _ int64) (*trafficLoad, error) {
 	it, rateGroups, err := r.placeRanks(ctx)
 	if err != nil {
@@ -30,8 +30,8 @@ func workLoad(ctx context.Context, r *routingSystem, _ int64) (*trafficLoad, err
 	}, nil
 }
 
-// checkWorkCalls is Kind.check of work of ranks. It checks that the algorithms support the
-// collective calls of the work.
+// checkWorkCalls is Kind.check of work of ranks. It checks that the algorithms
+// support the collective calls of the work.
 func checkWorkCalls(r *routingSystem, _ int64, fabricKeys []string) ([]string, error) {
 	hardware, err := r.s.Fabric.Build()
 	if err != nil {
@@ -46,8 +46,8 @@ func checkWorkCalls(r *routingSystem, _ int64, fabricKeys []string) ([]string, e
 	return append(keys, fabricKeys...), err
 }
 
-// checkWork reports work whose ranks do not fit the fabric, where up nodes can hold ranks.
-// It returns whether the scenario has no errors.
+// checkWork reports work whose ranks do not fit the fabric, where up nodes can
+// hold ranks. It returns whether the scenario has no errors.
 func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) bool {
 	keys := w.RankKeys()
 	switch {
@@ -74,19 +74,21 @@ func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) bool {
 	return len(c.Diagnostics) == 0
 }
 
-// mergeRateGroups makes the transfers of one source within a range of rateGroups share one
-// rate. This approximates a source that sends to all destinations in turn, packet by
-// packet.
+// mergeRateGroups makes the transfers of one source within a range of rateGroups
+// share one rate. This approximates a source that sends to all destinations in
+// turn, packet by packet.
 //
-// One transfer of each source stands for all: its resources have the sum of their weights.
-// The returned graph has the same tasks. The other tasks are empty and end with that
-// transfer.
+// One transfer of each source stands for all: its resources have the sum of their
+// weights. The returned graph has the same tasks. The other tasks are empty and
+// end with that transfer.
 func (l *trafficLoad) mergeRateGroups(
 	g *engine.Graph, r *engine.Routes,
 ) (*engine.Graph, *engine.Routes, error) {
 	if l.rateGroups == nil || g.MessageOverhead > 0 { // then each message starts separately
 		return g, r, nil
 	}
+
+	// Copy the graph, and replace the other transfers by empty tasks.
 	out := &engine.Graph{Namer: g.Namer, Tasks: slices.Clone(g.Tasks)}
 	out.Grow(0, g.EdgeCount()+len(g.Tasks))
 	for i := range g.Tasks {
@@ -118,7 +120,8 @@ func (l *trafficLoad) mergeRateGroups(
 				out.AddEdge(first, int32(i), 0)
 			}
 		}
-		// Add up the uses of each resource, in the order of their first occurrence.
+		// Add up the uses of each resource, in the order of their first
+		// occurrence.
 		for _, first := range representative {
 			all, merged := uses[first], uses[first][:0]
 			for _, u := range all {
@@ -137,6 +140,7 @@ func (l *trafficLoad) mergeRateGroups(
 		}
 	}
 
+	// Transfers outside all ranges keep their resources.
 	routes := engine.NewRoutes(len(g.Tasks), func(all []engine.Use, i int32) []engine.Use {
 		if uses[i] == nil && out.Tasks[i].Kind == engine.Transfer {
 			return append(all, r.Of(i)...)

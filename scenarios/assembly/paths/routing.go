@@ -13,11 +13,12 @@ import (
 	"sim/scenarios/result"
 )
 
-// choosePaths calls one router and measures its paths without simulating them. after holds
-// the paths for the time after a fault in mid-run, or nil.
+// choosePaths calls one router and measures its paths without simulating them.
+// after holds the paths for the time after a fault in mid-run, or nil.
 //
-// The error is an *unservedError if the router cannot serve the fabric. It is a diagnostic
-// of the scenario if simulating the traffic on the paths would exceed the limits.
+// The error is an *unservedError if the router cannot serve the fabric. It is a
+// diagnostic of the scenario if simulating the traffic on the paths would exceed
+// the limits.
 func (r *routingSystem) choosePaths(
 	ctx context.Context, row *routing.Row,
 ) (a *routingResult, after *routing.Decision, err error) {
@@ -39,7 +40,8 @@ func (r *routingSystem) choosePaths(
 	a.Row = result.Row{Policy: name, Metrics: map[string]float64{},
 		Labels: map[string]string{}}
 
-	// After a fault in mid-run the same router chooses paths on the remaining network.
+	// After a fault in mid-run the same router chooses paths on the remaining
+	// network.
 	if r.s.Fabric.FailAt > 0 {
 		after, err = routing.RouteSystem(ctx, &r.System, router,
 			r.routingProblem(r.Known), options)
@@ -73,7 +75,8 @@ func (r *routingSystem) choosePaths(
 		}
 	}
 
-	// Reject simulations that are too large, and reduce identical messages to classes.
+	// Reject simulations that are too large, and reduce identical messages to
+	// classes.
 	if err := a.checkCost(name); err != nil {
 		return nil, nil, err
 	}
@@ -84,12 +87,13 @@ func (r *routingSystem) choosePaths(
 	return a, after, nil
 }
 
-// callRouter computes the paths of one router on network n. The returned sums are nil if
-// the router computed a path for each flow.
+// callRouter computes the paths of one router on network n. The returned sums are
+// nil if the router computed a path for each flow.
 //
-// With many flows, level static asks the router only for the link loads. Level flow, and
-// level packet without virtual channels, ask for one path per class of flows that a
-// symmetry of the network maps to each other.
+// With many flows, level static needs only the link loads from the router. Level
+// flow, and level packet without virtual channels, need one path per class of
+// flows. Flows are in one class if a symmetry of the network maps them to each
+// other.
 func (r *routingSystem) callRouter(
 	ctx context.Context, row *routing.Row, n *engine.Network,
 ) (*routing.Decision, routing.Sums, error) {
@@ -125,7 +129,8 @@ func (r *routingSystem) callRouter(
 	return d, nil, err
 }
 
-// measureLoads returns the link loads of a decision's paths, from sums unless it is nil.
+// measureLoads returns the link loads of a decision's paths, from sums unless it
+// is nil.
 func (r *routingSystem) measureLoads(
 	ctx context.Context, n *engine.Network, d *routing.Decision, sums routing.Sums,
 ) (*static.Loads, error) {
@@ -135,8 +140,8 @@ func (r *routingSystem) measureLoads(
 	return static.PathLoads(ctx, n, r.load.flows, r.load.demand, d.Paths)
 }
 
-// visibleNetwork returns the network that routers see at the start. A fault in mid-run is
-// not visible yet.
+// visibleNetwork returns the network that routers see at the start. A fault in
+// mid-run is not visible yet.
 func (r *routingSystem) visibleNetwork() *engine.Network {
 	if r.s.Fabric.FailAt > 0 {
 		return r.Whole

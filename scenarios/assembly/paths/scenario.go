@@ -25,8 +25,8 @@ import (
 // Scenario is an input whose fabric consists of links.
 type Scenario input.Scenario
 
-// TrafficDefaults returns a copy of the traffic keys with the defaults that follow from
-// other keys.
+// TrafficDefaults returns a copy of the traffic keys with the defaults that follow
+// from other keys.
 func (s *Scenario) TrafficDefaults() *input.Traffic {
 	d := s.Workload.Traffic
 	d.Source = s.trafficKind().Source
@@ -41,20 +41,21 @@ func (s *Scenario) TrafficDefaults() *input.Traffic {
 	return &d
 }
 
-// HasMessageSizes reports whether messages have a size. On-off and Poisson sources have
-// rates and times instead.
+// HasMessageSizes reports whether messages have a size. On-off and Poisson sources
+// have rates and times instead.
 func (s *Scenario) HasMessageSizes() bool {
 	w := &s.Workload
 	return w.Call != nil || w.Source != "on-off" && w.Source != "poisson"
 }
 
-// HasUniformSize reports whether the key workload.message determines the sizes of messages.
+// HasUniformSize reports whether the key workload.message determines the sizes of
+// messages.
 func (s *Scenario) HasUniformSize() bool {
 	return !s.trafficKind().IsListed && s.Workload.Work == nil && s.HasMessageSizes()
 }
 
-// HasDependencies reports whether transfers depend on each other. This is the case for work
-// of ranks and for collective calls.
+// HasDependencies reports whether transfers depend on each other. This is the case
+// for work of ranks and for collective calls.
 func (s *Scenario) HasDependencies() bool {
 	return s.Workload.Work != nil || s.Workload.Call != nil
 }
@@ -74,7 +75,8 @@ func (s *Scenario) CoversAllPairs() bool {
 	return s.trafficKind().CoversAllPairs
 }
 
-// patternKeys returns the keys of a pattern. Diagnostics name them if the pattern fails.
+// patternKeys returns the keys of a pattern. Diagnostics name them if the pattern
+// fails.
 func patternKeys(p collective.Pattern) []string {
 	var keys []string
 	for _, t := range schema.New(nil, schema.Part{Path: "workload", Specs: []any{p}}).Tables {

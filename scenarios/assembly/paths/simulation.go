@@ -12,15 +12,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// simulate simulates the work at the scenario's level. after holds the paths that are used
-// after a fault in mid-run; nil if there is no such fault.
+// simulate simulates the work at the scenario's level. after holds the paths that
+// are used after a fault in mid-run; nil if there is no such fault.
 func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) error {
 	r, level := a.system, a.system.s.Engine.Level
 	if level == "static" {
 		return nil
 	}
 
-	// All messages have one size, so their completion times follow from the initial rates.
+	// All messages have one size, so their completion times follow from the
+	// initial rates.
 	if a.uniformRates {
 		ends, err := flow.UniformEnds(ctx, a.visible, a.paths, r.load.flows,
 			r.load.parts[0].traffic.Message)
@@ -35,7 +36,8 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 		return err
 	}
 
-	// Simulate one task per class of identical messages, if there are such classes.
+	// Simulate one task per class of identical messages, if there are such
+	// classes.
 	job, decision := &run.Job, &run.Decision
 	if f := a.classGraph; f != nil {
 		job = &composition.Job{Graph: f.Graph}
@@ -62,8 +64,8 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 		return nil
 	}
 
-	// Paced sources follow the maximum link load. Their delay at another load can be
-	// compared with the delays of other routers.
+	// Paced sources follow the maximum link load. Their delay at another load can
+	// be compared with the delays of other routers.
 	if a.Stats.Delay.Count > 0 && a.Stats.Hops <= maxRepeatedHops {
 		a.MaxLoad = a.bottleneckLoad
 		a.DelayAt = func(load float64) (*result.Delay, error) {
@@ -79,8 +81,8 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 	return nil
 }
 
-// newRun returns the workload with the decision in the form that package composition
-// simulates. after holds the paths after a fault in mid-run, or nil.
+// newRun returns the workload with the decision in the form that package
+// composition simulates. after holds the paths after a fault in mid-run, or nil.
 func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error) {
 	r, level := a.system, a.system.s.Engine.Level
 	run := &composition.Run{
@@ -97,8 +99,8 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 		}
 	}
 
-	// Traffic without dependencies needs a task graph only at level flow, or if the parts
-	// of tiers in the completion time are measured.
+	// Traffic without dependencies needs a task graph only at level flow, or if
+	// the parts of tiers in the completion time are measured.
 	var err error
 	if run.Graph == nil {
 		if level == "packet" {
@@ -129,8 +131,8 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 		return run, nil
 	}
 
-	// At level packet, links have buffers, channels and, unless the router saw a fabric
-	// without faults, failures.
+	// At level packet, links have buffers, channels and, unless the router saw a
+	// fabric without faults, failures.
 	hardware, channels := r.System, a.paths.Channels()
 	if after != nil {
 		channels = max(channels, after.Paths.Channels())
@@ -156,8 +158,8 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 	return run, nil
 }
 
-// packetOptions returns the options of the packet simulation. after holds the paths after a
-// fault in mid-run, or nil.
+// packetOptions returns the options of the packet simulation. after holds the
+// paths after a fault in mid-run, or nil.
 func (a *routingResult) packetOptions(after *routing.Decision) packet.Options {
 	r, l := a.system, &a.system.s.Fabric
 	o := packet.Options{
@@ -184,7 +186,8 @@ func (a *routingResult) packetOptions(after *routing.Decision) packet.Options {
 	return o
 }
 
-// setFinishTime stores the completion time of the work and the metrics that follow from it.
+// setFinishTime stores the completion time of the work and the metrics that follow
+// from it.
 func (a *routingResult) setFinishTime(end engine.Time) {
 	a.finishTime, a.Row.Metrics[a.system.endMetric()] = end, end.Seconds()
 	if a.system.iteration != nil {
@@ -198,9 +201,9 @@ func (r *routingSystem) hasLatency() bool {
 		func(l engine.Link) bool { return l.Latency > 0 })
 }
 
-// arrivalDelays returns the time from the departure of the last bit of a transfer to its
-// arrival, indexed by task of g. It is the latency of the longest path of the transfer. The
-// result is nil if no link has a latency.
+// arrivalDelays returns the time from the departure of the last bit of a transfer
+// to its arrival, indexed by task of g. It is the latency of the longest path of
+// the transfer. The result is nil if no link has a latency.
 func (a *routingResult) arrivalDelays(g *engine.Graph) []engine.Time {
 	r := a.system
 	if !r.hasLatency() {
@@ -223,6 +226,6 @@ func (a *routingResult) arrivalDelays(g *engine.Graph) []engine.Time {
 	return delays
 }
 
-// maxRepeatedHops limits the packet hops of a simulation that is repeated at another load.
-// It bounds the additional time to a few seconds.
+// maxRepeatedHops limits the packet hops of a simulation that is repeated at
+// another load. It bounds the additional time to a few seconds.
 const maxRepeatedHops = 20_000_000

@@ -9,9 +9,10 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestStepMeasure compares the slowdown of a step whose collective takes longer with closed
-// forms. A step of length 1 computes for 1 - share (1 - overlap). A collective hides the
-// fraction overlap of itself behind compute, up to all of the compute.
+// TestStepMeasure compares the slowdown of a step whose collective takes longer
+// with closed forms. A step of length 1 computes for 1 - share (1 - overlap). A
+// collective hides the fraction overlap of itself behind compute, up to all of the
+// compute.
 func TestStepMeasure(t *testing.T) {
 	for _, c := range []struct {
 		share, overlap, longer, want float64
@@ -21,7 +22,7 @@ func TestStepMeasure(t *testing.T) {
 		{0.5, 1, 1.2, 0},     // hidden: 0.6 of 1 that computes
 		{0.5, 1, 3, 0.5},     // 1.5 exceeds the 1 that computes
 		{0.4, 0.5, 2, 0.2},   // exposed: 0.2 becomes 0.4
-		{0.5, 0.5, 4, 1},     // 2, of which the 0.75 that computes hides as much
+		{0.5, 0.5, 4, 1},     // 2, hidden by the 0.75 of compute
 		{0.5, 0, 0.5, -0.25}, // a faster collective
 	} {
 		row := result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}

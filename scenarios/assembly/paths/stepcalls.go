@@ -5,8 +5,8 @@ import (
 	"sim/scenarios/assembly/calls"
 )
 
-// stepCalls returns the Expander of the collective calls in work of ranks. nodeOfRank is
-// indexed by rank.
+// stepCalls returns the Expander of the collective calls in work of ranks.
+// nodeOfRank is indexed by rank.
 func (r *routingSystem) stepCalls(nodeOfRank []int32) *calls.Expander {
 	e := &calls.Expander{
 		Expansion: r.s.Workload.Calls, Seed: r.s.Seed, TaskCost: assembly.LinkTask,

@@ -16,16 +16,17 @@ import (
 	"sim/workloads/training"
 )
 
-// routingSystem is a workload on a fabric of links, for which routers choose paths. It
-// implements assembly.System.
+// routingSystem is a workload on a fabric of links, for which routers choose
+// paths. It implements assembly.System.
 type routingSystem struct {
 	s            *Scenario // the checked input
-	links.System           // fabric: its network, torus or tiers, and what is down
+	links.System           // fabric: its network, torus or tiers, and its faults
 	load         *trafficLoad
 	// ratesDiffer reports that links which routers see at the start have different
 	// rates. Loads are then divided by rates.
 	ratesDiffer bool
-	// loadBound is a lower bound on the maximum link load for any paths, in messages.
+	// loadBound is a lower bound on the maximum link load for any paths, in
+	// messages.
 	loadBound float64
 	// shortestHops is the number of links of the shortest paths of all messages.
 	shortestHops float64
@@ -47,7 +48,8 @@ type routingSystem struct {
 	faultFreeSystemOnce once.Value[*routingSystem] // see faultFreeSystem
 }
 
-// makespanBounds are lower bounds on the completion time of a task graph, for any paths.
+// makespanBounds are lower bounds on the completion time of a task graph, for any
+// paths.
 type makespanBounds struct {
 	singlePath engine.Time // if each pair of nodes uses one path
 	splitPaths engine.Time // if pairs may split their bytes over several paths
@@ -98,6 +100,7 @@ func build(ctx context.Context, s *Scenario) (*routingSystem, error) {
 		return nil, fmt.Errorf("workload %s: %w", s.Workload.Kind, err)
 	}
 
+	// The calls inside inner tiers lengthen the passes of a training step.
 	if err := r.lengthenPasses(ctx); err != nil {
 		return nil, err
 	}
@@ -108,13 +111,14 @@ func build(ctx context.Context, s *Scenario) (*routingSystem, error) {
 	return r, ctx.Err()
 }
 
-// maxTimedPairs is the largest number of node pairs of a collective call for which routers
-// minimise the completion time. With more pairs, as in direct algorithms, simulating the
-// call for each choice of paths takes minutes. Routers then see only loads.
+// maxTimedPairs is the largest number of node pairs of a collective call for which
+// routers minimise the completion time. With more pairs, as in direct algorithms,
+// simulating the call for each choice of paths takes minutes. Routers then see
+// only loads.
 const maxTimedPairs = 4096
 
-// routingProblem returns the problem that routers solve on network n. It contains the task
-// graph if routers may minimise its completion time.
+// routingProblem returns the problem that routers solve on network n. It contains
+// the task graph if routers may minimise its completion time.
 func (r *routingSystem) routingProblem(n *engine.Network) *routing.Problem {
 	p := &routing.Problem{
 		Network: n, Torus: r.Torus, Down: r.Down, Rate: float64(r.s.Fabric.LinkRate),
@@ -122,7 +126,7 @@ func (r *routingSystem) routingProblem(n *engine.Network) *routing.Problem {
 	}
 	switch {
 	case r.load.call != nil:
-		p.Flows, p.Demand = r.load.call.routedFlows, r.load.call.routedDemand
+		p.Flows, p.Demand = r.load.call.routerFlows, r.load.call.routerDemand
 		if n := len(p.Flows); r.s.Engine.Level != "static" && n > 0 && n <= maxTimedPairs {
 			p.Graph, p.Pinned = r.load.call.flowGraph, r.load.call.Links()
 		}
@@ -132,10 +136,10 @@ func (r *routingSystem) routingProblem(n *engine.Network) *routing.Problem {
 	return p
 }
 
-// setLoadBound sets shortestHops and loadBound. The bound is the number of hops of all
-// shortest paths divided by the number of links that routers see at the start; with tiers,
-// it is the maximum over tiers. If rates differ, a link counts in proportion to its rate
-// relative to fabric.link_rate.
+// setLoadBound sets shortestHops and loadBound. The bound is the number of hops of
+// all shortest paths divided by the number of links that routers see at the start;
+// with tiers, it is the maximum over tiers. If rates differ, a link counts in
+// proportion to its rate relative to fabric.link_rate.
 func (r *routingSystem) setLoadBound(ctx context.Context) {
 	n := r.visibleNetwork()
 	r.ratesDiffer = r.routingProblem(n).RatesDiffer()
@@ -154,12 +158,13 @@ func (r *routingSystem) setLoadBound(ctx context.Context) {
 	}
 }
 
-// shortestPathLoad returns the hops of the shortest paths of the included flows over the
-// included links, and the hops per link.
+// shortestPathLoad returns the hops of the shortest paths of the included flows
+// over the included links, and the hops per link.
 func (r *routingSystem) shortestPathLoad(
 	ctx context.Context, n *engine.Network, includesLink func(link int) bool,
 	includesFlow func(engine.Flow) bool,
 ) (hops, perLink float64) {
+	// Count the working links, weighted by their rates.
 	links := 0.0
 	for i, l := range n.Links { // a failed link has rate 0
 		if l.Rate > 0 && includesLink(i) {
@@ -169,8 +174,10 @@ func (r *routingSystem) shortestPathLoad(
 		}
 	}
 
+	// Sum the lengths of shortest paths. Flows are ordered by source, so distances
+	// are computed once per source.
 	distances := n.Hops(includesLink)
-	for f, flow := range r.load.flows { // distances are cached for one source at a time
+	for f, flow := range r.load.flows {
 		if f&0xfff == 0 && ctx.Err() != nil {
 			return 0, 0
 		}
@@ -192,12 +199,15 @@ func (r *routingSystem) shortestPathLoad(
 	return hops, perLink
 }
 
-// Reference returns the metrics of the fabric and the traffic that do not depend on paths.
-// It implements assembly.System.
+// Reference returns the metrics of the fabric and the traffic that do not depend
+// on paths. It implements assembly.System.
 func (r *routingSystem) Reference() map[string]float64 {
 	m := map[string]float64{
 		"nodes": float64(r.Whole.Nodes), "links": float64(len(r.Whole.Links)),
 	}
+
+	// Bounds on loads and counts of flows apply only if all policies have the same
+	// flows.
 	switch {
 	case r.load.call != nil: // algorithms expand calls to different flows
 	case r.s.Mapping.ComparesMappings(): // the bound holds for one mapping only
@@ -221,7 +231,8 @@ func (r *routingSystem) Reference() map[string]float64 {
 		r.Cubes.Metrics(m)
 	}
 
-	// The bisection is exact for a torus cut into halves, and a heuristic for other graphs.
+	// The bisection is exact for a torus cut into halves, and a heuristic for
+	// other graphs.
 	if r.Whole.Nodes <= maxTableNodes {
 		var planes [][]bool
 		if r.Torus != nil {
@@ -248,8 +259,8 @@ func (r *routingSystem) Reference() map[string]float64 {
 	return m
 }
 
-// Begin adds the cross-connects of optical switches to the files of the run. It implements
-// assembly.System.
+// Begin adds the cross-connects of optical switches to the files of the run. It
+// implements assembly.System.
 func (r *routingSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
 	if r.Cubes != nil {
 		o.Files = append(o.Files, result.File{Name: "crossconnects.csv", Data: r.Cubes.CSV()})

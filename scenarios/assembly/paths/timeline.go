@@ -7,12 +7,13 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxStoredTasks limits the tasks of a simulation whose timeline every run stores. A longer
-// timeline is stored only if a run requests it.
+// maxStoredTasks limits the tasks of a simulation whose timeline every run stores.
+// A longer timeline is stored only if a run requests it.
 const maxStoredTasks = 2000
 
-// addTimeline adds the timeline of the simulation to p, with about limit tasks. If limit is
-// 0, it adds only the tracks of nodes and links, and only for at most maxStoredTasks tasks.
+// addTimeline adds the timeline of the simulation to p, with about limit tasks. If
+// limit is 0, it adds only the tracks of nodes and links, and only for at most
+// maxStoredTasks tasks.
 func (a *routingResult) addTimeline(p *result.Simulation, limit int) {
 	isRequested := limit > 0
 	if a.Trace == nil || len(a.Trace.End) != len(a.Graph.Tasks) {
@@ -32,8 +33,8 @@ func (a *routingResult) addTimeline(p *result.Simulation, limit int) {
 	}
 }
 
-// timeline returns the timeline of the nodes and links in the simulation, with about limit
-// tasks.
+// timeline returns the timeline of the nodes and links in the simulation, with
+// about limit tasks.
 func (a *routingResult) timeline(limit int) *result.Timeline {
 	nodeWord := "node"
 	if a.system.Torus != nil {
@@ -54,6 +55,8 @@ func (a *routingResult) timeline(limit int) *result.Timeline {
 		}
 	}
 
+	// Transfers use the links of all paths of their flow, in proportion to the
+	// shares. Packets that draw their links use unknown ones.
 	if flows := a.taskFlows(a.Graph); a.paths.Spread == nil {
 		t.VisitLinks = func(id int32, visit func(link int32, share float64)) {
 			paths := a.flowPaths(flows[id])

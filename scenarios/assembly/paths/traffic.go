@@ -10,16 +10,16 @@ import (
 	"sim/workloads/collective"
 )
 
-// trafficLoad is the generated traffic of a scenario. Its flows are ordered by part, and
-// within a part by source.
+// trafficLoad is the generated traffic of a scenario. Its flows are ordered by
+// part, and within a part by source.
 type trafficLoad struct {
 	flows  []engine.Flow
 	demand []float64 // messages of each flow; nil if each flow has one
 	parts  []trafficPart
 	graph  *engine.Graph // dependencies of transfers; nil if all messages are sent at once
 	call   *expandedCall // nil of other work
-	// rateGroups are ranges of tasks, from first to before last. At level flow, the
-	// transfers of one source within a range share one rate.
+	// rateGroups are ranges of tasks, from first to before last. At level flow,
+	// the transfers of one source within a range share one rate.
 	rateGroups [][2]int
 }
 
@@ -34,8 +34,8 @@ type trafficPart struct {
 // onPeriod is a time in which on-off sources send.
 type onPeriod struct{ start, duration engine.Time }
 
-// workKind returns the functions that generate the workload. Work of ranks and collective
-// calls have no name in Kinds.
+// workKind returns the functions that generate the workload. Work of ranks and
+// collective calls have no name in Kinds.
 func (s *Scenario) workKind() *Kind {
 	switch {
 	case s.Workload.Work != nil:
@@ -68,8 +68,8 @@ func immediateLoad(
 	}
 }
 
-// checkImmediate returns Kind.check of such traffic. keys are the kind's own keys that may
-// cause an error.
+// checkImmediate returns Kind.check of such traffic. keys are the kind's own keys
+// that may cause an error.
 func checkImmediate(
 	generate trafficFunc, keys ...string,
 ) func(*routingSystem, int64, []string) ([]string, error) {
@@ -97,8 +97,8 @@ func (r *routingSystem) buildLoad(ctx context.Context) (*trafficLoad, error) {
 	return l, err
 }
 
-// matrixTraffic returns the traffic that the scenario lists. In a graph it is between the
-// nodes that are not switches.
+// matrixTraffic returns the traffic that the scenario lists. In a graph it is
+// between the nodes that are not switches.
 func (r *routingSystem) matrixTraffic(int64) (*collective.Traffic, error) {
 	if r.Torus != nil {
 		return r.s.Matrix(r.numNodes(), r.Down)
@@ -116,7 +116,8 @@ func (r *routingSystem) patternTraffic(message int64) (*collective.Traffic, erro
 	return r.s.Workload.Pattern().Traffic(in, message)
 }
 
-// checkPattern is Kind.check of patterns. Of hot spots it draws only the hot nodes.
+// checkPattern is Kind.check of patterns. Of hot spots it draws only the hot
+// nodes.
 func (r *routingSystem) checkPattern(message int64, fabricKeys []string) ([]string, error) {
 	w := &r.s.Workload
 	if h := w.HotSpots(); h != nil {
@@ -127,7 +128,7 @@ func (r *routingSystem) checkPattern(message int64, fabricKeys []string) ([]stri
 	return append(patternKeys(w.Pattern()), fabricKeys...), err
 }
 
-// numNodes returns the number of nodes, including those that are down.
+// numNodes returns the number of nodes, including nodes that are down.
 func (r *routingSystem) numNodes() int {
 	if r.Torus != nil {
 		return r.Torus.Nodes()
@@ -135,25 +136,26 @@ func (r *routingSystem) numNodes() int {
 	return int(r.Whole.Nodes)
 }
 
-// Matrix returns the traffic that the scenario lists, among the first nodes of a fabric.
-// down is indexed by node, or nil.
+// Matrix returns the traffic that the scenario lists, among the first nodes of a
+// fabric. down is indexed by node, or nil.
 func (s *Scenario) Matrix(nodes int, down []bool) (*collective.Traffic, error) {
 	return collective.FromEntries(s.Workload.Kind, nodes, s.Workload.Entries(), down)
 }
 
-// packetTime returns the time of a packet on a link with the fabric's rate, in ticks.
+// packetTime returns the time of a packet on a link with the fabric's rate, in
+// ticks.
 func (s *Scenario) packetTime() float64 {
 	return 8 * float64(s.Workload.Packet) / float64(s.Fabric.LinkRate) * float64(engine.Second)
 }
 
-// numPackets returns the packets of flow f of the part, if each carries up to payload
-// bytes.
+// numPackets returns the packets of flow f of the part, if each carries up to
+// payload bytes.
 func (p *trafficPart) numPackets(f int, payload int64) int64 {
 	return (p.traffic.Size(f) + payload - 1) / payload
 }
 
-// sources returns the packet sources of the traffic. maxLoad is the load of the bottleneck
-// in messages, to which paced sources adapt.
+// sources returns the packet sources of the traffic. maxLoad is the load of the
+// bottleneck in messages, to which paced sources adapt.
 func (r *routingSystem) sources(maxLoad float64) ([]packet.Source, error) {
 	w := &r.s.Workload
 	var all []packet.Source
@@ -185,8 +187,8 @@ func (r *routingSystem) newSource(first, end int32) packet.Source {
 	}
 }
 
-// onOffSources returns one source per period. It sends a packet of each flow at the same
-// time; the first is sent one interval after the start of the period.
+// onOffSources returns one source per period. It sends a packet of each flow at
+// the same time; the first is sent one interval after the start of the period.
 func (r *routingSystem) onOffSources(p *trafficPart) []packet.Source {
 	w := &r.s.Workload
 	periods, rate := p.periods, float64(w.Rate)
@@ -218,8 +220,8 @@ func (r *routingSystem) onOffSources(p *trafficPart) []packet.Source {
 	return all
 }
 
-// poissonSources returns one source per node if its flows have the same size. Otherwise
-// there is one source per flow, with a rate in proportion to its size.
+// poissonSources returns one source per node if its flows have the same size.
+// Otherwise there is one source per flow, with a rate in proportion to its size.
 func (r *routingSystem) poissonSources(p *trafficPart) []packet.Source {
 	w := &r.s.Workload
 	interval := r.s.packetTime() / w.Load // mean time between packets of a node
@@ -248,16 +250,17 @@ func (r *routingSystem) poissonSources(p *trafficPart) []packet.Source {
 	return all
 }
 
-// pacedSources returns sources whose flows last as long as the bottleneck is busy with all
-// its packets. maxLoad is the load of the bottleneck in messages. If the flows of a node
-// have the same size, they send in turns, and each node begins with another flow.
+// pacedSources returns sources whose flows last as long as the bottleneck is busy
+// with all its packets. maxLoad is the load of the bottleneck in messages. If the
+// flows of a node have the same size, they send in turns, and each node begins
+// with another flow.
 func (r *routingSystem) pacedSources(p *trafficPart, maxLoad float64) []packet.Source {
 	w := &r.s.Workload
 	payload := int64(w.Payload)
 	var all []packet.Source
 
-	// round is the time for which the bottleneck is busy with one full packet of each of its
-	// messages, in ticks.
+	// round is the time for which the bottleneck is busy with one full packet of
+	// each of its messages, in ticks.
 	round := maxLoad * r.s.packetTime() / w.Pace
 	wireBytes := w.WireBytes(float64(p.traffic.Message))
 	order, _ := packet.ParseOrder(w.Injection)
@@ -277,7 +280,8 @@ func (r *routingSystem) pacedSources(p *trafficPart, maxLoad float64) []packet.S
 			return
 		}
 
-		// Flows of different sizes have sources of their own, with shifted start times.
+		// Flows of different sizes have sources of their own, with shifted start
+		// times.
 		duration := round * wireBytes / float64(w.Packet)
 		for f := first; f < end; f++ {
 			s := r.newSource(f, f+1)
@@ -292,8 +296,9 @@ func (r *routingSystem) pacedSources(p *trafficPart, maxLoad float64) []packet.S
 	return all
 }
 
-// closedLoopSources returns greedy sources, which inject packets as fast as the first link
-// accepts them, or sources with a limited number of packets per flow in flight.
+// closedLoopSources returns sources that react to the network. Greedy sources
+// inject packets as fast as the first link accepts them. Window sources have a
+// limited number of packets per flow in flight.
 func (r *routingSystem) closedLoopSources(p *trafficPart, order packet.Order) []packet.Source {
 	w := &r.s.Workload
 	payload := int64(w.Payload)

@@ -10,9 +10,9 @@ import (
 	"sim/workloads/collective"
 )
 
-// TestSourcesSendMessages checks that sources of every kind send the bytes of each flow's
-// message, and one header per packet. The last packet of a message carries the remaining
-// bytes. Messages have one size, or listed sizes.
+// TestSourcesSendMessages checks that sources of every kind send the bytes of each
+// flow's message, and one header per packet. The last packet of a message carries
+// the remaining bytes. Messages have one size, or listed sizes.
 func TestSourcesSendMessages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.IntRange(2, 5).Draw(t, "nodes")

@@ -7,8 +7,8 @@ import (
 	"sim/scenarios/assembly/composition"
 )
 
-// lengthenPasses extends the passes of a training step by the collective calls inside inner
-// tiers.
+// lengthenPasses extends the passes of a training step by the collective calls
+// inside inner tiers.
 func (r *routingSystem) lengthenPasses(ctx context.Context) (err error) {
 	if r.iteration == nil {
 		return nil
@@ -22,9 +22,9 @@ func (r *routingSystem) lengthenPasses(ctx context.Context) (err error) {
 	return assembly.ContextErrorOr(ctx, err)
 }
 
-// setIdeal computes the reference of a training step: the times on the ideal fabric between
-// all nodes, including those that are down. Ranks are in the default order, so all mappings
-// have the same reference.
+// setIdeal computes the reference of a training step: the times on the ideal
+// fabric between all nodes, including nodes that are down. Ranks are in the
+// default order, so all mappings have the same reference.
 func (r *routingSystem) setIdeal(ctx context.Context) (err error) {
 	if r.iteration == nil || r.s.Engine.Level == "static" {
 		return nil

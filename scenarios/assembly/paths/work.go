@@ -7,14 +7,14 @@ import (
 	"sim/workloads/trace"
 )
 
-// Work returns the task graph for which routers choose paths, for export. Its ranks are the
-// nodes that are up, in order. The computes of GPUs in lockstep belong to the first of
-// them. The graph does not contain the times of links.
+// Work returns the task graph for which routers choose paths, for export. Its
+// ranks are the nodes that are up, in order. The computes of GPUs in lockstep
+// belong to the first of them. The graph does not contain the times of links.
 func (r *routingSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
 	w := &trace.RankGraph{Graph: r.load.graph}
 
-	// Traffic without dependencies is a graph of independent transfers, if all messages
-	// are sent at once.
+	// Traffic without dependencies is a graph of independent transfers, if all
+	// messages are sent at once.
 	if w.Graph == nil {
 		source := r.s.Workload.Source
 		alternates := len(r.load.parts) != 1 || r.load.parts[0].periods != nil
