@@ -23,28 +23,29 @@ import (
 )
 
 var (
-	long   = flag.Bool("long", false, "hold studies to what is stored, too, which takes minutes")
-	update = flag.Bool("update", false, "store the results anew")
+	long   = flag.Bool("long", false, "also compare studies with stored results, which takes minutes")
+	update = flag.Bool("update", false, "store the results")
 )
 
 const (
 	baselinesDir = "scenarios/baselines"
-	modelFile    = baselinesDir + "/model"
+	modelFile    = baselinesDir + "/model" // version of the models that computed the results
 )
 
-// slow are the scenarios and studies that take a minute or more, of which nothing is stored: what they are made of is
-// in the others.
-var slow = []string{"pod4096.toml", "twist-search.toml", "latency-load.toml", "tpuv4-table3.toml", "step-slowdown.toml", "fluid.toml",
+// unstored are scenarios and studies without stored results, because they take a minute or
+// more. Other scenarios cover their parts.
+var unstored = []string{"pod4096.toml", "twist-search.toml", "latency-load.toml", "tpuv4-table3.toml", "step-slowdown.toml", "fluid.toml",
 	"collectives.toml", "table3-predicted.toml", "fig11.toml", "fig12.toml", "fig13b-512.toml", "fig14.toml", "relabelling.toml", "moe-delays.toml", "moe-hidden.toml"}
 
-// TestBaselines holds every result of the shipped scenarios (and, with -long, studies) to what is stored, and the
-// version of the models to the results: it must rise when one of them changes. make baselines stores them anew.
+// TestBaselines compares the results of the built-in scenarios, and with -long of the studies,
+// with the stored ones. If a result changes, the version of the models must increase. make
+// baselines stores the results.
 func TestBaselines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs every scenario")
 	}
 	if runtime.GOARCH != "amd64" {
-		t.Skip("baselines are of amd64; other processors may round otherwise")
+		t.Skip("baselines were computed on amd64; other processors may round differently")
 	}
 	text, err := os.ReadFile(modelFile)
 	if err != nil && !(*update && errors.Is(err, fs.ErrNotExist)) {
@@ -52,9 +53,9 @@ func TestBaselines(t *testing.T) {
 	}
 	stored, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	if stored != result.Model && !*update {
-		t.Fatalf("%s are of version %d of the models, this is version %d: make baselines", baselinesDir, stored, result.Model)
+		t.Fatalf("%s has results of version %d of the models, want version %d; run make baselines", baselinesDir, stored, result.Model)
 	}
-	t.Cleanup(func() { // when all have run
+	t.Cleanup(func() { // after all parallel subtests
 		if *update && !t.Failed() {
 			if err := os.WriteFile(modelFile, fmt.Appendln(nil, result.Model), 0o666); err != nil {
 				t.Error(err)
@@ -63,7 +64,7 @@ func TestBaselines(t *testing.T) {
 	})
 	want := map[string]bool{filepath.Base(modelFile): true}
 	for _, name := range append(scenarios.EmbeddedScenarios(), scenarios.EmbeddedStudies()...) {
-		if slices.Contains(slow, filepath.Base(name)) {
+		if slices.Contains(unstored, filepath.Base(name)) {
 			continue
 		}
 		file := strings.TrimSuffix(filepath.Base(name), ".toml") + ".bench"
@@ -76,14 +77,14 @@ func TestBaselines(t *testing.T) {
 		}
 		t.Run(file, func(t *testing.T) {
 			if !scenarios.IsStudy(name) {
-				t.Parallel() // a study takes all processors
+				t.Parallel() // a study uses all processors
 			}
 			got, details, err := benchmarks(t.Context(), name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if details != nil {
-				holdDetails(t, details, strings.TrimSuffix(file, ".bench"))
+				compareDetails(t, details, strings.TrimSuffix(file, ".bench"))
 			}
 			path := filepath.Join(baselinesDir, file)
 			old, err := os.ReadFile(path)
@@ -91,15 +92,15 @@ func TestBaselines(t *testing.T) {
 			case err != nil && !errors.Is(err, fs.ErrNotExist):
 				t.Fatal(err)
 			case err == nil && bytes.Equal(old, got):
-			case err == nil && stored == result.Model && changes(old, got):
-				t.Errorf("results of %s changed, but not result.Model: raise it (cells that sweeps kept are of the old one), then make baselines\n%s",
+			case err == nil && stored == result.Model && changesResult(old, got):
+				t.Errorf("results of %s changed, but not result.Model; increase it, because sweeps reuse cells of the same version, then run make baselines (-want +got)\n%s",
 					name, cmp.Diff(strings.Split(string(old), "\n"), strings.Split(string(got), "\n")))
 			case *update:
 				if err := os.WriteFile(path, got, 0o666); err != nil {
 					t.Fatal(err)
 				}
 			default:
-				t.Errorf("%s is not that of %s: make baselines", path, name)
+				t.Errorf("%s differs from the results of %s; run make baselines", path, name)
 			}
 		})
 	}
@@ -109,14 +110,14 @@ func TestBaselines(t *testing.T) {
 	}
 	for _, e := range entries {
 		if !want[e.Name()] {
-			t.Errorf("%s/%s belongs to no scenario", baselinesDir, e.Name())
+			t.Errorf("%s/%s belongs to no scenario; remove it", baselinesDir, e.Name())
 		}
 	}
 }
 
-// holdDetails compares the digests of a scenario's details with the stored ones. Details may change
-// without a new version of the models, since no stored cell depends on them.
-func holdDetails(t *testing.T, got []byte, name string) {
+// compareDetails compares the digests of a scenario's details with the stored ones. Details may
+// change without a new version of the models, because no stored cell depends on them.
+func compareDetails(t *testing.T, got []byte, name string) {
 	t.Helper()
 	path := filepath.Join(baselinesDir, name+".detail")
 	old, err := os.ReadFile(path)
@@ -129,24 +130,25 @@ func holdDetails(t *testing.T, got []byte, name string) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("details of %s changed: look at what changed and, if it should, make baselines\n%s",
+		t.Errorf("details of %s changed; if the change is intended, run make baselines (-want +got)\n%s",
 			name, cmp.Diff(strings.Split(string(old), "\n"), strings.Split(string(got), "\n")))
 	}
 }
 
-// changes reports whether some value of old is not in now: a row or a metric that is new changes no result.
-func changes(old, now []byte) bool {
-	has := facts(now)
-	for fact := range facts(old) {
-		if !has[fact] {
+// changesResult reports whether a value of old is missing or different in now. A new row or
+// metric changes no result.
+func changesResult(old, now []byte) bool {
+	current := storedValues(now)
+	for value := range storedValues(old) {
+		if !current[value] {
 			return true
 		}
 	}
 	return false
 }
 
-// facts are the values of benchmarks with their rows and metrics.
-func facts(text []byte) map[string]bool {
+// storedValues returns the values of benchmark lines, each as "name value unit".
+func storedValues(text []byte) map[string]bool {
 	list := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
@@ -160,9 +162,11 @@ func facts(text []byte) map[string]bool {
 	return list
 }
 
-// benchmarks runs a scenario or a study and returns its metrics.bench and, of a scenario, the digests of its details,
-// whose conservation it checks. What is stored is of two goroutines (or, of a
-// study, as many as there are processors); tests take one, with -long both, and want the same bytes.
+// benchmarks runs a scenario or a study and returns its metrics as benchmark lines. For a
+// scenario it also checks the conservation of its details and returns their digests.
+//
+// A scenario runs with one goroutine. With -long and with -update it also runs with two, and
+// both results must be equal. A study uses one goroutine per processor.
 func benchmarks(ctx context.Context, name string) (bench, details []byte, err error) {
 	if !scenarios.IsStudy(name) {
 		var last []byte
@@ -170,9 +174,9 @@ func benchmarks(ctx context.Context, name string) (bench, details []byte, err er
 			if workers == 2 && !*long && !*update {
 				break
 			}
-			o, text, err := document(ctx, name, workers)
+			o, text, err := runScenario(ctx, name, workers)
 			if err == nil {
-				err = conserved(&o.Document, &o.Detail)
+				err = checkConservation(&o.Document, &o.Detail)
 			}
 			if err != nil {
 				return nil, nil, err
@@ -200,7 +204,7 @@ func benchmarks(ctx context.Context, name string) (bench, details []byte, err er
 		return nil, nil, err
 	}
 	doc := plan.Sweep
-	err = study.LocalRunner(runtime.GOMAXPROCS(0))(ctx, plan, all(len(doc.Cells)), func(i int, r *study.Record) error {
+	err = study.LocalRunner(runtime.GOMAXPROCS(0))(ctx, plan, indices(len(doc.Cells)), func(i int, r *study.Record) error {
 		if r.Failed != "" {
 			return errors.New(r.Failed)
 		}
@@ -210,8 +214,8 @@ func benchmarks(ctx context.Context, name string) (bench, details []byte, err er
 	return doc.Bench(), nil, err
 }
 
-// document runs a scenario, and returns its result.json too.
-func document(ctx context.Context, name string, workers int) (*scenarios.Outcome, []byte, error) {
+// runScenario runs a built-in scenario and returns its outcome and its result.json.
+func runScenario(ctx context.Context, name string, workers int) (*scenarios.Outcome, []byte, error) {
 	s, err := scenarios.Load(name, nil)
 	if err != nil {
 		return nil, nil, err
@@ -224,7 +228,8 @@ func document(ctx context.Context, name string, workers int) (*scenarios.Outcome
 	return o, text, err
 }
 
-func all(n int) []int {
+// indices returns 0 to n-1.
+func indices(n int) []int {
 	list := make([]int, n)
 	for i := range list {
 		list[i] = i

@@ -14,7 +14,8 @@ import (
 )
 
 // digestsOf returns a line for each simulation of a detail with a digest of each section that
-// is not empty: a series, explanation or timeline that changes shows, even if no metric does.
+// is not empty. Digests show changes of a series, an explanation or a timeline that no metric
+// shows.
 func digestsOf(d *result.Detail) ([]byte, error) {
 	var b strings.Builder
 	line := func(name string, v reflect.Value) error {
@@ -47,12 +48,12 @@ func digestsOf(d *result.Detail) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// conserved checks what holds of every detail: the steps of a critical path and the parts of an
-// explanation add up to the time that they explain, and the bytes under rates over time do not
-// depend on the policy, unless policies place ranks.
-func conserved(doc *result.Document, d *result.Detail) error {
+// checkConservation checks sums that hold in every detail. The steps of a critical path and the
+// parts of an explanation add up to the time that they explain. The rates of a series,
+// integrated over time, do not depend on the policy, unless policies are mappings of ranks.
+func checkConservation(doc *result.Document, d *result.Detail) error {
 	sims := append([]result.Simulation{d.Reference}, d.Policies...)
-	moved := map[string]map[string]float64{} // bits, by series and by policy
+	bitsOf := map[string]map[string]float64{} // bits, indexed by series and policy
 	for i := range sims {
 		p := &sims[i]
 		if p.MakespanS > 0 && len(p.Path) > 0 {
@@ -60,7 +61,7 @@ func conserved(doc *result.Document, d *result.Detail) error {
 			for _, s := range p.Path {
 				sum += s.LagS + s.IdealS + s.CircuitS + s.SharingS
 			}
-			if !near(sum, p.MakespanS) {
+			if !isClose(sum, p.MakespanS) {
 				return fmt.Errorf("the steps of the critical path of %s add up to %g s, want %g s", p.Policy, sum, p.MakespanS)
 			}
 		}
@@ -69,21 +70,21 @@ func conserved(doc *result.Document, d *result.Detail) error {
 			for _, c := range t.Chain.Parts {
 				sum += c.LatencyS + c.UnsharedS + c.SharingS
 			}
-			if !near(sum, t.Chain.EndS) {
+			if !isClose(sum, t.Chain.EndS) {
 				return fmt.Errorf("the parts of the chain of %s add up to %g s, want %g s", p.Policy, sum, t.Chain.EndS)
 			}
 		}
 		if t := p.Traffic; t != nil && t.Delay != nil && p.Delay != nil {
-			if sum := t.Delay.SerialS + t.Delay.LatencyS + t.Delay.WaitS; !near(sum, p.Delay.MeanS) {
+			if sum := t.Delay.SerialS + t.Delay.LatencyS + t.Delay.WaitS; !isClose(sum, p.Delay.MeanS) {
 				return fmt.Errorf("the parts of the delay of %s add up to %g s, want %g s", p.Policy, sum, p.Delay.MeanS)
 			}
 		}
 		add := func(name string, s *result.Series) {
-			if moved[name] == nil {
-				moved[name] = map[string]float64{}
+			if bitsOf[name] == nil {
+				bitsOf[name] = map[string]float64{}
 			}
 			for k := range len(s.TimeS) - 1 {
-				moved[name][p.Policy] += s.Value[k] * (s.TimeS[k+1] - s.TimeS[k])
+				bitsOf[name][p.Policy] += s.Value[k] * (s.TimeS[k+1] - s.TimeS[k])
 			}
 		}
 		for k := range p.Demand {
@@ -97,26 +98,26 @@ func conserved(doc *result.Document, d *result.Detail) error {
 		}
 	}
 	for i := range doc.Rows {
-		for _, of := range []string{"inter_pod_bytes", "mapping_evaluations"} { // metrics of mappings of ranks
-			if _, places := doc.Rows[i].Metrics[of]; places {
+		for _, metric := range []string{"inter_pod_bytes", "mapping_evaluations"} { // only mappings have these metrics
+			if _, isMapping := doc.Rows[i].Metrics[metric]; isMapping {
 				return nil
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(moved)) {
+	for _, name := range slices.Sorted(maps.Keys(bitsOf)) {
 		first := math.NaN()
-		for _, policy := range slices.Sorted(maps.Keys(moved[name])) {
-			bits := moved[name][policy]
+		for _, policy := range slices.Sorted(maps.Keys(bitsOf[name])) {
+			bits := bitsOf[name][policy]
 			if math.IsNaN(first) {
 				first = bits
 			}
 			if math.Abs(bits-first) > 1e-6*first {
-				return fmt.Errorf("bits under the series %s: %v, want the same under each policy", name, moved[name])
+				return fmt.Errorf("integral of series %s: got %v bits, want the same for each policy", name, bitsOf[name])
 			}
 		}
 	}
 	return nil
 }
 
-// near reports whether times agree within a nanosecond and a relative error of 1e-9.
-func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b)+1e-9 }
+// isClose reports whether times agree within a nanosecond plus a relative error of 1e-9.
+func isClose(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b)+1e-9 }

@@ -9,7 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestDocsNameMetrics: what the tables show is explained in some document beside the list of all metrics.
+// TestDocsNameMetrics checks that a document other than the list of all metrics explains each
+// metric of the printed tables.
 func TestDocsNameMetrics(t *testing.T) {
 	files, err := filepath.Glob("docs/*.md")
 	if err != nil {
@@ -25,7 +26,7 @@ func TestDocsNameMetrics(t *testing.T) {
 	}
 	for _, m := range result.Metrics {
 		metric := m.Name
-		if m.Head == "" && m.Main == 0 && !m.FailsComparison || metric == "p99_delay_s" { // written with others of its sort
+		if m.Head == "" && m.Main == 0 && !m.FailsComparison || metric == "p99_delay_s" { // documents explain p99_delay_s with other percentiles
 			continue
 		}
 		var in []string
@@ -35,7 +36,7 @@ func TestDocsNameMetrics(t *testing.T) {
 			}
 		}
 		if in == nil {
-			t.Errorf("no document but the list explains %s", metric)
+			t.Errorf("metric %s is explained in docs/metrics.md only, want another document", metric)
 		}
 	}
 }

@@ -16,24 +16,25 @@ import (
 	"sim/scenarios"
 )
 
-// kindWords are places that hold the name of a kind of workload or fabric as a mere word, with what it means there.
-var kindWords = map[string]string{
+// allowedKindNames are places where the name of a kind of workload or fabric means something
+// else. The values are those meanings.
+var allowedKindNames = map[string]string{
 	"internal/cli/completion.go trace":                   "a flag",
 	"internal/cli/flags.go trace":                        "a flag",
 	"internal/cli/run.go trace":                          "a flag",
 	"internal/cli/workload_files.go trace":               "a flag",
 	"plots/tiers.go tiers":                               "name of a figure",
 	"policies/routing/optimise_pattern.go all-to-all":    "value of a key of a router",
-	"scenarios/assembly/input/domain.go matrix":          "value of the key sizes",
-	"scenarios/result/check.go graph":                    "a word of a message",
+	"scenarios/assembly/input/scaleup.go matrix":         "value of the key sizes",
+	"scenarios/result/check.go graph":                    "part of a message",
 	"scenarios/result/metric_table.go fleet":             "name of a figure",
 	"scenarios/result/views.go tiers":                    "name of a label",
 	"workloads/collective/patterns.go all-to-all":        "name of traffic in messages",
 	"workloads/collective/patterns.go nearest-neighbour": "name of traffic in messages",
 	"workloads/collective/patterns.go uniform-random":    "name of traffic in messages",
 	"workloads/collective/permutation.go permutation":    "name of a stream of random numbers",
-	"workloads/trace/aicb.go broadcast":                  "a word of another tool's files",
-	"workloads/trace/aicb.go reduce":                     "a word of another tool's files",
+	"workloads/trace/aicb.go broadcast":                  "keyword of another tool's files",
+	"workloads/trace/aicb.go reduce":                     "keyword of another tool's files",
 	"workloads/trace/trace.go all-gather":                "operation of a trace",
 	"workloads/trace/trace.go all-reduce":                "operation of a trace",
 	"workloads/trace/trace.go all-to-all":                "operation of a trace",
@@ -46,11 +47,12 @@ var kindWords = map[string]string{
 	"workloads/training/spec.go graph":                   "value of the key collectives",
 }
 
-// kindTag matches a condition of a key, in its tag, that names kinds.
+// kindTag matches a condition in the tag of a key that names kinds.
 var kindTag = regexp.MustCompile(`(?:workload|fabric)\.kind=([a-z|-]+)`)
 
-// TestKindNames checks that a kind of workload or fabric is named in one file: other code asks what the row of a kind
-// has, and a tag of a key for a group of keys. Names inside longer texts are for people.
+// TestKindNames checks that each kind of workload or fabric is named in one file only. Other
+// code reads properties of its row, and tags refer to groups of kinds. Names inside longer
+// texts are not counted.
 func TestKindNames(t *testing.T) {
 	var names []string
 	for _, p := range scenarios.Policies() {
@@ -59,15 +61,15 @@ func TestKindNames(t *testing.T) {
 		}
 	}
 	if len(names) < 20 {
-		t.Fatalf("found the kinds %q", names)
+		t.Fatalf("got kinds %q, want at least 20", names)
 	}
 	files, used := map[string][]string{}, map[string]bool{}
-	note := func(file, text string) {
-		at := file + " " + text
+	record := func(file, text string) {
+		place := file + " " + text
 		switch {
 		case !slices.Contains(names, text):
-		case kindWords[at] != "":
-			used[at] = true
+		case allowedKindNames[place] != "":
+			used[place] = true
 		case !slices.Contains(files[text], file):
 			files[text] = append(files[text], file)
 		}
@@ -90,18 +92,18 @@ func TestKindNames(t *testing.T) {
 		}
 		path = filepath.ToSlash(path)
 		ast.Inspect(file, func(n ast.Node) bool {
-			lit, ok := n.(*ast.BasicLit)
-			if !ok || lit.Kind != token.STRING {
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
 				return true
 			}
-			text, err := strconv.Unquote(lit.Value)
+			text, err := strconv.Unquote(literal.Value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			note(path, text)
+			record(path, text)
 			if m := kindTag.FindStringSubmatch(reflect.StructTag(text).Get("when")); m != nil {
 				for name := range strings.SplitSeq(m[1], "|") {
-					note(path+" (tag)", name)
+					record(path+" (tag)", name)
 				}
 			}
 			return true
@@ -113,12 +115,12 @@ func TestKindNames(t *testing.T) {
 	}
 	for _, name := range names {
 		if len(files[name]) != 1 {
-			t.Errorf("kind %q is named in %q, want one file", name, files[name])
+			t.Errorf("kind %q is named in files %q, want one file", name, files[name])
 		}
 	}
-	for at, why := range kindWords {
-		if !used[at] {
-			t.Errorf("%s (%s) is no longer there", at, why)
+	for place, meaning := range allowedKindNames {
+		if !used[place] {
+			t.Errorf("allowed place %s (%s) does not exist; remove it from the list", place, meaning)
 		}
 	}
 }

@@ -1,5 +1,6 @@
-// Command sim simulates the networks that large AI jobs run on and says which topology, routing or reconfiguration
-// finishes a job first, by how much, and how far that is from the best possible. README.md shows how to use it.
+// Command sim simulates the networks of large AI jobs. It compares topologies, routers and
+// reconfigurations by the completion time of a job, and reports how far each is from a lower
+// bound. README.md shows how to use it.
 package main
 
 import (

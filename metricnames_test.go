@@ -13,8 +13,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// metricWords are places that hold the name of a metric as a mere word, with what it means there.
-var metricWords = map[string]string{
+// allowedMetricNames are places where the name of a metric means something else. The values are
+// those meanings.
+var allowedMetricNames = map[string]string{
 	"scenarios/report/compare.go tasks":     "head of a column",
 	"scenarios/report/explain.go tasks":     "head of a column",
 	"scenarios/report/explain.go transfers": "head of a column",
@@ -27,11 +28,11 @@ var metricWords = map[string]string{
 	"plots/fleet.go fragmentation":          "name of a figure",
 }
 
-// metricTable holds the table of metrics and the names of those that code reads.
+// metricTable is the file with the table of metrics and the constants of names that code reads.
 const metricTable = "scenarios/result/metric_table.go"
 
-// TestMetricNames: what keeps, words and draws results knows no metric by its name: names stand beside the table of
-// metrics alone.
+// TestMetricNames checks that the packages that store, describe and draw results contain no
+// name of a metric. Names belong next to the table of metrics.
 func TestMetricNames(t *testing.T) {
 	isMetric := func(name string) bool {
 		name = strings.TrimPrefix(name, "job.")
@@ -53,8 +54,8 @@ func TestMetricNames(t *testing.T) {
 				return err
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
-				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-					if text, err := strconv.Unquote(lit.Value); err == nil && isMetric(text) {
+				if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+					if text, err := strconv.Unquote(literal.Value); err == nil && isMetric(text) {
 						found[filepath.ToSlash(path)+" "+text] = true
 					}
 				}
@@ -67,13 +68,13 @@ func TestMetricNames(t *testing.T) {
 		}
 	}
 	for place := range found {
-		if _, ok := metricWords[place]; !ok {
-			t.Errorf("%s: a metric by its name; read the table of metrics, or have package result say it", place)
+		if _, ok := allowedMetricNames[place]; !ok {
+			t.Errorf("%s: name of a metric outside its table; use the table or a function of package result", place)
 		}
 	}
-	for place := range metricWords {
+	for place := range allowedMetricNames {
 		if !found[place] {
-			t.Errorf("%s is no longer there", place)
+			t.Errorf("allowed place %s does not exist; remove it from the list", place)
 		}
 	}
 }

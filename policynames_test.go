@@ -18,7 +18,7 @@ import (
 	"sim/policies/topology"
 )
 
-// policyNames are the names in the tables of policies.
+// policyNames returns the names in the tables of policies.
 func policyNames() []string {
 	var names []string
 	for _, r := range topology.Table {
@@ -36,30 +36,32 @@ func policyNames() []string {
 	return names
 }
 
-// named are texts in which a name is no mere word: what a prose text quotes, and keys of policies.
+// word matches a word of a text. quoted matches a name in quotes or in a key of [policy].
 var (
 	word   = regexp.MustCompile(`[A-Za-z0-9_+-]+`)
 	quoted = regexp.MustCompile(`['"]([a-z0-9+-]+)['"]|policy\.([a-z0-9+-]+)`)
 )
 
-// allowed are places outside policies/ that hold a name, with the reason.
-var allowed = map[string]string{
-	"engine/packet/source.go uniform":               "draws of destinations",
-	"scenarios/assembly/inner/inner.go uniform":     "sizes of messages",
-	"scenarios/assembly/input/traffic.go uniform":   "sizes of messages",
-	"scenarios/assembly/plans/system.go uniform":    "sizes of messages",
-	"scenarios/assembly/input/domain.go uniform":    "sizes of messages",
-	"scenarios/assembly/input/pods.go joint":        "the table of what several jobs share",
-	"scenarios/check_reconfiguration.go rotor":      "its options, which are held against a fabric's delay",
-	"scenarios/outputs.go route-optimised":          "a key of earlier versions, and the table that a flag needs",
-	"scenarios/check_reconfiguration.go delta-fast": "the table of options that all allocators read which save ports",
-	"scenarios/check_scaleup.go uniform":            "sizes of messages",
-	"scenarios/check_torus.go uniform":              "sizes of messages",
-	"workloads/training/spec.go uniform":            "sizes of messages",
+// allowedPolicyNames are places outside policies/ where the name of a policy means something
+// else, or is required. The values are the reasons.
+var allowedPolicyNames = map[string]string{
+	"engine/packet/source.go uniform":               "distribution of destinations",
+	"scenarios/assembly/inner/inner.go uniform":     "distribution of message sizes",
+	"scenarios/assembly/input/traffic.go uniform":   "distribution of message sizes",
+	"scenarios/assembly/plans/system.go uniform":    "distribution of message sizes",
+	"scenarios/assembly/input/scaleup.go uniform":   "distribution of message sizes",
+	"scenarios/assembly/input/pods.go joint":        "the table of options that several jobs share",
+	"scenarios/check_reconfiguration.go rotor":      "its options, which are compared with a fabric's delay",
+	"scenarios/outputs.go route-optimised":          "a deprecated key, and the table that a flag requires",
+	"scenarios/check_reconfiguration.go delta-fast": "the options of all allocators that save ports",
+	"scenarios/check_scaleup.go uniform":            "distribution of message sizes",
+	"scenarios/check_torus.go uniform":              "distribution of message sizes",
+	"workloads/training/spec.go uniform":            "distribution of message sizes",
 }
 
-// namesIn returns the policies that a text names: one of a name such as delta-joint by any mention, one of a word such as
-// fixed where it is all of the text, is quoted in it, or is the table of its options.
+// namesIn returns the policies that a text names. Names with - or +, such as delta-joint, count
+// wherever they occur. Names that are ordinary words, such as fixed, count if they are the
+// complete text, quoted, or in a key of [policy]. If terse is true, each occurrence counts.
 func namesIn(text string, names []string, terse bool) []string {
 	var found []string
 	for _, w := range word.FindAllString(text, -1) {
@@ -76,8 +78,8 @@ func namesIn(text string, names []string, terse bool) []string {
 	return slices.Compact(found)
 }
 
-// TestPolicyNames holds that only package policies and what is in it knows policies by name: who adds one adds a row, and
-// what others must know of it is a field of that.
+// TestPolicyNames checks that only packages under policies/ name policies. Adding a policy then
+// requires only a row in a table, whose fields hold all properties that other code reads.
 func TestPolicyNames(t *testing.T) {
 	names, used := policyNames(), map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -98,13 +100,13 @@ func TestPolicyNames(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		told := func(at token.Pos, text string, terse bool) {
+		check := func(pos token.Pos, text string, terse bool) {
 			for _, name := range namesIn(text, names, terse) {
-				if at := path + " " + name; allowed[at] != "" {
-					used[at] = true
+				if place := path + " " + name; allowedPolicyNames[place] != "" {
+					used[place] = true
 					continue
 				}
-				t.Errorf("%s: %s in %.80q", fset.Position(at), name, text)
+				t.Errorf("%s: policy %s is named in %.80q, want a field of its row instead", fset.Position(pos), name, text)
 			}
 		}
 		var tags []*ast.BasicLit
@@ -117,14 +119,14 @@ func TestPolicyNames(t *testing.T) {
 					tags = append(tags, n.Tag)
 					text, _ := strconv.Unquote(n.Tag.Value)
 					for _, tag := range []string{"default", "else", "choices", "when", "table", "with"} {
-						told(n.Tag.Pos(), reflect.StructTag(text).Get(tag), true)
+						check(n.Tag.Pos(), reflect.StructTag(text).Get(tag), true)
 					}
-					told(n.Tag.Pos(), reflect.StructTag(text).Get("doc"), false)
+					check(n.Tag.Pos(), reflect.StructTag(text).Get("doc"), false)
 				}
 			case *ast.BasicLit:
 				if n.Kind == token.STRING && !slices.Contains(tags, n) {
 					text, _ := strconv.Unquote(n.Value)
-					told(n.Pos(), text, false)
+					check(n.Pos(), text, false)
 				}
 			}
 			return true
@@ -134,9 +136,9 @@ func TestPolicyNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at, why := range allowed {
-		if !used[at] {
-			t.Errorf("%s (%s) is allowed and not there: take it off the list", at, why)
+	for place, reason := range allowedPolicyNames {
+		if !used[place] {
+			t.Errorf("allowed place %s (%s) does not exist; remove it from the list", place, reason)
 		}
 	}
 }

@@ -18,9 +18,11 @@ import (
 	"sim/scenarios/result"
 )
 
+// notices makes TestNotices write THIRD-PARTY.txt.
 var notices = flag.Bool("notices", false, "write THIRD-PARTY.txt")
 
-func text(t *testing.T, file string) string {
+// readFile returns the content of a file.
+func readFile(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -29,26 +31,27 @@ func text(t *testing.T, file string) string {
 	return string(data)
 }
 
-// TestChangelog: every version of the models and of sim has its entry, the latest first.
+// TestChangelog checks that CHANGELOG.md has an entry for each version of the models, latest
+// first, and starts with this version of sim.
 func TestChangelog(t *testing.T) {
-	log := text(t, "CHANGELOG.md")
+	log := readFile(t, "CHANGELOG.md")
 	last := -1
 	for model := result.Model; model >= 1; model-- {
-		at := strings.Index(log, fmt.Sprintf("\n**Models %d.** ", model))
-		if at <= last {
-			t.Errorf("CHANGELOG.md: no entry of models %d behind those of later ones", model)
+		offset := strings.Index(log, fmt.Sprintf("\n**Models %d.** ", model))
+		if offset <= last {
+			t.Errorf("CHANGELOG.md has no entry for models %d after the entries of later models", model)
 		}
-		last = at
+		last = offset
 	}
 	if strings.Contains(log, fmt.Sprintf("**Models %d.**", result.Model+1)) {
-		t.Errorf("CHANGELOG.md tells of models %d; these are %d", result.Model+1, result.Model)
+		t.Errorf("CHANGELOG.md has an entry for models %d, the current ones are %d", result.Model+1, result.Model)
 	}
 	if first := regexp.MustCompile(`(?m)^## (.*)$`).FindStringSubmatch(log); first == nil || first[1] != result.Version {
-		t.Errorf("CHANGELOG.md begins with %q, this is %s", first, result.Version)
+		t.Errorf("CHANGELOG.md starts with %q, want version %s", first, result.Version)
 	}
 }
 
-// TestCitation: what is cited is this version.
+// TestCitation checks that CITATION.cff is complete and cites this version.
 func TestCitation(t *testing.T) {
 	var c struct {
 		CFF     string `yaml:"cff-version"`
@@ -60,24 +63,25 @@ func TestCitation(t *testing.T) {
 		Authors []struct{ Name string }
 		Words   []string `yaml:"keywords"`
 	}
-	strict(t, "CITATION.cff", &c)
+	readYAML(t, "CITATION.cff", &c)
 	if c.CFF != "1.2.0" || c.Message == "" || c.Title == "" || c.Type != "software" || len(c.Authors) == 0 || c.License != "Apache-2.0" || c.Version != result.Version {
-		t.Errorf("CITATION.cff of version %s, models %d: %+v", result.Version, result.Model, c)
+		t.Errorf("CITATION.cff: want version %s (models %d), got %+v", result.Version, result.Model, c)
 	}
 }
 
-// strict reads YAML into v, which has all keys that may be there.
-func strict(t *testing.T, file string, v any) {
+// readYAML decodes a YAML file into v. It fails if the file has a key without a field.
+func readYAML(t *testing.T, file string, v any) {
 	t.Helper()
-	d := yaml.NewDecoder(strings.NewReader(text(t, file)))
+	d := yaml.NewDecoder(strings.NewReader(readFile(t, file)))
 	d.KnownFields(true)
 	if err := d.Decode(v); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
 }
 
-// TestReleaseConfiguration: what goreleaser is to build are main packages of systems that Go has, and the files that
-// it packs are there. It knows more of its file, and what the builds make, go build tells.
+// TestReleaseConfiguration checks .goreleaser.yaml. Its builds are for platforms that Go
+// supports, each build is archived, and the files of archives exist. goreleaser itself and go
+// build check the rest.
 func TestReleaseConfiguration(t *testing.T) {
 	type build struct {
 		ID, Main, Binary string
@@ -105,47 +109,48 @@ func TestReleaseConfiguration(t *testing.T) {
 		}
 		Changelog struct{ Disable bool }
 	}
-	strict(t, ".goreleaser.yaml", &c)
+	readYAML(t, ".goreleaser.yaml", &c)
 	known, err := exec.Command("go", "tool", "dist", "list").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ids, of []string
+	var ids, archived []string
 	for _, b := range c.Builds {
 		ids = append(ids, b.ID)
 		for _, goos := range b.Goos {
 			for _, goarch := range b.Goarch {
 				if !bytes.Contains(known, []byte("\n"+goos+"/"+goarch+"\n")) {
-					t.Errorf("%s: no %s/%s", b.ID, goos, goarch)
+					t.Errorf("build %s: Go does not support %s/%s", b.ID, goos, goarch)
 				}
 			}
 		}
 	}
 	for _, a := range c.Archive {
-		of = append(of, a.IDs...)
+		archived = append(archived, a.IDs...)
 		for _, file := range a.Files {
-			text(t, file)
+			readFile(t, file)
 		}
 	}
-	if c.Version != 2 || len(ids) == 0 || !slices.Equal(ids, of) {
-		t.Errorf("builds %v, archives of %v", ids, of)
+	if c.Version != 2 || len(ids) == 0 || !slices.Equal(ids, archived) {
+		t.Errorf("got builds %v and archives of %v, want the same builds and version 2", ids, archived)
 	}
 }
 
-// TestContainerfile: what it copies and builds is there, with the Go that go.mod asks for.
+// TestContainerfile checks that Containerfile uses the Go version of go.mod, and that the files
+// it copies exist.
 func TestContainerfile(t *testing.T) {
-	file := text(t, "Containerfile")
-	want := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(text(t, "go.mod"))[1]
+	file := readFile(t, "Containerfile")
+	want := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(readFile(t, "go.mod"))[1]
 	if !strings.Contains(file, "golang:"+want+"-") {
-		t.Errorf("Containerfile does not begin with Go %s", want)
+		t.Errorf("Containerfile does not use Go %s", want)
 	}
 	for _, name := range regexp.MustCompile(`/src/([\w.-]+)`).FindAllStringSubmatch(file, -1) {
-		text(t, name[1])
+		readFile(t, name[1])
 	}
 }
 
-// TestNotebook: docs/metrics.ipynb was executed from its first cell to its last without an error, and what it reads has
-// the columns that it names.
+// TestNotebook checks that all cells of docs/metrics.ipynb were executed in order and without
+// an error.
 func TestNotebook(t *testing.T) {
 	var book struct {
 		Cells []struct {
@@ -157,7 +162,7 @@ func TestNotebook(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(text(t, "docs/metrics.ipynb")), &book); err != nil {
+	if err := json.Unmarshal([]byte(readFile(t, "docs/metrics.ipynb")), &book); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
@@ -166,23 +171,24 @@ func TestNotebook(t *testing.T) {
 			continue
 		}
 		if n++; c.Count != n {
-			t.Errorf("cell %d was run as number %d", n, c.Count)
+			t.Errorf("cell %d was executed as number %d", n, c.Count)
 		}
 		for _, o := range c.Outputs {
 			if o.Type == "error" {
-				t.Errorf("cell %d failed", n)
+				t.Errorf("cell %d returned an error", n)
 			}
 		}
 	}
 	if n < 3 {
-		t.Errorf("%d cells of code", n)
+		t.Errorf("got %d code cells, want at least 3", n)
 	}
 }
 
-// TestNotices: THIRD-PARTY.txt has the licences of all modules that are in a program of any build.
+// TestNotices checks that THIRD-PARTY.txt has the licences of all modules that any build of the
+// program contains.
 func TestNotices(t *testing.T) {
-	var all bytes.Buffer
-	all.WriteString("What is in the program beside sim, and under which licences. make notices writes this file. The\nGo standard library is under the licence of golang.org/x/sys, which is below.\n")
+	var want bytes.Buffer
+	want.WriteString("Modules other than sim in the program, and their licences. make notices writes this file. The\nGo standard library is under the licence of golang.org/x/sys, which is below.\n")
 	dirs := map[string]string{}
 	var names []string
 	for _, goos := range []string{"linux", "darwin", "windows"} {
@@ -213,10 +219,10 @@ func TestNotices(t *testing.T) {
 				continue
 			}
 			found = true
-			fmt.Fprintf(&all, "\n%s\n%s: %s\n\n%s\n", strings.Repeat("=", 80), name, e.Name(), strings.TrimSpace(strings.ReplaceAll(text(t, filepath.Join(dirs[name], e.Name())), "\r\n", "\n")))
+			fmt.Fprintf(&want, "\n%s\n%s: %s\n\n%s\n", strings.Repeat("=", 80), name, e.Name(), strings.TrimSpace(strings.ReplaceAll(readFile(t, filepath.Join(dirs[name], e.Name())), "\r\n", "\n")))
 		}
 		if !found {
-			t.Errorf("%s has no licence", name)
+			t.Errorf("module %s has no licence file", name)
 		}
 	}
 	embedded, err := exec.Command("git", "ls-files", "*LICENSE*").Output()
@@ -225,15 +231,15 @@ func TestNotices(t *testing.T) {
 	}
 	for file := range strings.FieldsSeq(string(embedded)) {
 		if file != "LICENSE" {
-			fmt.Fprintf(&all, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), file, strings.TrimSpace(text(t, file)))
+			fmt.Fprintf(&want, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), file, strings.TrimSpace(readFile(t, file)))
 		}
 	}
 	if *notices {
-		if err := os.WriteFile("THIRD-PARTY.txt", all.Bytes(), 0o666); err != nil {
+		if err := os.WriteFile("THIRD-PARTY.txt", want.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if text(t, "THIRD-PARTY.txt") != all.String() {
-		t.Error("THIRD-PARTY.txt is stale: make notices")
+	if readFile(t, "THIRD-PARTY.txt") != want.String() {
+		t.Error("THIRD-PARTY.txt differs from the modules of the builds; run make notices")
 	}
 }

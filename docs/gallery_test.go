@@ -16,19 +16,20 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// Pictures of gallery.md, and how wide they are.
+// Directory of the pictures of gallery.md, and their width in pixels.
 const (
 	galleryDir   = "img/gallery"
 	galleryWidth = 900
 )
 
-// TestGallery: gallery.md has the pictures that it shows, and there are no others. With -update those that are
-// missing are drawn, by the command before them: NAME-FIGURE.png is the run's plots/FIGURE.png.
+// TestGallery checks that the pictures of gallery.md exist, and that no others do. With -update
+// it draws the missing pictures with the command before them. Picture NAME-FIGURE.png is
+// plots/FIGURE.png of that run.
 func TestGallery(t *testing.T) {
 	text, err := os.ReadFile("gallery.md")
-	fail(t, err)
+	must(t, err)
 	shown := map[string]bool{}
-	plots := map[string]string{} // directories by command
+	plots := map[string]string{} // directories of figures, indexed by command
 	command := ""
 	for _, m := range regexp.MustCompile("`sim ((?:run|sweep) [^`]+)`|!\\[[^]]+\\]\\(([^)]*)\\)").FindAllStringSubmatch(string(text), -1) {
 		if m[1] != "" {
@@ -42,43 +43,45 @@ func TestGallery(t *testing.T) {
 				sim(t, append(strings.Fields(command), "--out", dir)...)
 				plots[command] = filepath.Join(dir, "plots")
 			}
-			reduce(t, figureOf(t, plots[command], m[2]), m[2])
+			writeReduced(t, figureOf(t, plots[command], m[2]), m[2])
 		}
 		if _, err := os.Stat(m[2]); err != nil {
-			t.Error(err)
+			t.Errorf("gallery.md shows a missing picture: %v", err)
 		}
 	}
-	there, err := filepath.Glob(galleryDir + "/*")
-	fail(t, err)
-	for _, path := range there {
+	files, err := filepath.Glob(galleryDir + "/*")
+	must(t, err)
+	for _, path := range files {
 		if !shown[path] {
-			t.Errorf("%s is not shown", path)
+			t.Errorf("gallery.md does not show %s", path)
 		}
 	}
 }
 
-// figureOf returns the figure of a directory whose name a picture's ends in.
+// figureOf returns the figure in dir that a picture shows: the longest file name with which the
+// name of the picture ends.
 func figureOf(t *testing.T, dir, picture string) (path string) {
 	all, err := filepath.Glob(filepath.Join(dir, "*.png"))
-	fail(t, err)
+	must(t, err)
 	for _, f := range all {
 		if strings.HasSuffix(picture, "-"+filepath.Base(f)) && len(f) > len(path) {
 			path = f
 		}
 	}
 	if path == "" {
-		t.Fatalf("%s draws none of %v", picture, all)
+		t.Fatalf("%s shows none of the figures %v", picture, all)
 	}
 	return path
 }
 
-// reduce writes a picture at galleryWidth, in its 256 most frequent colours, of sixteen shades each: a quarter of the size.
-func reduce(t *testing.T, from, to string) {
+// writeReduced writes a picture at galleryWidth with 16 shades per channel and its 256 most
+// frequent colours. The file is a quarter as large.
+func writeReduced(t *testing.T, from, to string) {
 	f, err := os.Open(from)
-	fail(t, err)
+	must(t, err)
 	defer f.Close()
 	src, err := png.Decode(f)
-	fail(t, err)
+	must(t, err)
 	b := src.Bounds()
 	dst := image.NewRGBA(image.Rect(0, 0, galleryWidth, b.Dy()*galleryWidth/b.Dx()))
 	draw.CatmullRom.Scale(dst, dst.Bounds(), src, b, draw.Src, nil)
@@ -98,9 +101,9 @@ func reduce(t *testing.T, from, to string) {
 	}
 	reduced := image.NewPaletted(dst.Bounds(), palette)
 	draw.Draw(reduced, dst.Bounds(), dst, image.Point{}, draw.Src)
-	fail(t, os.MkdirAll(galleryDir, 0o777))
+	must(t, os.MkdirAll(galleryDir, 0o777))
 	out, err := os.Create(to)
-	fail(t, err)
-	fail(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(out, reduced))
-	fail(t, out.Close())
+	must(t, err)
+	must(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(out, reduced))
+	must(t, out.Close())
 }

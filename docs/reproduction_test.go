@@ -1,6 +1,7 @@
-// Package docs_test holds the tables of reproduction.md, which set the evaluation of the DELTA paper beside what sim
-// finds, to the results that are stored under scenarios/baselines. With -long it also runs the scenarios that the
-// tables need more of; with -update it writes the tables, with both also the one of times:
+// Package docs_test checks the tables of reproduction.md, which compare the evaluation of the
+// DELTA paper with the results of sim. The results are stored under scenarios/baselines. With
+// -long it also runs the scenarios that some tables require. With -update it writes the tables;
+// the table of decision times is written only with both flags:
 //
 //	go test ./docs -long -update
 package docs_test
@@ -15,85 +16,90 @@ import (
 )
 
 var (
-	long   = flag.Bool("long", false, "also check the tables that need runs of their own, which takes half a minute")
+	long   = flag.Bool("long", false, "also check the tables that require runs of scenarios, which takes half a minute")
 	update = flag.Bool("update", false, "write the tables")
 )
 
-const file = "reproduction.md"
+// documentFile is the document with the tables.
+const documentFile = "reproduction.md"
 
-// tables are those of the document, by the name of their marks.
+// tables are the tables of the document.
 var tables = []struct {
-	name string
-	make func(testing.TB) string
-	runs bool // it needs more than what is stored
-	wall bool // it differs from time to time
+	name   string // name in the markers around the table
+	render func(testing.TB) string
+	runs   bool // requires runs in addition to stored results
+	timing bool // contains measured times, which differ between runs
 }{
-	{name: "workloads", make: workloads, runs: true},
-	{name: "gaps", make: gaps},
-	{name: "bandwidths", make: func(t testing.TB) string { return sweep(t, bandwidths) }},
-	{name: "sequences", make: func(t testing.TB) string { return sweep(t, sequences) }},
-	{name: "reductions", make: reductions},
-	{name: "proofs", make: proofs},
-	{name: "peaks", make: peaks, runs: true},
-	{name: "rates", make: rates, runs: true},
-	{name: "ports", make: ports},
-	{name: "donors", make: donors},
-	{name: "donations", make: donations},
-	{name: "times", make: times, runs: true, wall: true},
+	{name: "workloads", render: workloadTable, runs: true},
+	{name: "gaps", render: gapTable},
+	{name: "bandwidths", render: func(t testing.TB) string { return nctTable(t, bandwidths) }},
+	{name: "sequences", render: func(t testing.TB) string { return nctTable(t, sequences) }},
+	{name: "reductions", render: reductionTable},
+	{name: "proofs", render: proofTable},
+	{name: "peaks", render: peakTable, runs: true},
+	{name: "rates", render: rateTable, runs: true},
+	{name: "ports", render: portTable},
+	{name: "donors", render: borrowerTable},
+	{name: "donations", render: lenderTable},
+	{name: "times", render: timeTable, runs: true, timing: true},
 }
 
-// TestReproduction: the document has every table, and says what the results do.
+// TestReproduction checks that the document contains each table with the rows that follow from
+// the results.
 func TestReproduction(t *testing.T) {
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(documentFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range tables {
 		t.Run(x.name, func(t *testing.T) {
-			before, table, after, err := between(text, x.name)
+			before, table, after, err := splitTable(text, x.name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if x.runs && !*long || x.wall && !*update {
+			if x.runs && !*long || x.timing && !*update {
 				return
 			}
-			want := x.make(t)
+			want := x.render(t)
 			if *update {
 				text = bytes.Join([][]byte{before, []byte(want), after}, nil)
 			} else if string(table) != want {
-				t.Errorf("%s has\n%s\nwant\n%s", file, table, want)
+				t.Errorf("%s: got table\n%s\nwant\n%s", documentFile, table, want)
 			}
 		})
 	}
 	if *update && !t.Failed() {
-		if err := os.WriteFile(file, text, 0o666); err != nil {
+		if err := os.WriteFile(documentFile, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// between cuts a text at the marks of a table, which stay with what is around it.
-func between(text []byte, name string) (before, table, after []byte, err error) {
+// splitTable splits a text at the markers of a table. The markers belong to the parts before
+// and after it.
+func splitTable(text []byte, name string) (before, table, after []byte, err error) {
 	begin, end := []byte("<!-- "+name+" -->\n"), []byte("<!-- end -->")
-	at := bytes.Index(text, begin)
-	if at >= 0 {
-		at += len(begin)
-		if size := bytes.Index(text[at:], end); size >= 0 {
-			return text[:at:at], text[at : at+size], text[at+size:], nil
+	start := bytes.Index(text, begin)
+	if start >= 0 {
+		start += len(begin)
+		if size := bytes.Index(text[start:], end); size >= 0 {
+			return text[:start:start], text[start : start+size], text[start+size:], nil
 		}
 	}
-	return nil, nil, nil, fmt.Errorf("no marks <!-- %s --> and <!-- end -->", name)
+	return nil, nil, nil, fmt.Errorf("no markers <!-- %s --> and <!-- end -->", name)
 }
 
-func TestBetween(t *testing.T) {
+// TestSplitTable checks that splitTable finds the named table, that its parts add up to the
+// text, and that unknown names are errors.
+func TestSplitTable(t *testing.T) {
 	text := "a\n<!-- x -->\nold\n<!-- end -->\nb\n<!-- y -->\nkept\n<!-- end -->\n"
-	before, table, after, err := between([]byte(text), "x")
+	before, table, after, err := splitTable([]byte(text), "x")
 	if got := string(before) + string(table) + string(after); err != nil || got != text || !strings.HasSuffix(string(before), "<!-- x -->\n") || string(table) != "old\n" {
-		t.Errorf("%q, %q, %q (%v)", before, table, after, err)
+		t.Errorf("got %q, %q, %q and error %v, want the parts of table x", before, table, after, err)
 	}
 	for _, name := range []string{"z", "old"} {
-		if _, _, _, err := between([]byte(text), name); err == nil {
-			t.Errorf("marks of %s were found", name)
+		if _, _, _, err := splitTable([]byte(text), name); err == nil {
+			t.Errorf("got no error for table %s, which does not exist", name)
 		}
 	}
 }

@@ -14,21 +14,23 @@ import (
 	"testing"
 )
 
-// cell is a row of stored results: its name, slash-separated as benchmarks have it, and its metrics.
+// cell is a stored row of results: its name, in the form of a benchmark with parts separated by
+// slashes, and its metrics.
 type cell struct {
 	name    string
 	metrics map[string]float64
 }
 
-// cells are those of one setting.
+// cells are the rows of one setting, one per policy.
 type cells []cell
 
-// stored returns the cells of a study whose names have all of some parts, such as base=megatron177b.
-func stored(t testing.TB, study string, parts ...string) cells {
+// storedCells returns the cells of a study whose names contain all given parts, such as
+// base=megatron177b.
+func storedCells(t testing.TB, study string, parts ...string) cells {
 	f, err := os.Open("../scenarios/baselines/" + study + ".bench")
-	fail(t, err)
+	must(t, err)
 	defer f.Close()
-	var all cells
+	var list cells
 	lines := bufio.NewScanner(f)
 lines:
 	for lines.Scan() {
@@ -44,102 +46,107 @@ lines:
 		c := cell{words[0] + "/", map[string]float64{}}
 		for k := 2; k+1 < len(words); k += 2 {
 			c.metrics[words[k+1]], err = strconv.ParseFloat(words[k], 64)
-			fail(t, err)
+			must(t, err)
 		}
-		all = append(all, c)
+		list = append(list, c)
 	}
-	fail(t, lines.Err())
-	if len(all) == 0 {
-		t.Fatalf("%s has no cells of %v", study, parts)
+	must(t, lines.Err())
+	if len(list) == 0 {
+		t.Fatalf("study %s has no cells with %v", study, parts)
 	}
-	return all
+	return list
 }
 
-func (x cells) of(t testing.TB, policy, metric string) float64 {
+// metric returns a metric of a policy.
+func (x cells) metric(t testing.TB, policy, metric string) float64 {
 	for _, c := range x {
 		if v, ok := c.metrics[metric]; ok && strings.Contains(c.name, "/policy="+policy+"/") {
 			return v
 		}
 	}
-	t.Fatalf("no %s of %s", metric, policy)
+	t.Fatalf("no metric %s of policy %s", metric, policy)
 	return 0
 }
 
-// baseline returns the lowest NCT of the policies that see only the matrix.
+// baseline returns the minimum NCT of simplePolicies.
 func (x cells) baseline(t testing.TB) float64 {
-	v := x.of(t, baselines[0], "nct")
-	for _, b := range baselines[1:] {
-		v = min(v, x.of(t, b, "nct"))
+	v := x.metric(t, simplePolicies[0], "nct")
+	for _, b := range simplePolicies[1:] {
+		v = min(v, x.metric(t, b, "nct"))
 	}
 	return v
 }
 
-// sim runs the command in the root of the repository and returns what it prints.
+// sim runs the command in the root of the repository and returns its standard output.
 func sim(t testing.TB, args ...string) []byte {
 	cmd := exec.Command("go", append([]string{"run", "."}, args...)...)
 	cmd.Dir, cmd.Stderr = "..", os.Stderr
 	out, err := cmd.Output()
-	fail(t, err)
+	must(t, err)
 	return out
 }
 
-// run returns the directory that a scenario was run into, once for all tables.
-func run(t testing.TB, scenario string) string {
-	runs.Lock()
-	defer runs.Unlock()
-	if runs.dir == "" {
+// runOnce runs a scenario, once for all tables, and returns the directory of its results.
+func runOnce(t testing.TB, scenario string) string {
+	runCache.Lock()
+	defer runCache.Unlock()
+	if runCache.dir == "" {
 		dir, err := os.MkdirTemp("", "reproduction")
-		fail(t, err)
-		runs.dir = dir
+		must(t, err)
+		runCache.dir = dir
 	}
-	dir := filepath.Join(runs.dir, scenario)
+	dir := filepath.Join(runCache.dir, scenario)
 	if _, err := os.Stat(dir); err != nil {
 		sim(t, "run", "scenarios/"+scenario+".toml", "--no-plots", "--out", dir)
 	}
 	return dir
 }
 
-var runs struct {
+// runCache holds the directory of all runs, "" before the first run.
+var runCache struct {
 	sync.Mutex
 	dir string
 }
 
+// TestMain removes the directories of runs after all tests.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	os.RemoveAll(runs.dir)
+	os.RemoveAll(runCache.dir)
 	os.Exit(code)
 }
 
-// reference returns the metrics of a scenario's ideal fabric.
+// reference returns the metrics of the ideal fabric of a scenario.
 func reference(t testing.TB, scenario string) map[string]float64 {
 	var d struct{ Reference map[string]float64 }
-	read(t, filepath.Join(run(t, scenario), "result.json"), &d)
+	readJSON(t, filepath.Join(runOnce(t, scenario), "result.json"), &d)
 	return d.Reference
 }
 
-// series and timeline are the parts of a run's detail that are used here.
+// series is a time series of a run's detail. Value[i] holds from TimeS[i] to TimeS[i+1].
 type series struct {
 	Name  string
 	TimeS []float64 `json:"time_s"`
 	Value []float64
 }
 
+// timeline holds the time series of one simulation.
 type timeline struct {
 	Policy        string
 	Demand, Rates []series
 }
 
-// detail returns the timelines of a scenario, those of the ideal fabric first.
+// detail returns the timelines of a scenario: first the ideal fabric, then all policies.
 func detail(t testing.TB, scenario string) []timeline {
 	var d struct {
 		Reference timeline
 		Policies  []timeline
 	}
-	read(t, filepath.Join(run(t, scenario), "detail.json"), &d)
+	readJSON(t, filepath.Join(runOnce(t, scenario), "detail.json"), &d)
 	return append([]timeline{d.Reference}, d.Policies...)
 }
 
-// solveTimes sweeps a study and returns the seconds that its cells took to decide, by policy and labels of the axes.
+// solveTimes sweeps a study and returns the decision times of its cells in seconds. They are
+// indexed by policy and axis labels, separated by slashes.
 func solveTimes(t testing.TB, study string) map[string]float64 {
 	dir := filepath.Join(t.TempDir(), study)
 	var s struct {
@@ -149,41 +156,42 @@ func solveTimes(t testing.TB, study string) map[string]float64 {
 			Policy, Key string
 		}
 	}
-	fail(t, json.Unmarshal(sim(t, "sweep", study, "--json", "--no-plots", "--out", dir), &s))
-	var took struct {
+	must(t, json.Unmarshal(sim(t, "sweep", study, "--json", "--no-plots", "--out", dir), &s))
+	var timings struct {
 		Cells map[string]struct {
 			SolveS float64 `json:"solve_s"`
 		}
 	}
-	read(t, filepath.Join(dir, "timings.json"), &took)
+	readJSON(t, filepath.Join(dir, "timings.json"), &timings)
 	times := map[string]float64{}
 	for _, c := range s.Cells {
 		name := c.Policy
 		for a, v := range c.At {
 			name += "/" + s.Axes[a].Labels[v]
 		}
-		times[name] = took.Cells[c.Key].SolveS
+		times[name] = timings.Cells[c.Key].SolveS
 	}
 	return times
 }
 
-// read decodes a document that may be compressed.
-func read(t testing.TB, path string, into any) {
+// readJSON decodes a JSON file, which may be compressed as path.gz.
+func readJSON(t testing.TB, path string, into any) {
 	var from io.Reader
 	if f, err := os.Open(path); err == nil {
 		defer f.Close()
 		from = f
 	} else {
 		f, err := os.Open(path + ".gz")
-		fail(t, err)
+		must(t, err)
 		defer f.Close()
 		from, err = gzip.NewReader(f)
-		fail(t, err)
+		must(t, err)
 	}
-	fail(t, json.NewDecoder(from).Decode(into))
+	must(t, json.NewDecoder(from).Decode(into))
 }
 
-func fail(t testing.TB, err error) {
+// must fails the test if err is not nil.
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
