@@ -11,9 +11,9 @@ import (
 	"sim/fabric"
 )
 
-// TestLeastLoad compares the least load of the most loaded circuit with the minimum over all topologies that fit the
+// TestMinCircuitLoad compares the least load of the most loaded circuit with the minimum over all topologies that fit the
 // ports, and what circuits carry with a count over transfers.
-func TestLeastLoad(t *testing.T) {
+func TestMinCircuitLoad(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	compared := 0
 	for range 300 {
@@ -54,7 +54,7 @@ func TestLeastLoad(t *testing.T) {
 				}
 			}
 		}
-		best := math.Inf(1)
+		minLoad := math.Inf(1)
 		x := make([]int, len(o.Bundles))
 		var enumerate func(e int)
 		enumerate = func(e int) {
@@ -75,14 +75,14 @@ func TestLeastLoad(t *testing.T) {
 					load = max(load, 8*bytes[l]/o.Rate(e)/float64(x[e]))
 				}
 			}
-			best = min(best, load)
+			minLoad = min(minLoad, load)
 		}
-		if enumerate(0); math.IsInf(best, 1) {
+		if enumerate(0); math.IsInf(minLoad, 1) {
 			continue // too few ports
 		}
 		compared++
-		if got := in.leastLoad(bytes); math.Abs(got-best) > 1e-9*best {
-			t.Errorf("a load of %v s is least, want %v s, of %d bundles", got, best, len(o.Bundles))
+		if got := in.leastLoad(bytes); math.Abs(got-minLoad) > 1e-9*minLoad {
+			t.Errorf("a load of %v s is least, want %v s, of %d bundles", got, minLoad, len(o.Bundles))
 		}
 	}
 	if compared < 50 {

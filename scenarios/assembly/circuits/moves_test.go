@@ -11,39 +11,39 @@ import (
 
 // TestMovesOfManyReplicas: a sequence that is decided for one of 24 replicas takes as long where all of them are simulated,
 // each with the circuits of the one, and their ports hold it.
-func TestMovesOfManyReplicas(t *testing.T) {
-	of := func(mode string) *instance {
+func TestMovesOfAllReplicas(t *testing.T) {
+	build := func(mode string) *instance {
 		s := gpt7b(t, input.Replay{})
 		s.Workload.GPUs, s.Workload.ReplicaMode = 24*8, mode
 		s.Fabric.PortBandwidth, s.Fabric.NICBandwidth, s.Fabric.PortsPerPod = 100e9, 400e9, 8
 		s.Fabric.Delay = 5 * engine.Millisecond
 		s.Policy.Moving = topology.DuringOptions{MaxEvaluations: 300}
-		return built(t, s)
+		return buildInstance(t, s)
 	}
-	one, all := of("single"), of("all")
-	d := one.decided(t, "delta-during")
+	single, all := build("single"), build("all")
+	d := single.mustDecide(t, "delta-during")
 	m := d.Moves
 	if !m.Moving() {
 		t.Fatalf("no circuit moves: %v", d.Circuits)
 	}
-	pods := int32(len(one.optical.Pods))
-	spread := func(x []int) []int {
-		at := map[[2]int32]int{}
-		for e, b := range one.optical.Bundles {
-			at[[2]int32{b.A, b.B}] = x[e]
+	pods := int32(len(single.optical.Pods))
+	replicate := func(x []int) []int {
+		circuitsOf := map[[2]int32]int{}
+		for e, b := range single.optical.Bundles {
+			circuitsOf[[2]int32{b.A, b.B}] = x[e]
 		}
 		out := make([]int, len(all.optical.Bundles))
 		for e, b := range all.optical.Bundles {
-			out[e] = at[[2]int32{b.A % pods, b.B % pods}]
+			out[e] = circuitsOf[[2]int32{b.A % pods, b.B % pods}]
 		}
 		return out
 	}
-	q := &topology.Sequence{First: spread(m.First)}
+	q := &topology.Sequence{First: replicate(m.First)}
 	for _, s := range m.Steps {
-		s.Circuits = spread(s.Circuits)
+		s.Circuits = replicate(s.Circuits)
 		q.Steps = append(q.Steps, s)
 	}
-	if len(all.optical.Pods) != 24*len(one.optical.Pods) {
+	if len(all.optical.Pods) != 24*len(single.optical.Pods) {
 		t.Fatalf("%d pods", len(all.optical.Pods))
 	}
 	for k, run := range m.Runs {
@@ -55,7 +55,7 @@ func TestMovesOfManyReplicas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if off := trace.Makespan - run.Makespan; max(off, -off) > engine.Time(len(all.graph.Tasks)) {
+		if difference := trace.Makespan - run.Makespan; max(difference, -difference) > engine.Time(len(all.graph.Tasks)) {
 			t.Errorf("iteration %d takes %v of all replicas, %v of one", k+1, trace.Makespan, run.Makespan)
 		}
 	}

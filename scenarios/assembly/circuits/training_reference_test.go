@@ -46,12 +46,12 @@ func drawJob(t *rapid.T) *Scenario {
 		spec.Arch.Experts, spec.Arch.TopK, spec.Arch.ExpertFFN, spec.EP, spec.ETP = 8, 2, 512, 4, min(2, spec.TP)
 	}
 	spec.Arch.Layers = spec.PP * spec.Chunks * rapid.IntRange(1, 2).Draw(t, "layers")
-	least := 1
+	minReplicas := 1
 	if spec.PP == perPod { // then only synchronisation leaves a pod
-		least = 2
+		minReplicas = 2
 	}
 	gpus := spec.StageGPUs()
-	spec.GPUs = gpus * spec.PP * rapid.IntRange(least, 4).Draw(t, "replicas")
+	spec.GPUs = gpus * spec.PP * rapid.IntRange(minReplicas, 4).Draw(t, "replicas")
 	spec.ReplicaMode = rapid.SampledFrom([]string{"auto", "auto", "all"}).Draw(t, "mode")
 	spec.Choices = spec.Defaults().Choices
 	spec.Choices.EffectiveTFLOPS = rapid.SampledFrom([]float64{1, 50, 400}).Draw(t, "TFLOPS")
@@ -85,9 +85,9 @@ func drawJob(t *rapid.T) *Scenario {
 	}
 	s.Workload.Packet = packet
 	if spec.ReplicaMode == "auto" && rapid.IntRange(0, 3).Draw(t, "one replica differs") == 0 {
-		one := s.replica(0)
-		one.ComputeScale, one.PodMap = 1.3, rapid.Permutation(s.PodMap()).Draw(t, "pods")
-		s.Replicas = []input.Replica{one}
+		replica := s.replica(0)
+		replica.ComputeScale, replica.PodMap = 1.3, rapid.Permutation(s.PodMap()).Draw(t, "pods")
+		s.Replicas = []input.Replica{replica}
 	}
 	return s
 }
@@ -108,39 +108,39 @@ func buildDrawn(t *rapid.T, s *Scenario) *instance {
 	}
 }
 
-// fluidReference simulates the complete graph of a job under max-min fair sharing, plainly: at every event it computes
+// flowReference simulates the complete graph of a job under max-min fair sharing, plainly: at every event it computes
 // all rates anew over all transfers. What transfers use follows from where their ends are, and circuits move after
 // the transfers that it counts itself.
-type fluidReference struct {
-	in       *instance
-	delay    engine.Time
-	whole    bool
-	resource map[string]int // numbers of the directions of bundles, by their pods, and of interfaces
-	capacity []float64      // bits a tick
-	uses     [][]share      // by task
-	bundle   []int          // by task, -1 if it stays in its pod
-	dirs     [][]int        // by bundle: the resources of its directions
-	history  []refTopology  // the topologies so far, times from the beginning of the iteration
+type flowReference struct {
+	in            *instance
+	delay         engine.Time
+	perSwitch     bool
+	resourceIndex map[string]int  // numbers of the directions of bundles, by their pods, and of interfaces
+	capacity      []float64       // bits a tick
+	uses          [][]resourceUse // by task
+	bundle        []int           // by task, -1 if it stays in its pod
+	directions    [][]int         // by bundle: the resources of its directions
+	history       []refTopology   // the topologies so far, times from the beginning of the iteration
 }
 
-type share struct {
+type resourceUse struct {
 	resource int
 	weight   float64
 }
 
 // refTopology is the circuits by bundle that are meant to be from a time on.
 type refTopology struct {
-	at       engine.Time
+	start    engine.Time
 	circuits []int
 }
 
-func newFluidReference(in *instance) *fluidReference {
-	r := &fluidReference{in: in, delay: in.s.Fabric.Delay, whole: in.s.Fabric.Switching == "per-switch", resource: map[string]int{}}
-	number := func(name string, rate float64) int {
-		k, ok := r.resource[name]
+func newFlowReference(in *instance) *flowReference {
+	r := &flowReference{in: in, delay: in.s.Fabric.Delay, perSwitch: in.s.Fabric.Switching == "per-switch", resourceIndex: map[string]int{}}
+	index := func(name string, rate float64) int {
+		k, ok := r.resourceIndex[name]
 		if !ok {
 			k = len(r.capacity)
-			r.resource[name] = k
+			r.resourceIndex[name] = k
 			r.capacity = append(r.capacity, rate/float64(engine.Second))
 		}
 		return k
@@ -149,7 +149,7 @@ func newFluidReference(in *instance) *fluidReference {
 	for e, b := range in.optical.Bundles {
 		bundles[[2]int32{b.A, b.B}] = e
 	}
-	r.dirs = make([][]int, len(bundles))
+	r.directions = make([][]int, len(bundles))
 	for i := range in.graph.Tasks {
 		task := &in.graph.Tasks[i]
 		r.uses, r.bundle = append(r.uses, nil), append(r.bundle, -1)
@@ -161,17 +161,17 @@ func newFluidReference(in *instance) *fluidReference {
 			continue
 		}
 		e := bundles[[2]int32{min(from.Pod, to.Pod), max(from.Pod, to.Pod)}]
-		k := number(fmt.Sprint("circuits ", from.Pod, " ", to.Pod), 0)
-		if !slices.Contains(r.dirs[e], k) {
-			r.dirs[e] = append(r.dirs[e], k)
+		k := index(fmt.Sprint("circuits ", from.Pod, " ", to.Pod), 0)
+		if !slices.Contains(r.directions[e], k) {
+			r.directions[e] = append(r.directions[e], k)
 		}
 		r.bundle[i] = e
-		r.uses[i] = append(r.uses[i], share{k, 1})
+		r.uses[i] = append(r.uses[i], resourceUse{k, 1})
 		for _, c := range from.NICs {
-			r.uses[i] = append(r.uses[i], share{number(fmt.Sprint("out ", c), float64(pods.NICs[c].Rate)), 1 / float64(from.GPUs)})
+			r.uses[i] = append(r.uses[i], resourceUse{index(fmt.Sprint("out ", c), float64(pods.NICs[c].Rate)), 1 / float64(from.GPUs)})
 		}
 		for _, c := range to.NICs {
-			r.uses[i] = append(r.uses[i], share{number(fmt.Sprint("in ", c), float64(pods.NICs[c].Rate)), 1 / float64(to.GPUs)})
+			r.uses[i] = append(r.uses[i], resourceUse{index(fmt.Sprint("in ", c), float64(pods.NICs[c].Rate)), 1 / float64(to.GPUs)})
 		}
 	}
 	return r
@@ -179,14 +179,14 @@ func newFluidReference(in *instance) *fluidReference {
 
 // provision sets the circuits that carry at a time: of each bundle the fewest that it was meant to have in the delay
 // before; none while a switch holds all.
-func (r *fluidReference) provision(now engine.Time) {
-	for e, dirs := range r.dirs {
+func (r *flowReference) provision(now engine.Time) {
+	for e, dirs := range r.directions {
 		n := math.MaxInt
 		for i, x := range r.history {
-			if i+1 < len(r.history) && r.history[i+1].at <= now-r.delay {
+			if i+1 < len(r.history) && r.history[i+1].start <= now-r.delay {
 				continue
 			}
-			if n = min(n, x.circuits[e]); r.whole && i > 0 && x.at > now-r.delay {
+			if n = min(n, x.circuits[e]); r.perSwitch && i > 0 && x.start > now-r.delay {
 				n = 0
 			}
 		}
@@ -199,16 +199,16 @@ func (r *fluidReference) provision(now engine.Time) {
 }
 
 // move makes circuits what they are meant to be from a time on.
-func (r *fluidReference) move(at engine.Time, circuits []int) {
+func (r *flowReference) move(at engine.Time, circuits []int) {
 	if !slices.Equal(circuits, r.history[len(r.history)-1].circuits) {
 		r.history = append(r.history, refTopology{at, circuits})
 	}
 }
 
 // rates returns the max-min fair rates of transfers, in bits a tick, equal for each of their flows.
-func (r *fluidReference) rates(active []int32) []float64 {
+func (r *flowReference) rates(active []int32) []float64 {
 	out, free, fixed := make([]float64, len(active)), slices.Clone(r.capacity), make([]bool, len(active))
-	for left := len(active); left > 0; {
+	for remaining := len(active); remaining > 0; {
 		load := make([]float64, len(free))
 		for i, id := range active {
 			for _, u := range r.uses[id] {
@@ -231,8 +231,8 @@ func (r *fluidReference) rates(active []int32) []float64 {
 				continue
 			}
 			out[i] += step * float64(r.in.graph.Tasks[id].Flows)
-			if fixed[i] = slices.ContainsFunc(r.uses[id], func(u share) bool { return free[u.resource] <= 1e-9*r.capacity[u.resource] }); fixed[i] {
-				left--
+			if fixed[i] = slices.ContainsFunc(r.uses[id], func(u resourceUse) bool { return free[u.resource] <= 1e-9*r.capacity[u.resource] }); fixed[i] {
+				remaining--
 			}
 		}
 	}
@@ -241,13 +241,13 @@ func (r *fluidReference) rates(active []int32) []float64 {
 
 // run simulates an iteration of a sequence and returns when tasks end and which steps are made when. The iteration that
 // follows begins as this one ends.
-func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, err error) {
+func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, err error) {
 	g := r.in.graph
 	n := len(g.Tasks)
 	ends = slices.Repeat([]engine.Time{engine.Never}, n)
-	need, ready, left := make([]int, n), make([]engine.Time, n), make([]float64, n)
+	pending, ready, remaining := make([]int, n), make([]engine.Time, n), make([]float64, n)
 	var waiting []int32 // transfers
-	open, total := 0, make([]int, len(r.dirs))
+	unfinished, total := 0, make([]int, len(r.directions))
 	var release func(id int32, end engine.Time)
 	enable := func(id int32) {
 		if len(r.uses[id]) > 0 && g.Tasks[id].Bytes > 0 {
@@ -260,15 +260,15 @@ func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, e
 		ends[id] = end
 		for _, e := range g.Out(id) {
 			ready[e.To] = max(ready[e.To], end+e.Lag)
-			if need[e.To]--; need[e.To] == 0 {
+			if pending[e.To]--; pending[e.To] == 0 {
 				enable(e.To)
 			}
 		}
 	}
 	for id := range int32(n) {
-		need[id], left[id] = len(g.In(id)), 8*float64(g.Tasks[id].Bytes)
+		pending[id], remaining[id] = len(g.In(id)), 8*float64(g.Tasks[id].Bytes)
 		if len(r.uses[id]) > 0 && g.Tasks[id].Bytes > 0 {
-			open++
+			unfinished++
 			total[r.bundle[id]]++
 		}
 	}
@@ -277,11 +277,11 @@ func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, e
 			enable(id)
 		}
 	}
-	counted, started := make([]int, len(r.dirs)), make([]bool, n)
+	counted, started := make([]int, len(r.directions)), make([]bool, n)
 	finish := func(id int32, now engine.Time) {
 		waiting = slices.DeleteFunc(waiting, func(k int32) bool { return k == id })
 		counted[r.bundle[id]]++
-		open--
+		unfinished--
 		release(id, now)
 	}
 	now := engine.Time(0)
@@ -289,7 +289,7 @@ func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, e
 		for len(fired) < len(q.Steps) { // steps that are due, after all else of this time
 			s := &q.Steps[len(fired)]
 			carried := func(e int) bool { return counted[e] == total[e] }
-			if !all(s.Carried, carried) || s.Bundle >= 0 && counted[s.Bundle] < s.Count || s.Bundle == topology.AtTime && (now < s.Time || open == 0) || s.Bundle == topology.AtEnd {
+			if !allOf(s.Carried, carried) || s.Bundle >= 0 && counted[s.Bundle] < s.Count || s.Bundle == topology.AtTime && (now < s.Time || unfinished == 0) || s.Bundle == topology.AtEnd {
 				break
 			}
 			fired = append(fired, now)
@@ -311,17 +311,17 @@ func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, e
 		for i, id := range active {
 			end[i] = engine.Never
 			if rates[i] > 0 {
-				end[i] = now + engine.Time(math.Ceil(left[id]/rates[i]-1e-6))
-			} else if left[id] < 8*float64(g.Tasks[id].Bytes) && left[id] < 1 { // rounding has left it, on a link that went down
+				end[i] = now + engine.Time(math.Ceil(remaining[id]/rates[i]-1e-6))
+			} else if remaining[id] < 8*float64(g.Tasks[id].Bytes) && remaining[id] < 1 { // rounding has left it, on a link that went down
 				end[i] = now
 			}
 			next = min(next, end[i])
 		}
-		if open == 0 {
+		if unfinished == 0 {
 			break
 		}
 		for _, x := range r.history {
-			if at := x.at + r.delay; at > now {
+			if at := x.start + r.delay; at > now {
 				next = min(next, at)
 			}
 		}
@@ -329,10 +329,10 @@ func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, e
 			next = min(next, max(now+1, q.Steps[len(fired)].Time))
 		}
 		if next == engine.Never {
-			return nil, nil, fmt.Errorf("the reference stalls at %v with %d transfers left", now, open)
+			return nil, nil, fmt.Errorf("the reference stalls at %v with %d transfers left", now, unfinished)
 		}
 		for i, id := range active {
-			left[id] = max(0, left[id]-rates[i]*float64(next-now))
+			remaining[id] = max(0, remaining[id]-rates[i]*float64(next-now))
 		}
 		now = next
 		for i, id := range active {
@@ -351,27 +351,27 @@ func (r *fluidReference) run(q *topology.Sequence) (ends, fired []engine.Time, e
 		fired = append(fired, at)
 	}
 	for i := range r.history {
-		r.history[i].at -= makespan
+		r.history[i].start -= makespan
 	}
 	return ends, fired, nil
 }
 
-// steps returns the number of steps of a sequence, 0 of none.
-func steps(m *topology.Moves) int {
+// stepCount returns the number of steps of a sequence, 0 of none.
+func stepCount(m *topology.Moves) int {
 	if !m.Moving() {
 		return 0
 	}
 	return len(m.Steps)
 }
 
-// all reports whether something holds of all bundles of a list.
-func all(bundles []int, holds func(e int) bool) bool {
+// allOf reports whether something holds of all bundles of a list.
+func allOf(bundles []int, holds func(e int) bool) bool {
 	return !slices.ContainsFunc(bundles, func(e int) bool { return !holds(e) })
 }
 
-// play simulates the iterations of a decision that its trace stands for, and returns when tasks end in the last of them,
+// simulate simulates the iterations of a decision that its trace stands for, and returns when tasks end in the last of them,
 // and how many there were.
-func (r *fluidReference) play(d *topology.Decision) (ends []engine.Time, iterations int, err error) {
+func (r *flowReference) simulate(d *topology.Decision) (ends []engine.Time, iterations int, err error) {
 	q, last := &topology.Sequence{First: d.Circuits}, 0
 	if d.Moves.Moving() {
 		q, last = d.Moves.Sequence, d.Moves.Last()
@@ -388,7 +388,7 @@ func (r *fluidReference) play(d *topology.Decision) (ends []engine.Time, iterati
 // checkTrace fails where a trace is no schedule of the graph: a task begins when all that it waits for has ended,
 // computes take their time, and transfers have sent all their bytes when they end, over nothing beyond its capacity where
 // circuits stay.
-func (r *fluidReference) checkTrace(d *topology.Decision, trace *engine.Trace) error {
+func (r *flowReference) checkTrace(d *topology.Decision, trace *engine.Trace) error {
 	g := r.in.graph
 	type change struct {
 		at       engine.Time
@@ -397,33 +397,33 @@ func (r *fluidReference) checkTrace(d *topology.Decision, trace *engine.Trace) e
 	}
 	var changes []change
 	for id := range int32(len(g.Tasks)) {
-		begin := engine.Time(0)
+		start := engine.Time(0)
 		for _, e := range g.In(id) {
-			begin = max(begin, trace.End[e.From]+e.Lag)
+			start = max(start, trace.End[e.From]+e.Lag)
 		}
-		if trace.Start[id] != begin {
-			return fmt.Errorf("%s begins at %v, want %v", g.Name(id), trace.Start[id], begin)
+		if trace.Start[id] != start {
+			return fmt.Errorf("%s begins at %v, want %v", g.Name(id), trace.Start[id], start)
 		}
 		if len(r.uses[id]) == 0 || g.Tasks[id].Bytes == 0 {
-			if want := begin + g.Tasks[id].Duration; trace.End[id] != want {
+			if want := start + g.Tasks[id].Duration; trace.End[id] != want {
 				return fmt.Errorf("%s ends at %v, want %v", g.Name(id), trace.End[id], want)
 			}
 			continue
 		}
-		sent, most := 0.0, 0.0
+		sent, maxRate := 0.0, 0.0
 		steps := trace.Rates(id)
 		for k, s := range steps {
-			was := 0.0
+			previous := 0.0
 			if k > 0 {
-				was = steps[k-1].Rate
-				sent += was * (s.At - steps[k-1].At).Seconds()
+				previous = steps[k-1].Rate
+				sent += previous * (s.At - steps[k-1].At).Seconds()
 			}
-			most = max(most, s.Rate)
+			maxRate = max(maxRate, s.Rate)
 			for _, u := range r.uses[id] {
-				changes = append(changes, change{s.At, u.resource, u.weight * (s.Rate - was)})
+				changes = append(changes, change{s.At, u.resource, u.weight * (s.Rate - previous)})
 			}
 		}
-		if bits := 8 * float64(g.Tasks[id].Bytes); math.Abs(sent-bits) > 1e-9*bits+most*float64(len(steps)+1)/float64(engine.Second) {
+		if bits := 8 * float64(g.Tasks[id].Bytes); math.Abs(sent-bits) > 1e-9*bits+maxRate*float64(len(steps)+1)/float64(engine.Second) {
 			return fmt.Errorf("%s sends %g b, want %g", g.Name(id), sent, bits)
 		}
 	}
@@ -492,7 +492,7 @@ func TestTrainingAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawJob(t)
 		in := buildDrawn(t, s)
-		ref, ticks := newFluidReference(in), engine.Time(len(in.graph.Tasks))
+		ref, ticks := newFlowReference(in), engine.Time(len(in.graph.Tasks))
 		for i := range topology.Table {
 			row := &topology.Table[i]
 			if row.Given || strings.Contains(row.Name, "milp") {
@@ -520,12 +520,12 @@ func TestTrainingAgainstReference(t *testing.T) {
 			}
 			if d.Service == flow.MaxMin && d.Moves.Last() < 4 {
 				counts["max-min"]++
-				ends, iterations, err := ref.play(d.Decision)
+				ends, iterations, err := ref.simulate(d.Decision)
 				if err != nil {
 					t.Fatalf("%s: %v", row.Name, err)
 				}
 				for id, want := range ends {
-					if off := d.fluid.End[id] - want; max(off, -off) > ticks*engine.Time(iterations) {
+					if difference := d.fluid.End[id] - want; max(difference, -difference) > ticks*engine.Time(iterations) {
 						t.Fatalf("%s: %s ends at %v, in the reference at %v; iteration %d", row.Name, in.graph.Name(int32(id)), d.fluid.End[id], want, iterations)
 					}
 				}
@@ -534,18 +534,18 @@ func TestTrainingAgainstReference(t *testing.T) {
 			if packets && d.Moves.Moving() {
 				continue // no such packets are simulated again
 			}
-			again := func(times float64) engine.Time {
+			simulateScaled := func(times float64) engine.Time {
 				r, err := composition.Simulate(context.Background(), d.Run.Level, &d.Run.Job, d.Run.ScaleRates(times, nil))
 				if err != nil {
 					t.Fatalf("%s: %v", row.Name, err)
 				}
 				return r.Trace.Makespan
 			}
-			end := again(1)
+			end := simulateScaled(1)
 			if max(end-d.Run.End, d.Run.End-end) > ticks {
 				t.Fatalf("%s: again it ends at %v, want %v", row.Name, end, d.Run.End)
 			}
-			if fast := again(1e6); !row.Clocked && float64(fast-in.Times.Compute) > 0.01*float64(end-in.Times.Compute)+4*float64(in.s.Fabric.Delay)*float64(steps(d.Moves)) {
+			if fast := simulateScaled(1e6); !row.Clocked && float64(fast-in.Times.Compute) > 0.01*float64(end-in.Times.Compute)+4*float64(in.s.Fabric.Delay)*float64(stepCount(d.Moves)) {
 				t.Errorf("%s: on links a million times as fast it ends at %v, computing alone at %v", row.Name, fast, in.Times.Compute)
 			}
 			if packets && d.slack > 0 && d.Run.End > d.Makespan+d.slack {

@@ -11,14 +11,14 @@ import (
 
 // TestLose: exactly as many circuits are lost as are asked for, of no bundle more than it has, at times in the
 // iteration, and the same for the same seed.
-func TestLose(t *testing.T) {
+func TestDrawLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOfN(rapid.IntRange(0, 6), 1, 6).Draw(t, "circuits")
 		n, seed := rapid.IntRange(0, total(x)).Draw(t, "lost"), rapid.Uint64().Draw(t, "seed")
 		lost := drawLost(x, n, seed)
-		left := slices.Clone(x)
+		remaining := slices.Clone(x)
 		for _, c := range lost {
-			if left[c.bundle]--; left[c.bundle] < 0 || !(c.when >= 0 && c.when < 1) {
+			if remaining[c.bundle]--; remaining[c.bundle] < 0 || !(c.when >= 0 && c.when < 1) {
 				t.Fatalf("%v of %v are lost", lost, x)
 			}
 		}
@@ -30,7 +30,7 @@ func TestLose(t *testing.T) {
 
 // TestLoseMatched: what a topology loses and another has as well, that one loses too, unless it loses one that the
 // first has not.
-func TestLoseMatched(t *testing.T) {
+func TestDrawLostMatches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bundles := rapid.IntRange(1, 5).Draw(t, "bundles")
 		draw := func(name string) []int { return rapid.SliceOfN(rapid.IntRange(1, 6), bundles, bundles).Draw(t, name) }
@@ -53,30 +53,30 @@ func TestLoseMatched(t *testing.T) {
 }
 
 // TestLoseUniform: each circuit is as likely to be lost as any other, and so is each pair.
-func TestLoseUniform(t *testing.T) {
+func TestDrawLostIsUniform(t *testing.T) {
 	x := []int{1, 4, 2}
-	const plays = 20_000
-	single, pairs := make([]int, len(x)), map[[2]int]int{}
+	const draws = 20_000
+	single, pairCounts := make([]int, len(x)), map[[2]int]int{}
 	when := 0.0
-	for seed := range uint64(plays) {
+	for seed := range uint64(draws) {
 		c := drawLost(x, 2, seed)
 		single[c[0].bundle]++
 		when += c[0].when
-		pairs[[2]int{min(c[0].bundle, c[1].bundle), max(c[0].bundle, c[1].bundle)}]++
+		pairCounts[[2]int{min(c[0].bundle, c[1].bundle), max(c[0].bundle, c[1].bundle)}]++
 	}
-	near := func(got int, p float64, what ...int) {
+	checkCount := func(got int, p float64, what ...int) {
 		t.Helper()
-		if math.Abs(float64(got)-p*plays) > 5*math.Sqrt(plays*p*(1-p)) {
-			t.Errorf("bundles %v: %d times of %d, want about %.0f", what, got, plays, p*plays)
+		if math.Abs(float64(got)-p*draws) > 5*math.Sqrt(draws*p*(1-p)) {
+			t.Errorf("bundles %v: %d times of %d, want about %.0f", what, got, draws, p*draws)
 		}
 	}
 	for b, n := range single {
-		near(n, float64(x[b])/7, b)
+		checkCount(n, float64(x[b])/7, b)
 	}
-	for pair, ways := range map[[2]int]float64{{0, 1}: 4, {0, 2}: 2, {1, 1}: 6, {1, 2}: 8, {2, 2}: 1} {
-		near(pairs[pair], ways/21, pair[0], pair[1])
+	for pair, pairs := range map[[2]int]float64{{0, 1}: 4, {0, 2}: 2, {1, 1}: 6, {1, 2}: 8, {2, 2}: 1} {
+		checkCount(pairCounts[pair], pairs/21, pair[0], pair[1])
 	}
-	if mean := when / plays; math.Abs(mean-0.5) > 5/math.Sqrt(12*plays) {
+	if mean := when / draws; math.Abs(mean-0.5) > 5/math.Sqrt(12*draws) {
 		t.Errorf("circuits are lost at %v of the iteration on average", mean)
 	}
 }

@@ -13,9 +13,9 @@ import (
 // TestTrialRecord: what a row says of trials that end, that stall and that have no NCT. In each trial the ideal fabric
 // takes 3 s, of which 1 s is computing, so a makespan of c seconds has an NCT of (c - 1) / 2; without communication it is
 // undefined unless the makespan is the ideal one.
-func TestTrialRecord(t *testing.T) {
+func TestTrialMetrics(t *testing.T) {
 	const s = engine.Second
-	usual, silent := training.ReferenceTimes{Ideal: 3 * s, Compute: s}, training.ReferenceTimes{Ideal: 3 * s, Compute: 3 * s}
+	normal, noCommunication := training.ReferenceTimes{Ideal: 3 * s, Compute: s}, training.ReferenceTimes{Ideal: 3 * s, Compute: 3 * s}
 	for _, c := range []struct {
 		name    string
 		times   []training.ReferenceTimes
@@ -24,19 +24,19 @@ func TestTrialRecord(t *testing.T) {
 		samples map[string][]float64
 		label   string // of replay_nct_mean
 	}{
-		{"all end", []training.ReferenceTimes{usual, usual, usual}, []engine.Time{3 * s, 7 * s, 5 * s},
+		{"all end", []training.ReferenceTimes{normal, normal, normal}, []engine.Time{3 * s, 7 * s, 5 * s},
 			map[string]float64{"replay_plays": 3, "replay_stalled": 0, "replay_makespan_mean_s": 5, "replay_makespan_p95_s": 7, "replay_nct_mean": 2, "replay_nct_max": 3, "replay_nct_p50": 2, "replay_nct_p95": 3, "replay_nct_p99": 3},
 			map[string][]float64{"makespan_s": {3, 7, 5}, "nct": {1, 3, 2}}, ""},
-		{"one stalls", []training.ReferenceTimes{usual, usual, usual}, []engine.Time{3 * s, stalled, 5 * s},
+		{"one stalls", []training.ReferenceTimes{normal, normal, normal}, []engine.Time{3 * s, stalled, 5 * s},
 			map[string]float64{"replay_plays": 3, "replay_stalled": 1, "replay_makespan_mean_s": 4, "replay_makespan_p95_s": 5, "replay_nct_mean": 1.5, "replay_nct_max": 2, "replay_nct_p50": 1, "replay_nct_p95": 2, "replay_nct_p99": 2},
 			map[string][]float64{"makespan_s": {3, 5}, "nct": {1, 2}, "play": {0, 2}}, ""},
-		{"one is undefined", []training.ReferenceTimes{silent, silent, usual}, []engine.Time{3 * s, 4 * s, 5 * s},
+		{"one is undefined", []training.ReferenceTimes{noCommunication, noCommunication, normal}, []engine.Time{3 * s, 4 * s, 5 * s},
 			map[string]float64{"replay_plays": 3, "replay_stalled": 0, "replay_makespan_mean_s": 4, "replay_makespan_p95_s": 5, "replay_nct_mean": 1.5, "replay_nct_max": 2, "replay_nct_p50": 1, "replay_nct_p95": 2, "replay_nct_p99": 2},
 			map[string][]float64{"makespan_s": {3, 4, 5}, "nct": {1, 2}}, "in 1 of 3 plays"},
-		{"all are undefined", []training.ReferenceTimes{silent, silent}, []engine.Time{4 * s, 4 * s},
+		{"all are undefined", []training.ReferenceTimes{noCommunication, noCommunication}, []engine.Time{4 * s, 4 * s},
 			map[string]float64{"replay_plays": 2, "replay_stalled": 0, "replay_makespan_mean_s": 4, "replay_makespan_p95_s": 4},
 			map[string][]float64{"makespan_s": {4, 4}}, "in 2 of 2 plays"},
-		{"none ends", []training.ReferenceTimes{usual, usual}, []engine.Time{stalled, stalled},
+		{"none ends", []training.ReferenceTimes{normal, normal}, []engine.Time{stalled, stalled},
 			map[string]float64{"replay_plays": 2, "replay_stalled": 2}, nil, "as no play ends"},
 	} {
 		row := &result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
@@ -48,14 +48,14 @@ func TestTrialRecord(t *testing.T) {
 		if label := row.Labels["replay_nct_mean"]; (label == "") != (c.label == "") || !strings.HasPrefix(label, c.label) {
 			t.Errorf("%s: label %q, want %q", c.name, label, c.label)
 		}
-		after := &result.Row{Metrics: map[string]float64{}}
-		r.recordAfter(after, &afterwards{ends: c.ends, moved: 2})
+		reacted := &result.Row{Metrics: map[string]float64{}}
+		r.recordAfter(reacted, &afterwards{ends: c.ends, moved: 2})
 		want := map[string]float64{"replay_redecided": 2}
 		if nct, ok := c.metrics["replay_nct_mean"]; ok {
 			want["replay_after_nct_mean"] = nct
 		}
-		if !reflect.DeepEqual(after.Metrics, want) {
-			t.Errorf("%s: iterations after the loss have %v, want %v", c.name, after.Metrics, want)
+		if !reflect.DeepEqual(reacted.Metrics, want) {
+			t.Errorf("%s: iterations after the loss have %v, want %v", c.name, reacted.Metrics, want)
 		}
 	}
 }

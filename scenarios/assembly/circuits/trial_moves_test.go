@@ -21,8 +21,8 @@ func TestTrialsOfMoves(t *testing.T) {
 		s.Fabric.Delay = 5 * engine.Millisecond
 		s.Policy.Moving = topology.DuringOptions{MaxEvaluations: 300}
 		s.Policy.Allocators = []string{"delta-during"}
-		in := built(t, s)
-		r, d := in.trials, in.decided(t, "delta-during")
+		in := buildInstance(t, s)
+		r, d := in.trials, in.mustDecide(t, "delta-during")
 		if !d.Moves.Moving() {
 			t.Fatalf("no circuit moves: %v", d.Circuits)
 		}
@@ -39,7 +39,7 @@ func TestTrialsOfMoves(t *testing.T) {
 		if run, ok := trial.Run(base); !ok || max(run.Makespan-d.Makespan, d.Makespan-run.Makespan) > engine.Time(len(r.graph.Tasks)) {
 			t.Errorf("%s: as planned %v, planned %v", mode, run.Makespan, d.Makespan)
 		}
-		moved := 0
+		changed := 0
 		for i, seed := range r.seeds {
 			durations := make([]engine.Time, len(r.graph.Tasks))
 			if err := r.it.Durations(r.perturb, seed, durations); err != nil {
@@ -56,7 +56,7 @@ func TestTrialsOfMoves(t *testing.T) {
 			last := d.Moves.Last()
 			for k, at := range run.Fired {
 				if at != d.Moves.Runs[last].Fired[k] {
-					moved++
+					changed++
 				}
 			}
 			n, err := p.Network(r.optical, trial.Sequence(), append(slices.Clone(d.Moves.Runs[:last]), run), last)
@@ -74,11 +74,11 @@ func TestTrialsOfMoves(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if off := trace.Makespan - run.Makespan; max(off, -off) > engine.Time(len(g.Tasks)) {
+			if difference := trace.Makespan - run.Makespan; max(difference, -difference) > engine.Time(len(g.Tasks)) {
 				t.Errorf("%s, trial %d: %v, simulated at once %v", mode, i, run.Makespan, trace.Makespan)
 			}
 		}
-		if moved == 0 {
+		if changed == 0 {
 			t.Errorf("%s: circuits move at the planned moments, whatever takes longer", mode)
 		}
 	}

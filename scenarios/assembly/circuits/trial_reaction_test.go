@@ -14,14 +14,14 @@ import (
 // TestRedecide: what is decided anew fits the ports that are left and connects all; a trial takes as long as one by flow.Run
 // on links that lose the circuits, carry what both topologies have from the decision on, and all of the new one after the
 // delay; and the iteration after as long as one on the new topology.
-func TestRedecide(t *testing.T) {
+func TestTrialsWithNewDecision(t *testing.T) {
 	const decision, delay = 70 * engine.Millisecond, 30 * engine.Millisecond
 	for _, when := range []string{"start", "random"} {
 		s := gpt7b(t, input.Replay{Seeds: 12, ComputeJitter: 0.1, LostCircuits: 1, LostWhen: when, Priorities: "clairvoyant", React: "redecide", DecisionTime: decision})
 		s.Fabric.PortsPerPod, s.Fabric.Delay = 6, delay
-		in := built(t, s)
+		in := buildInstance(t, s)
 		r := in.trials
-		d := in.decided(t, "delta-topo")
+		d := in.mustDecide(t, "delta-topo")
 		policy, err := topology.Find("delta-topo")
 		if err != nil {
 			t.Fatal(err)
@@ -35,34 +35,34 @@ func TestRedecide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		planned := r.run(t, in.decidedDurations(), x, nil, d.Service)
+		nominal := r.runFlow(t, in.nominalDurations(), x, nil, d.Service)
 		for i, seed := range r.seeds {
-			left, lost := slices.Clone(x), drawLost(x, 1, seed)
-			left[lost[0].bundle]--
-			now, err := r.redecide(context.Background(), c, left, lost)
+			remaining, lost := slices.Clone(x), drawLost(x, 1, seed)
+			remaining[lost[0].bundle]--
+			redecided, err := r.redecide(context.Background(), c, remaining, lost)
 			if err != nil {
 				t.Fatal(err)
 			}
-			use := slices.Clone(now)
-			use[lost[0].bundle]++ // whose ports are gone
-			for pod, used := range r.optical.Ports(use) {
+			inUse := slices.Clone(redecided)
+			inUse[lost[0].bundle]++ // whose ports are gone
+			for pod, used := range r.optical.Ports(inUse) {
 				if used > r.optical.Pods[pod].Ports {
-					t.Fatalf("%v take %d ports of %d", now, used, r.optical.Pods[pod].Ports)
+					t.Fatalf("%v take %d ports of %d", redecided, used, r.optical.Pods[pod].Ports)
 				}
 			}
 			durations := make([]engine.Time, len(r.graph.Tasks))
 			if err := r.it.Durations(r.perturb, seed, durations); err != nil {
 				t.Fatal(err)
 			}
-			begin := engine.Time(0)
+			lossTime := engine.Time(0)
 			if when == "random" {
-				begin = engine.Time(lost[0].when * float64(planned))
+				lossTime = engine.Time(lost[0].when * float64(nominal))
 			}
-			want := r.runChanging(t, durations, d.Service, []step{{0, x}, {begin, left}, {begin + decision, least(left, now)}, {begin + decision + delay, now}})
+			want := r.runWithChanges(t, durations, d.Service, []topologyStep{{0, x}, {lossTime, remaining}, {lossTime + decision, minCircuits(remaining, redecided)}, {lossTime + decision + delay, redecided}})
 			if ends[i] != want {
 				t.Errorf("%s, trial %d: %v, by hand %v", when, i, ends[i], want)
 			}
-			if want := r.runChanging(t, durations, d.Service, []step{{0, now}}); after.ends[i] != want {
+			if want := r.runWithChanges(t, durations, d.Service, []topologyStep{{0, redecided}}); after.ends[i] != want {
 				t.Errorf("%s, the iteration after trial %d: %v, by hand %v", when, i, after.ends[i], want)
 			}
 		}
@@ -72,13 +72,13 @@ func TestRedecide(t *testing.T) {
 	}
 }
 
-// step is circuits from a time on.
-type step struct {
-	at engine.Time
-	x  []int
+// topologyStep is circuits from a time on.
+type topologyStep struct {
+	start    engine.Time
+	circuits []int
 }
 
-func least(a, b []int) []int {
+func minCircuits(a, b []int) []int {
 	x := slices.Clone(a)
 	for e := range x {
 		x[e] = min(x[e], b[e])
@@ -86,8 +86,8 @@ func least(a, b []int) []int {
 	return x
 }
 
-// runChanging simulates a graph of such durations by flow.Run while circuits change.
-func (r *trials) runChanging(t *testing.T, durations []engine.Time, service flow.Service, steps []step) engine.Time {
+// runWithChanges simulates a graph of such durations by flow.Run while circuits change.
+func (r *trials) runWithChanges(t *testing.T, durations []engine.Time, service flow.Service, steps []topologyStep) engine.Time {
 	t.Helper()
 	g := *r.graph
 	g.Tasks = slices.Clone(g.Tasks)
@@ -96,14 +96,14 @@ func (r *trials) runChanging(t *testing.T, durations []engine.Time, service flow
 			g.Tasks[i].Duration = durations[i]
 		}
 	}
-	n, err := r.optical.Provision(steps[0].x)
+	n, err := r.optical.Provision(steps[0].circuits)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range steps[1:] {
 		for e, b := range r.optical.Bundles {
 			for _, l := range b.Links {
-				n.Changes = append(n.Changes, engine.Change{At: s.at, Link: l, Rate: float64(s.x[e]) * r.optical.Rate(e)})
+				n.Changes = append(n.Changes, engine.Change{At: s.start, Link: l, Rate: float64(s.circuits[e]) * r.optical.Rate(e)})
 			}
 		}
 	}

@@ -36,8 +36,8 @@ func gpt7b(t testing.TB, replay input.Replay) *Scenario {
 	}
 }
 
-// built returns the plan of a scenario with its trials.
-func built(t testing.TB, s *Scenario) *instance {
+// buildInstance returns the plan of a scenario with its trials.
+func buildInstance(t testing.TB, s *Scenario) *instance {
 	t.Helper()
 	sys, err := New(context.Background(), s, 1)
 	if err != nil {
@@ -46,8 +46,8 @@ func built(t testing.TB, s *Scenario) *instance {
 	return sys.(*instance)
 }
 
-// decided returns what an allocator decides on in.
-func (in *instance) decided(t testing.TB, policy string) *decided {
+// mustDecide returns what an allocator decides on in.
+func (in *instance) mustDecide(t testing.TB, policy string) *decided {
 	t.Helper()
 	d, err := in.decide(context.Background(), policy, 2)
 	if err != nil {
@@ -56,11 +56,11 @@ func (in *instance) decided(t testing.TB, policy string) *decided {
 	return d
 }
 
-// TestReplayAgainstRun plays again by flow.Run, on a graph that has the durations of the play and a network lit with
+// TestTrialsAgainstFlow plays again by flow.Run, on a graph that has the durations of the play and a network lit with
 // what circuits are left, or that loses them in mid-run: circuits, service and times are all that counts.
-func TestReplayAgainstRun(t *testing.T) {
+func TestTrialsAgainstFlow(t *testing.T) {
 	for _, when := range []string{"start", "random"} {
-		in := built(t, gpt7b(t, input.Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
+		in := buildInstance(t, gpt7b(t, input.Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
 		r := in.trials
 		circuits, err := r.spread([]int{2, 2, 2}[:len(in.optical.Bundles)])
 		if err != nil {
@@ -72,7 +72,7 @@ func TestReplayAgainstRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			planned := r.run(t, in.decidedDurations(), circuits, nil, service)
+			nominal := r.runFlow(t, in.nominalDurations(), circuits, nil, service)
 			for i, c := range got {
 				d := make([]engine.Time, len(r.it.Graph.Tasks))
 				if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
@@ -80,11 +80,11 @@ func TestReplayAgainstRun(t *testing.T) {
 				}
 				lost := drawLost(circuits, 3, r.seeds[i])
 				for k := range lost {
-					if lost[k].when *= float64(planned); when == "start" {
+					if lost[k].when *= float64(nominal); when == "start" {
 						lost[k].when = 0
 					}
 				}
-				if want := r.run(t, d, circuits, lost, service); c != want {
+				if want := r.runFlow(t, d, circuits, lost, service); c != want {
 					t.Errorf("%s, %v, play %d: %v, flow.Run has %v", when, service, i, c, want)
 				}
 				if c == stalled {
@@ -98,8 +98,8 @@ func TestReplayAgainstRun(t *testing.T) {
 	}
 }
 
-// decidedDurations are the planned durations of what is replayed.
-func (in *instance) decidedDurations() []engine.Time {
+// nominalDurations are the planned durations of what is replayed.
+func (in *instance) nominalDurations() []engine.Time {
 	d := make([]engine.Time, len(in.trials.it.Graph.Tasks))
 	for i := range d {
 		d[i] = in.trials.it.Graph.Tasks[i].Duration
@@ -107,21 +107,21 @@ func (in *instance) decidedDurations() []engine.Time {
 	return d
 }
 
-// run plays by flow.Run. Circuits that are lost at time 0 are not lit at all.
-func (r *trials) run(t *testing.T, d []engine.Time, circuits []int, lost []circuit, service flow.Service) engine.Time {
+// runFlow plays by flow.Run. Circuits that are lost at time 0 are not lit at all.
+func (r *trials) runFlow(t *testing.T, d []engine.Time, circuits []int, lost []circuit, service flow.Service) engine.Time {
 	t.Helper()
 	g := *r.it.Graph
 	g.Tasks = slices.Clone(g.Tasks)
 	for i := range d {
 		g.Tasks[i].Duration = d[i]
 	}
-	left := slices.Clone(circuits)
+	remaining := slices.Clone(circuits)
 	for _, c := range lost {
 		if c.when == 0 {
-			left[c.bundle]--
+			remaining[c.bundle]--
 		}
 	}
-	n, err := r.optical.Provision(left)
+	n, err := r.optical.Provision(remaining)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,10 +130,10 @@ func (r *trials) run(t *testing.T, d []engine.Time, circuits []int, lost []circu
 		if c.when == 0 {
 			continue
 		}
-		left[c.bundle]--
+		remaining[c.bundle]--
 		b := r.optical.Bundles[c.bundle]
 		for _, l := range b.Links {
-			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.when), Link: l, Rate: float64(left[c.bundle]) * r.optical.Rate(c.bundle)})
+			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.when), Link: l, Rate: float64(remaining[c.bundle]) * r.optical.Rate(c.bundle)})
 		}
 	}
 	trace, err := flow.Run(t.Context(), &g, n, r.optical.Routes, flow.Options{Service: service})
@@ -153,9 +153,9 @@ func TestPriorities(t *testing.T) {
 	s := gpt7b(t, input.Replay{Seeds: 30, ComputeJitter: 0.5, Priorities: "nominal"})
 	w := &s.Workload
 	w.Sequence, s.Replay.Sequence, w.Schedule, w.Chunks = 1024, 1024, training.Interleaved, 4
-	in := built(t, s)
+	in := buildInstance(t, s)
 	r := in.trials
-	circuits, err := r.spread(in.decided(t, "iter-halve").Circuits)
+	circuits, err := r.spread(in.mustDecide(t, "iter-halve").Circuits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,9 +177,9 @@ func TestPriorities(t *testing.T) {
 	ranked.Graph = &g
 	changed := *in
 	changed.it, changed.graph, changed.optical = &ranked, &g, r.optical
-	other := &trials{plan: in, instance: &changed}
+	byRank := &trials{plan: in, instance: &changed}
 	in.s.Replay.Priorities = "clairvoyant"
-	known, _, err := r.simulate(context.Background(), circuits, flow.TailPriority, nil, 2)
+	clairvoyant, _, err := r.simulate(context.Background(), circuits, flow.TailPriority, nil, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,13 +189,13 @@ func TestPriorities(t *testing.T) {
 		if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
 			t.Fatal(err)
 		}
-		if want := other.run(t, d, circuits, nil, flow.FixedPriority); c != want {
+		if want := byRank.runFlow(t, d, circuits, nil, flow.FixedPriority); c != want {
 			t.Errorf("play %d: %v, by ranks %v", i, c, want)
 		}
-		if want := r.run(t, d, circuits, nil, flow.TailPriority); known[i] != want {
-			t.Errorf("play %d, known in advance: %v, flow.Run has %v", i, known[i], want)
+		if want := r.runFlow(t, d, circuits, nil, flow.TailPriority); clairvoyant[i] != want {
+			t.Errorf("play %d, known in advance: %v, flow.Run has %v", i, clairvoyant[i], want)
 		}
-		if c != known[i] {
+		if c != clairvoyant[i] {
 			differ++
 		}
 	}
@@ -206,43 +206,43 @@ func TestPriorities(t *testing.T) {
 
 // TestStalledPlays: plays in which a bundle loses its last circuit are counted and left out, and the others say which
 // plays they are.
-func TestStalledPlays(t *testing.T) {
-	const plays = 60
-	in := built(t, gpt7b(t, input.Replay{Seeds: plays, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
-	d := in.decided(t, "delta-joint")
+func TestStalledTrials(t *testing.T) {
+	const trialCount = 60
+	in := buildInstance(t, gpt7b(t, input.Replay{Seeds: trialCount, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
+	d := in.mustDecide(t, "delta-joint")
 	x, err := in.trials.spread(d.Circuits)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ended []float64
-	for i := range plays {
-		left, dark := slices.Clone(x), false
+	for i := range trialCount {
+		remaining, disconnected := slices.Clone(x), false
 		for _, c := range drawLost(x, 2, in.trials.seeds[i]) {
-			left[c.bundle]--
-			dark = dark || left[c.bundle] == 0
+			remaining[c.bundle]--
+			disconnected = disconnected || remaining[c.bundle] == 0
 		}
-		if !dark {
+		if !disconnected {
 			ended = append(ended, float64(i))
 		}
 	}
-	if m := d.Row.Metrics; m["replay_plays"] != plays || m["replay_stalled"] != float64(plays-len(ended)) || len(ended) == plays || len(ended) == 0 {
-		t.Errorf("%v of %v plays stall, want %d", m["replay_stalled"], m["replay_plays"], plays-len(ended))
+	if m := d.Row.Metrics; m["replay_plays"] != trialCount || m["replay_stalled"] != float64(trialCount-len(ended)) || len(ended) == trialCount || len(ended) == 0 {
+		t.Errorf("%v of %v plays stall, want %d", m["replay_stalled"], m["replay_plays"], trialCount-len(ended))
 	}
 	if s := d.Row.Samples; !slices.Equal(s["play"], ended) || len(s["nct"]) != len(ended) || len(s["makespan_s"]) != len(ended) {
 		t.Errorf("plays %v, %d NCTs and %d makespans, want plays %v", s["play"], len(s["nct"]), len(s["makespan_s"]), ended)
 	}
-	lit := total(x)
-	all := built(t, gpt7b(t, input.Replay{Seeds: 3, LostCircuits: lit, LostWhen: "start", Priorities: "nominal"})).decided(t, "delta-joint").Row
+	provisioned := total(x)
+	all := buildInstance(t, gpt7b(t, input.Replay{Seeds: 3, LostCircuits: provisioned, LostWhen: "start", Priorities: "nominal"})).mustDecide(t, "delta-joint").Row
 	if all.Metrics["replay_stalled"] != 3 || all.Samples != nil || all.Labels["replay_nct_mean"] == "" {
 		t.Errorf("without circuits: %v, samples %v, labels %v", all.Metrics, all.Samples, all.Labels)
 	}
 }
 
 // TestReplayInterrupted: an interrupt ends a replay, and leaves nothing half done.
-func TestReplayInterrupted(t *testing.T) {
-	in := built(t, gpt7b(t, input.Replay{Seeds: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
-	plain := built(t, gpt7b(t, input.Replay{}))
-	d := plain.decided(t, "iter-halve")
+func TestTrialsAreCancelled(t *testing.T) {
+	in := buildInstance(t, gpt7b(t, input.Replay{Seeds: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
+	withoutTrials := buildInstance(t, gpt7b(t, input.Replay{}))
+	d := withoutTrials.mustDecide(t, "iter-halve")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	row := result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}

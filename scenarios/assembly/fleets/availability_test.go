@@ -30,7 +30,7 @@ func TestAvailability(t *testing.T) {
 		sums := map[string][2]float64{}
 		var m map[string]float64
 		for seed := range runs {
-			c := quiet(func() fleet.Source { return &fleet.List{} }, 1500*fleet.Day)
+			c := quietFleet(func() fleet.Source { return &fleet.List{} }, 1500*fleet.Day)
 			c.Seed, c.Start, c.WatchedCubes, c.OCS, c.SilentShare = uint64(seed),
 				100*fleet.Day,
 				tt.cubes, tt.ocs, 0
@@ -70,13 +70,13 @@ func TestAvailability(t *testing.T) {
 // TestFragmentation: what is free is one slice where any cubes make one, and is not in a grid under load; boxes are listed
 // from the largest, each once.
 func TestFragmentation(t *testing.T) {
-	c := pod60(0.7)
+	c := paperPod(0.7)
 	c.End = 20 * fleet.Day
-	for name, least := range map[string]float64{"reconfigurable": 0, "static-first-fit": 0.2} {
+	for name, minFragmentation := range map[string]float64{"reconfigurable": 0, "static-first-fit": 0.2} {
 		m := map[string]float64{}
 		o := simulate(t, c, name)
-		if o.availability.addMetrics(c, o.rewires, m); m["fragmentation"] < least ||
-			m["fragmentation"] > least+0.5 || least == 0 && m["fragmentation"] != 0 {
+		if o.availability.addMetrics(c, o.rewires, m); m["fragmentation"] < minFragmentation ||
+			m["fragmentation"] > minFragmentation+0.5 || minFragmentation == 0 && m["fragmentation"] != 0 {
 			t.Errorf("fragmentation of %s is %.3f", name, m["fragmentation"])
 		}
 		if m["starts"] < float64(o.Ended) {
@@ -84,15 +84,15 @@ func TestFragmentation(t *testing.T) {
 		}
 	}
 
-	last, seen := 65, map[string]bool{}
+	previous, visited := 65, map[string]bool{}
 	for _, b := range gridBoxes() {
-		if b.Cubes() > last || seen[fmt.Sprint(b)] {
-			t.Errorf("%s after %d cubes", b, last)
+		if b.Cubes() > previous || visited[fmt.Sprint(b)] {
+			t.Errorf("%s after %d cubes", b, previous)
 		}
-		last, seen[fmt.Sprint(b)] = b.Cubes(), true
+		previous, visited[fmt.Sprint(b)] = b.Cubes(), true
 	}
 
-	if len(seen) != 20 || last != 1 {
-		t.Errorf("%d boxes, the last of %d cubes; want 20 and 1", len(seen), last)
+	if len(visited) != 20 || previous != 1 {
+		t.Errorf("%d boxes, the last of %d cubes; want 20 and 1", len(visited), previous)
 	}
 }

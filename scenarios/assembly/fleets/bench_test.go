@@ -9,12 +9,12 @@ import (
 
 // BenchmarkGrowth simulates a month of a pod, and of so many times as many pods, jobs at the same load, or failures.
 func BenchmarkGrowth(b *testing.B) {
-	for _, of := range []string{"pods", "jobs", "failures"} {
-		for _, times := range []int{1, 4, 16, 64} {
-			b.Run(fmt.Sprintf("%s-%d", of, times), func(b *testing.B) {
+	for _, growing := range []string{"pods", "jobs", "failures"} {
+		for _, factor := range []int{1, 4, 16, 64} {
+			b.Run(fmt.Sprintf("%s-%d", growing, factor), func(b *testing.B) {
 				b.ReportAllocs()
 				for range b.N {
-					c := pod60(0.8)
+					c := paperPod(0.8)
 					d := &fleet.Demand{
 						Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], Until: 30 * fleet.Day,
 						Chips: 4096, Load: 0.8, PerDay: 139.2,
@@ -22,16 +22,16 @@ func BenchmarkGrowth(b *testing.B) {
 						Bands: [fleet.NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95,
 						EstimateFactor: 1,
 					}
-					switch of {
+					switch growing {
 					case "pods":
-						c.Pods, d.Chips, d.PerDay = times, times*d.Chips,
-							float64(times)*d.PerDay
+						c.Pods, d.Chips, d.PerDay = factor, factor*d.Chips,
+							float64(factor)*d.PerDay
 					case "jobs":
-						d.PerDay *= float64(times)
+						d.PerDay *= float64(factor)
 					default:
 						for i := range c.Rates { // repairs are as much quicker
-							c.Rates[i].PerDay *= float64(times)
-							c.Rates[i].Repair.Mean /= fleet.Time(times)
+							c.Rates[i].PerDay *= float64(factor)
+							c.Rates[i].Repair.Mean /= fleet.Time(factor)
 						}
 					}
 					c.Jobs, c.End = d.Jobs, d.Until
@@ -44,10 +44,10 @@ func BenchmarkGrowth(b *testing.B) {
 
 // BenchmarkPodYear simulates a year of a pod.
 func BenchmarkPodYear(b *testing.B) {
-	year := func(b *testing.B, name string, more bool) {
+	year := func(b *testing.B, name string, movesJobs bool) {
 		b.ReportAllocs()
 		for range b.N {
-			c := pod60(0.8)
+			c := paperPod(0.8)
 			d := &fleet.Demand{
 				Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
 				Until: 365 * fleet.Day, Chips: 4096, Load: 0.8,
@@ -56,7 +56,7 @@ func BenchmarkPodYear(b *testing.B) {
 				FaultRoutingShare: 0.95, EstimateFactor: 1,
 			}
 			c.Jobs, c.End, c.Preemption, c.Defragment, c.Times.Notice = d.Jobs, d.Until,
-				more, more,
+				movesJobs, movesJobs,
 				10*fleet.Minute
 			simulate(b, c, name)
 		}

@@ -13,61 +13,61 @@ import (
 
 // TestRelaxed: the server of all chips has as little time in the system as trying all orders of whole jobs without
 // preemption does where all come at once, and no more with arrivals.
-func TestRelaxed(t *testing.T) {
+func TestSRPTBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "jobs")
-		at, work := make([]float64, n), make([]float64, n)
-		together := rapid.Bool().Draw(t, "together")
+		arrivals, work := make([]float64, n), make([]float64, n)
+		simultaneous := rapid.Bool().Draw(t, "together")
 		for i := range n {
-			if !together {
-				at[i] = float64(rapid.IntRange(0, 20).Draw(t, "at"))
+			if !simultaneous {
+				arrivals[i] = float64(rapid.IntRange(0, 20).Draw(t, "at"))
 			}
 			work[i] = float64(rapid.IntRange(1, 20).Draw(t, "work"))
 		}
-		slices.Sort(at)
+		slices.Sort(arrivals)
 		until := float64(rapid.SampledFrom([]int{30, 1000}).Draw(t, "until"))
-		least := math.Inf(1)
+		optimum := math.Inf(1)
 		var order func(used int, now, sum float64)
 		order = func(used int, now, sum float64) {
 			if used == 1<<n-1 {
-				least = min(least, sum)
+				optimum = min(optimum, sum)
 				return
 			}
 			for i := range n {
 				if used>>i&1 == 0 {
-					end := max(now, at[i]) + work[i]/2
-					order(used|1<<i, end, sum+min(end, until)-at[i])
+					end := max(now, arrivals[i]) + work[i]/2
+					order(used|1<<i, end, sum+min(end, until)-arrivals[i])
 				}
 			}
 		}
 		order(0, 0, 0)
 		r := srptServer{chips: 2, remaining: engine.NewQueue(0)}
 		for i := range n {
-			r.arrive(at[i], work[i])
+			r.arrive(arrivals[i], work[i])
 		}
 		got := r.finish(until)
-		if got > least+1e-9 || together && got < least-1e-9 {
-			t.Fatalf("%g in all, at least %g by trying all orders", got, least)
+		if got > optimum+1e-9 || simultaneous && got < optimum-1e-9 {
+			t.Fatalf("%g in all, at least %g by trying all orders", got, optimum)
 		}
 	})
 }
 
 // TestExpected: jobs alone, interrupted at random and restarted at once, take as long as the closed form says, within
 // three standard errors; long ones have Daly's efficiency.
-func TestExpected(t *testing.T) {
+func TestExpectedDuration(t *testing.T) {
 	const runs = 400
 	m, d, r, interval, work := 3*fleet.Hour, 2*fleet.Minute, 10*fleet.Minute,
 		fleet.Hour, 10*fleet.Hour
-	c := quiet(nil, 3000*fleet.Day)
+	c := quietFleet(nil, 3000*fleet.Day)
 	c.Rates[fleet.Cable] = fleet.Process{PerDay: fleet.Day.Seconds() / m.Seconds() / fleet.CubeLinks / 64, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 1}}
 	c.Times = Times{Session: r, Checkpoint: d, Interval: interval}
 	var list []fleet.Job
 	for i := range runs {
 		list = append(list, fleet.Job{Submit: fleet.Time(i) * 7 * fleet.Day,
-			Shape: shape(t, "16x16x16"), Work: work, Estimate: work})
+			Shape: parseShape(t, "16x16x16"), Work: work, Estimate: work})
 	}
 
-	c.Jobs = jobs(list...)
+	c.Jobs = sourceOf(list...)
 	o := simulate(t, c, "reconfigurable")
 	want := (r + fleet.ExpectedDuration(work, interval, d, r, m)).Seconds()
 

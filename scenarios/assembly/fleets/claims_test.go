@@ -31,7 +31,7 @@ func TestIdleChips(t *testing.T) {
 }
 
 // TestWork: the parts of a pod that fail or are maintained add to the work in proportion to their number.
-func TestWork(t *testing.T) {
+func TestEstimateEvents(t *testing.T) {
 	s := &Scenario{Pods: 2}
 	s.Fleet.Days, s.Fleet.JobsADay = 10, 5
 	for _, c := range []struct {

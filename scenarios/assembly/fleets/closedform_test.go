@@ -12,10 +12,10 @@ import (
 
 var long = flag.Bool("long", false, "hold closed forms to twice as many runs")
 
-// agrees holds a figure of runs of several seeds to a closed form, within three standard errors, which must be less
+// checkClosedForm holds a figure of runs of several seeds to a closed form, within three standard errors, which must be less
 // than a share of it.
-func agrees(
-	t *testing.T, what string, want, share float64, seeds int, of func(seed uint64) float64,
+func checkClosedForm(
+	t *testing.T, name string, want, maxError float64, seeds int, run func(seed uint64) float64,
 ) {
 	t.Helper()
 	if !*long {
@@ -23,7 +23,7 @@ func agrees(
 	}
 	sum, squares := 0.0, 0.0
 	for seed := range uint64(seeds) {
-		x := of(seed + 1)
+		x := run(seed + 1)
 		sum += x
 		squares += x * x
 	}
@@ -31,30 +31,30 @@ func agrees(
 	n := float64(seeds)
 	got := sum / n
 	se := math.Sqrt(max(0, squares/n-got*got) / (n - 1))
-	if math.Abs(got-want) > 3*se+1e-4*want || se > share*want {
-		t.Errorf("%s: %.5g with a standard error of %.2g, want %.5g", what, got, se, want)
+	if math.Abs(got-want) > 3*se+1e-4*want || se > maxError*want {
+		t.Errorf("%s: %.5g with a standard error of %.2g, want %.5g", name, got, se, want)
 	}
-	t.Logf("%s: %.5g with a standard error of %.2g, closed form %.5g", what, got, se, want)
+	t.Logf("%s: %.5g with a standard error of %.2g, closed form %.5g", name, got, se, want)
 }
 
-// idle is a fleet without jobs.
-func idle(seed uint64, days int) *Config {
-	c := quiet(jobs(), fleet.Time(days)*fleet.Day)
+// idleFleet is a fleet without jobs.
+func idleFleet(seed uint64, days int) *Config {
+	c := quietFleet(sourceOf(), fleet.Time(days)*fleet.Day)
 	c.Seed, c.SilentShare = seed, 0
 	return c
 }
 
-// daily is a job a day, at random moments, that takes no time.
-func daily(t *testing.T, c *Config, slice string) {
+// addDailyJobs is a job a day, at random moments, that takes no time.
+func addDailyJobs(t *testing.T, c *Config, slice string) {
 	t.Helper()
-	d := &fleet.Demand{Seed: c.Seed, Mix: only(t, slice), PerDay: 1, Until: c.End, Chips: 1,
+	d := &fleet.Demand{Seed: c.Seed, Mix: mixOf(t, slice), PerDay: 1, Until: c.End, Chips: 1,
 		Load: 1e-9, Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1},
 		EstimateFactor: 1}
 	c.Jobs = d.Jobs
 }
 
-// atOnce is the share of jobs that do not wait.
-func atOnce(o *Outcome) float64 {
+// shareWithoutWait is the share of jobs that do not wait.
+func shareWithoutWait(o *Outcome) float64 {
 	n := 0
 	for _, w := range o.Waits {
 		if w == 0 {
@@ -64,11 +64,11 @@ func atOnce(o *Outcome) float64 {
 	return float64(n) / float64(len(o.Waits))
 }
 
-// machinesUp has machines available so much of the time, nothing else failing.
-func machinesUp(c *Config, share float64) {
+// setMachineAvailability has machines available so much of the time, nothing else failing.
+func setMachineAvailability(c *Config, availability float64) {
 	r := tpuv4Rates()[fleet.Machine]
 	r.Repair = fleet.Spread{Form: fleet.Exponential, Mean: 2 * fleet.Day}
-	r.PerDay = (1/share - 1) / r.MeanRepair().Days()
+	r.PerDay = (1/availability - 1) / r.MeanRepair().Days()
 	c.Rates[fleet.Machine] = r
 	c.Times = Times{Session: 1} // a job that is hit begins again
 }
@@ -93,8 +93,8 @@ func TestInterruptedShare(t *testing.T) {
 			}
 			return sum
 		})
-		agrees(t, fmt.Sprintf("share interrupted at load %g", load), want, 0.1, 10, func(seed uint64) float64 {
-			c := idle(seed, 240)
+		checkClosedForm(t, fmt.Sprintf("share interrupted at load %g", load), want, 0.1, 10, func(seed uint64) float64 {
+			c := idleFleet(seed, 240)
 			demand := *d
 			demand.Seed = seed
 			c.Jobs, c.Rates, c.SilentShare, c.Discipline, c.OCS = demand.Jobs, rates, 0,
@@ -112,11 +112,11 @@ func TestInterruptedShare(t *testing.T) {
 
 // TestConnections: slices take 48 connections a cube, 42,200 a day.
 func TestConnections(t *testing.T) {
-	agrees(t, "connections a day", 42200, 0.02, 8, func(seed uint64) float64 {
+	checkClosedForm(t, "connections a day", 42200, 0.02, 8, func(seed uint64) float64 {
 		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
 			Until: 60 * fleet.Day, Chips: 4096, Load: 0.1,
 			Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
-		c := idle(seed, 60)
+		c := idleFleet(seed, 60)
 		c.Jobs = d.Jobs
 		return float64(simulate(t, c, "reconfigurable").Links) / 60
 	})
@@ -127,21 +127,21 @@ func TestConnections(t *testing.T) {
 func TestReadingA(t *testing.T) {
 	switches := tpuv4Rates()[fleet.Switch]
 	u := switches.Unavailability()
-	none, one := math.Pow(1-u, fleet.PodSwitches),
+	noneDown, oneDown := math.Pow(1-u, fleet.PodSwitches),
 		fleet.PodSwitches*u*math.Pow(1-u, fleet.PodSwitches-1)
-	agrees(t, "two switches down", 1-none-one, 0.3, 10, func(seed uint64) float64 {
-		c := idle(seed, 40_000)
+	checkClosedForm(t, "two switches down", 1-noneDown-oneDown, 0.3, 10, func(seed uint64) float64 {
+		c := idleFleet(seed, 40_000)
 		c.Rates[fleet.Switch] = switches
 		return 1 - simulate(t, c, "reconfigurable").TolerableShare
 	})
 
-	agrees(t, "jobs on routes round a switch", 0.701*0.95*one, 0.2, 6, func(seed uint64) float64 {
+	checkClosedForm(t, "jobs on routes round a switch", 0.701*0.95*oneDown, 0.2, 6, func(seed uint64) float64 {
 		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 20,
 			Until: 1000 * fleet.Day, Chips: 4096, Load: 0.02,
 			Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1},
 			FaultRoutingShare: 0.95,
 			EstimateFactor:    1}
-		c := idle(seed, 1000)
+		c := idleFleet(seed, 1000)
 		c.Jobs, c.Discipline, c.OCS = d.Jobs, Backfill, ReactionRoute
 		c.Rates[fleet.Switch] = switches
 		o := simulate(t, c, "reconfigurable")
@@ -151,19 +151,19 @@ func TestReadingA(t *testing.T) {
 
 // TestCubesUp: 50 of 64 cubes can be had 95.4 % of the time where machines are available 99 %; 1024 machines of 99.9 %
 // are all there 35.9 % of it.
-func TestCubesUp(t *testing.T) {
+func TestCubeAvailability(t *testing.T) {
 	for _, x := range []struct {
 		slice string
 		cubes int
 		host  float64
 	}{{"8x20x20", 50, 0.99}, {"16x16x16", 64, 0.999}, {"8x16x16", 32, 0.97}} {
 		want := fleet.BinomialTail(x.cubes, fleet.PodCubes, fleet.CubeAvailability(x.host))
-		agrees(t, fmt.Sprintf("%d cubes of hosts of %g", x.cubes, x.host), want, 0.1, 30, func(seed uint64) float64 {
-			c := idle(seed, 400)
+		checkClosedForm(t, fmt.Sprintf("%d cubes of hosts of %g", x.cubes, x.host), want, 0.1, 30, func(seed uint64) float64 {
+			c := idleFleet(seed, 400)
 			c.Start = 20 * fleet.Day
-			machinesUp(c, x.host)
-			daily(t, c, x.slice)
-			return atOnce(simulate(t, c, "reconfigurable"))
+			setMachineAvailability(c, x.host)
+			addDailyJobs(t, c, x.slice)
+			return shareWithoutWait(simulate(t, c, "reconfigurable"))
 		})
 	}
 }
@@ -173,11 +173,11 @@ func TestCubesUp(t *testing.T) {
 func TestSliceGoodput(t *testing.T) {
 	for slice, cubes := range map[string]int{"8x8x16": 16, "8x16x16": 32, "12x16x16": 48} {
 		want := fleet.SliceGoodput(cubes, fleet.PodCubes, fleet.CubeAvailability(0.99))
-		agrees(t, slice, want, 0.02, 12, func(seed uint64) float64 {
-			c := idle(seed, 220)
+		checkClosedForm(t, slice, want, 0.02, 12, func(seed uint64) float64 {
+			c := idleFleet(seed, 220)
 			c.Start = 20 * fleet.Day
-			machinesUp(c, 0.99)
-			d := &fleet.Demand{Seed: seed, Mix: only(t, slice), PerDay: 12, Until: c.End,
+			setMachineAvailability(c, 0.99)
+			d := &fleet.Demand{Seed: seed, Mix: mixOf(t, slice), PerDay: 12, Until: c.End,
 				Chips: 4096, Load: 3, Durations: fleet.Constant,
 				Bands:          [fleet.NumBands]float64{1},
 				EstimateFactor: 1}
@@ -192,18 +192,18 @@ func TestSliceGoodput(t *testing.T) {
 func TestReadingB(t *testing.T) {
 	const window, repair = 4 * fleet.Hour, 415 * fleet.Hour / 100
 	w, m := window.Days(), repair.Days()
-	unplanned := fleet.Process{PerDay: 4e-4, Weibull: 1,
+	failures := fleet.Process{PerDay: 4e-4, Weibull: 1,
 		Repair: fleet.Spread{Form: fleet.Exponential, Mean: repair}}
-	planned := fleet.PodSwitches * 10.7 / 24 / 365.25
+	maintenance := fleet.PodSwitches * 10.7 / 24 / 365.25
 	overlap := m * (1 - m/w*(1-math.Exp(-w/m)))
-	want := planned * fleet.PodSwitches * unplanned.PerDay * overlap
-	if math.Abs(planned-0.0586) > 1e-4 || want > 2e-4 {
-		t.Errorf("planned %.4f, two down %.2g", planned, want)
+	want := maintenance * fleet.PodSwitches * failures.PerDay * overlap
+	if math.Abs(maintenance-0.0586) > 1e-4 || want > 2e-4 {
+		t.Errorf("planned %.4f, two down %.2g", maintenance, want)
 	}
-	agrees(t, "two switches down", want, 0.3, 10, func(seed uint64) float64 {
-		c := idle(seed, 40_000)
-		c.Rates[fleet.Switch] = unplanned
-		c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: planned / fleet.PodSwitches / w,
+	checkClosedForm(t, "two switches down", want, 0.3, 10, func(seed uint64) float64 {
+		c := idleFleet(seed, 40_000)
+		c.Rates[fleet.Switch] = failures
+		c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: maintenance / fleet.PodSwitches / w,
 			Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: window}}
 		return 1 - simulate(t, c, "reconfigurable").TolerableShare
 	})
@@ -212,8 +212,8 @@ func TestReadingB(t *testing.T) {
 // TestInterruptions: jobs of 1, 8, 16, 50 and 64 cubes are hit every 652, 150, 79.8, 26.7 and 20.9 h.
 func TestInterruptions(t *testing.T) {
 	for slice, hours := range map[string]float64{"4x4x4": 652, "8x8x8": 150, "8x8x16": 79.8, "8x20x20": 26.7, "16x16x16": 20.9} {
-		s := shape(t, slice)
-		c := quiet(jobs(fleet.Job{Shape: s, Work: fleet.MaxTime / 2, Estimate: fleet.Day, AcceptsFaultRouting: true}), 4000*fleet.Day)
+		s := parseShape(t, slice)
+		c := quietFleet(sourceOf(fleet.Job{Shape: s, Work: fleet.MaxTime / 2, Estimate: fleet.Day, AcceptsFaultRouting: true}), 4000*fleet.Day)
 		c.Rates = tpuv4Rates()
 		c.Rates[fleet.Cube].PerDay = 0
 		for k := range c.Rates {
@@ -236,7 +236,7 @@ func TestInterruptions(t *testing.T) {
 // do no less work, but for noise: 0.3 % of it.
 func TestMonotone(t *testing.T) {
 	base := func() *Config {
-		c := pod60(0.8)
+		c := paperPod(0.8)
 		c.Crews = 2
 		for k := range c.Rates {
 			c.Rates[k].PerDay *= 4
@@ -244,7 +244,7 @@ func TestMonotone(t *testing.T) {
 		return c
 	}
 
-	of := func(change func(c *Config)) float64 {
+	workShare := func(change func(c *Config)) float64 {
 		sum := 0.0
 		for seed := range uint64(2) {
 			c := base()
@@ -255,7 +255,7 @@ func TestMonotone(t *testing.T) {
 		return sum / 2
 	}
 
-	least := of(func(*Config) {})
+	unchanged := workShare(func(*Config) {})
 	for name, change := range map[string]func(c *Config){
 		"more crews":          func(c *Config) { c.Crews = 0 },
 		"no failures":         func(c *Config) { c.Rates = fleet.Rates{} },
@@ -265,14 +265,14 @@ func TestMonotone(t *testing.T) {
 		"no switch":           func(c *Config) { c.Rates[fleet.Switch].PerDay = 0 },
 		"another pod's cubes": func(c *Config) { c.Rates[fleet.Cube].PerDay = 0 },
 	} {
-		if got := of(change); got < least-0.003 {
-			t.Errorf("%s: %.4f of chip-time is work, %.4f without", name, got, least)
+		if got := workShare(change); got < unchanged-0.003 {
+			t.Errorf("%s: %.4f of chip-time is work, %.4f without", name, got, unchanged)
 		}
 	}
 
-	if waits := of(func(c *Config) { c.OCS = ReactionWait }); waits > least+0.003 {
+	if waits := workShare(func(c *Config) { c.OCS = ReactionWait }); waits > unchanged+0.003 {
 		t.Errorf("jobs wait for switches: %.4f of chip-time is work, %.4f if not",
-			waits, least)
+			waits, unchanged)
 	}
 }
 

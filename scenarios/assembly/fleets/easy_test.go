@@ -32,10 +32,10 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 	next := 0
 	for {
 		now := until
-		done := -1
+		finished := -1
 		for i, r := range runs {
 			if r.end < now {
-				now, done = r.end, i
+				now, finished = r.end, i
 			}
 		}
 		arrives := next < len(jobs) && jobs[next].Submit <= now && jobs[next].Submit < until
@@ -46,9 +46,9 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			next++
 			slices.SortFunc(waiting,
 				func(a, b int) int { return cmp.Or(cmp.Compare(jobs[a].Band, jobs[b].Band), cmp.Compare(a, b)) })
-		case done >= 0:
-			free[runs[done].pod] += runs[done].cubes
-			runs = slices.Delete(runs, done, done+1)
+		case finished >= 0:
+			free[runs[finished].pod] += runs[finished].cubes
+			runs = slices.Delete(runs, finished, finished+1)
 		default:
 			return starts
 		}
@@ -72,7 +72,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			continue
 		}
 		// The shadow time of the first job that waits, in the pod where it is least, and what is left over there then.
-		need := jobs[waiting[0]].Shape.Cubes()
+		required := jobs[waiting[0]].Shape.Cubes()
 		shadow, shadowPod, extra := until*1000, -1, 0
 		for p := range free {
 			var ends []running
@@ -87,16 +87,16 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			for i, r := range ends {
 				sum += r.cubes
 				if last := i+1 == len(ends) ||
-					ends[i+1].expected > r.expected; last && sum >= need && r.expected < shadow {
-					shadow, shadowPod, extra = r.expected, p, sum-need
+					ends[i+1].expected > r.expected; last && sum >= required && r.expected < shadow {
+					shadow, shadowPod, extra = r.expected, p, sum-required
 				}
-				if sum >= need && shadowPod == p &&
+				if sum >= required && shadowPod == p &&
 					(i+1 == len(ends) || ends[i+1].expected > r.expected) {
 					break
 				}
 			}
 		}
-		rest := []int{waiting[0]}
+		stillWaiting := []int{waiting[0]}
 		for _, j := range waiting[1:] {
 			n, long := jobs[j].Shape.Cubes(), now+setup+jobs[j].Estimate > shadow
 			p := -1
@@ -107,7 +107,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 				}
 			}
 			if p < 0 {
-				rest = append(rest, j)
+				stillWaiting = append(stillWaiting, j)
 				continue
 			}
 			if p == shadowPod && long {
@@ -115,18 +115,18 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			}
 			start(j, p)
 		}
-		waiting = rest
+		waiting = stillWaiting
 	}
 }
 
 // randomJobs are jobs of whole cubes that offer more work than pods can do.
 func randomJobs(r *rand.Rand, pods int, exact bool) []fleet.Job {
 	var list []fleet.Job
-	at := fleet.Time(0)
+	submit := fleet.Time(0)
 	sizes := []int{1, 1, 2, 3, 4, 8, 16, 24, 32, 48, 64}
 	for i := range 150 + r.IntN(150) {
-		at += fleet.Time(r.ExpFloat64() * float64(1000*fleet.Second) / float64(pods))
-		j := fleet.Job{Number: i, Submit: at,
+		submit += fleet.Time(r.ExpFloat64() * float64(1000*fleet.Second) / float64(pods))
+		j := fleet.Job{Number: i, Submit: submit,
 			Shape: fleet.Shape{Dims: [3]int{fleet.Side, fleet.Side,
 				fleet.Side * sizes[r.IntN(len(sizes))]}}}
 		j.Work = 1 + fleet.Time(r.ExpFloat64()*float64(2*fleet.Hour))
@@ -149,7 +149,7 @@ func TestEASY(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		pods, exact, setup := 1+r.IntN(3), seed%2 == 0, fleet.Time(r.IntN(2))*7*fleet.Minute
 		list := randomJobs(r, pods, exact)
-		c := quiet(jobs(list...), 100*fleet.Day)
+		c := quietFleet(sourceOf(list...), 100*fleet.Day)
 		c.Discipline, c.Pods, c.Record, c.Times.Session = EASY, pods, true, setup
 		o := simulate(t, c, "reconfigurable")
 		want := easyReference(list, pods, setup, c.End)
@@ -181,13 +181,13 @@ func TestEASY(t *testing.T) {
 // that. Jobs are expected to write
 // their checkpoints.
 func TestEASYTries(t *testing.T) {
-	whole := shape(t, "16x16x16")
+	whole := parseShape(t, "16x16x16")
 	list := []fleet.Job{
-		{Shape: shape(t, "12x16x16"), Work: fleet.Hour, Estimate: fleet.Hour},
+		{Shape: parseShape(t, "12x16x16"), Work: fleet.Hour, Estimate: fleet.Hour},
 		{Submit: 1, Shape: whole, Work: fleet.Hour, Estimate: fleet.Hour},
-		{Submit: 2, Shape: shape(t, "4x4x4"), Work: 2 * fleet.Hour, Estimate: 2 * fleet.Hour},
-		{Submit: 3, Shape: shape(t, "4x4x4"), Work: fleet.Minute, Estimate: fleet.Minute},
-		{Submit: 4, Shape: shape(t, "4x4x4"), Work: 64 * fleet.Minute,
+		{Submit: 2, Shape: parseShape(t, "4x4x4"), Work: 2 * fleet.Hour, Estimate: 2 * fleet.Hour},
+		{Submit: 3, Shape: parseShape(t, "4x4x4"), Work: fleet.Minute, Estimate: fleet.Minute},
+		{Submit: 4, Shape: parseShape(t, "4x4x4"), Work: 64 * fleet.Minute,
 			Estimate: 64 * fleet.Minute},
 	}
 
@@ -201,7 +201,7 @@ func TestEASYTries(t *testing.T) {
 		// 110 and 114 minutes with checkpoints of ten.
 		{10 * fleet.Minute, "[0s 1h50m0s 3h40m0s 3ms 3h40m0s]"},
 	} {
-		c := quiet(jobs(list...), fleet.Day)
+		c := quietFleet(sourceOf(list...), fleet.Day)
 		c.Discipline, c.Record, c.Times.Checkpoint, c.Times.Interval = EASY, true,
 			tt.checkpoint,
 			10*fleet.Minute

@@ -6,8 +6,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// logged returns a machine's process with a log of one server for each machine of a pod, all read from its beginning.
-func logged(outages func(machine int) []fleet.Outage, span fleet.Time) fleet.Process {
+// machineLog returns a machine's process with a log of one server for each machine of a pod, all read from its beginning.
+func machineLog(outages func(machine int) []fleet.Outage, span fleet.Time) fleet.Process {
 	const n = fleet.PodCubes * fleet.CubeHosts
 	// Which server a machine reads is found by a log in which every server has its own moment.
 	probe := &fleet.FaultLog{Servers: make([][]fleet.Outage, n), Span: fleet.Day}
@@ -26,8 +26,8 @@ func logged(outages func(machine int) []fleet.Outage, span fleet.Time) fleet.Pro
 // standby, costs what no earlier checkpoint holds, and the time since then.
 func TestLostCheckpoint(t *testing.T) {
 	const interval, writing = 40 * fleet.Minute, 10 * fleet.Minute
-	half := shape(t, "8x16x16")
-	all := func(from fleet.Time) func(int) []fleet.Outage {
+	half := parseShape(t, "8x16x16")
+	allFailAt := func(from fleet.Time) func(int) []fleet.Outage {
 		return func(int) []fleet.Outage { return []fleet.Outage{{Start: from, Duration: fleet.Minute}} }
 	}
 	for _, tt := range []struct {
@@ -39,16 +39,16 @@ func TestLostCheckpoint(t *testing.T) {
 		rework   fleet.Time
 		end      string
 	}{
-		{"no failure", ReactionReschedule, fleet.Day, all(20 * fleet.Hour), fleet.Hour,
+		{"no failure", ReactionReschedule, fleet.Day, allFailAt(20 * fleet.Hour), fleet.Hour,
 			0, "evicted"},
 		// The other job, on twice the chips, loses a millisecond.
-		{"after it", ReactionReschedule, fleet.Day, all(70*fleet.Minute + 1),
+		{"after it", ReactionReschedule, fleet.Day, allFailAt(70*fleet.Minute + 1),
 			fleet.Hour, 2, "evicted"},
-		{"during it", ReactionReschedule, fleet.Day, all(65 * fleet.Minute), 0,
+		{"during it", ReactionReschedule, fleet.Day, allFailAt(65 * fleet.Minute), 0,
 			65 * fleet.Minute,
 			"interrupted"},
 		{"during it, after another", ReactionReschedule, interval,
-			all(65 * fleet.Minute), interval,
+			allFailAt(65 * fleet.Minute), interval,
 			15 * fleet.Minute, "interrupted"},
 		{"during a move to a standby", ReactionStandby, fleet.Day, func(machine int) []fleet.Outage {
 			if machine == 0 {
@@ -57,13 +57,13 @@ func TestLostCheckpoint(t *testing.T) {
 			return []fleet.Outage{{Start: 35 * fleet.Minute, Duration: fleet.Minute}}
 		}, 0, 30 * fleet.Minute, "interrupted"},
 	} {
-		c := quiet(jobs(
+		c := quietFleet(sourceOf(
 			fleet.Job{Shape: half, Work: 10 * fleet.Hour, Estimate: 10 * fleet.Hour,
 				Band: fleet.Batch},
-			fleet.Job{Submit: fleet.Hour, Shape: shape(t, "16x16x16"), Work: fleet.Hour,
+			fleet.Job{Submit: fleet.Hour, Shape: parseShape(t, "16x16x16"), Work: fleet.Hour,
 				Estimate: fleet.Hour, Band: fleet.Prod},
 		), 19*fleet.Hour)
-		c.Rates[fleet.Machine] = logged(tt.outages, 100*fleet.Day)
+		c.Rates[fleet.Machine] = machineLog(tt.outages, 100*fleet.Day)
 		c.Machine, c.SilentShare, c.Preemption, c.Record = tt.machine, 0, true, true
 		c.Times = Times{Checkpoint: writing, Interval: tt.interval, Notice: fleet.Hour,
 			Standby: 10 * fleet.Minute}
@@ -87,8 +87,8 @@ func TestLostCheckpoint(t *testing.T) {
 // log tells.
 func TestLoggedOutages(t *testing.T) {
 	for _, crews := range []int{0, 1} {
-		c := quiet(jobs(fleet.Job{Shape: shape(t, "16x16x16"), Work: fleet.Hour, Estimate: fleet.Hour}), fleet.Day)
-		c.Rates[fleet.Machine] = logged(func(machine int) []fleet.Outage {
+		c := quietFleet(sourceOf(fleet.Job{Shape: parseShape(t, "16x16x16"), Work: fleet.Hour, Estimate: fleet.Hour}), fleet.Day)
+		c.Rates[fleet.Machine] = machineLog(func(machine int) []fleet.Outage {
 			if machine%2 == 0 {
 				return []fleet.Outage{{Start: 0, Duration: 2 * fleet.Hour},
 					{Start: 20 * fleet.Hour, Duration: 10 * fleet.Hour}}

@@ -13,8 +13,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// pod60 is 60 days of a pod, as the paper's.
-func pod60(load float64) *Config {
+// paperPod is 60 days of a pod, as the paper's.
+func paperPod(load float64) *Config {
 	rates := tpuv4Rates()
 	if err := rates.MaintenanceFor(0.99); err != nil {
 		panic(err)
@@ -59,15 +59,15 @@ func simulate(t testing.TB, c *Config, name string) *Outcome {
 	return nil
 }
 
-// quiet is a fleet without failures and delays that runs jobs of one cube.
-func quiet(jobs func() fleet.Source, until fleet.Time) *Config {
-	c := pod60(0.8)
+// quietFleet is a fleet without failures and delays that runs jobs of one cube.
+func quietFleet(jobs func() fleet.Source, until fleet.Time) *Config {
+	c := paperPod(0.8)
 	c.Jobs, c.Rates, c.Times, c.Start, c.End, c.Discipline = jobs, fleet.Rates{},
 		Times{}, 0, until, FCFS
 	return c
 }
 
-func mean(waits []fleet.Time) float64 {
+func meanSeconds(waits []fleet.Time) float64 {
 	sum := 0.0
 	for _, w := range waits {
 		sum += w.Seconds()
@@ -79,18 +79,18 @@ func mean(waits []fleet.Time) float64 {
 // (Erlang's C formula), within three standard errors over runs.
 func TestErlang(t *testing.T) {
 	const load = 0.95
-	demand := fleet.Demand{Mix: only(t, "4x4x4"), PerDay: 2000, Until: 60 * fleet.Day,
+	demand := fleet.Demand{Mix: mixOf(t, "4x4x4"), PerDay: 2000, Until: 60 * fleet.Day,
 		Chips: 4096,
 		Load:  load, Durations: fleet.Exponential, Bands: [fleet.NumBands]float64{1},
 		EstimateFactor: 1}
-	work := demand.MeanWork(shape(t, "4x4x4")).Seconds()
+	work := demand.MeanWork(parseShape(t, "4x4x4")).Seconds()
 	want := erlangC(fleet.PodCubes, load*fleet.PodCubes) * work / (fleet.PodCubes * (1 - load))
-	agrees(t, "mean wait", want, 0.1, 9, func(seed uint64) float64 {
+	checkClosedForm(t, "mean wait", want, 0.1, 9, func(seed uint64) float64 {
 		d := demand
 		d.Seed = seed
-		c := quiet(d.Jobs, d.Until)
+		c := quietFleet(d.Jobs, d.Until)
 		c.Start = 10 * fleet.Day
-		return mean(simulate(t, c, "reconfigurable").Waits)
+		return meanSeconds(simulate(t, c, "reconfigurable").Waits)
 	})
 }
 
@@ -113,9 +113,9 @@ func TestOneJob(t *testing.T) {
 		}
 		j := fleet.Job{Submit: fleet.Hour + 1, Shape: s, Work: 10*fleet.Hour + 7,
 			Estimate: fleet.Hour}
-		c := quiet(func() fleet.Source { return &fleet.List{Jobs: []fleet.Job{j}} },
+		c := quietFleet(func() fleet.Source { return &fleet.List{Jobs: []fleet.Job{j}} },
 			3*fleet.Day)
-		c.Times = pod60(0.8).Times
+		c.Times = paperPod(0.8).Times
 		c.Times.Interval = fleet.Hour
 		o := simulate(t, c, "reconfigurable")
 		want := [NumUses]fleet.Time{Work: j.Work, Checkpoint: 20 * fleet.Minute,
@@ -147,7 +147,7 @@ func TestEfficiency(t *testing.T) {
 	sum, squares, want := 0.0, 0.0, 0.0
 	for seed := range uint64(runs) {
 		j := fleet.Job{Shape: s, Work: 100000 * fleet.Day, Estimate: fleet.Day}
-		c := quiet(func() fleet.Source { return &fleet.List{Jobs: []fleet.Job{j}} },
+		c := quietFleet(func() fleet.Source { return &fleet.List{Jobs: []fleet.Job{j}} },
 			2000*fleet.Day)
 		c.Seed = seed
 		c.Rates[fleet.Cable] = fleet.Process{PerDay: 2e-4, Weibull: 1,
@@ -171,15 +171,15 @@ func TestEfficiency(t *testing.T) {
 
 // TestTolerable: the share of time with at most one switch down is that of independent outages, parts fail as often as
 // their rates say, and jobs that start while a switch is down run round it.
-func TestTolerable(t *testing.T) {
-	c := quiet(func() fleet.Source { return &fleet.List{} }, 30_000*fleet.Day)
+func TestTolerableShare(t *testing.T) {
+	c := quietFleet(func() fleet.Source { return &fleet.List{} }, 30_000*fleet.Day)
 	c.Rates = tpuv4Rates()
 	c.Rates[fleet.Switch].PerDay *= 40
 	c.Rates[fleet.Switch].Repair = fleet.Spread{Form: fleet.Exponential, Mean: 6 * fleet.Hour}
 	c.SilentShare = 0
 	o := simulate(t, c, "reconfigurable")
-	out := fleet.PodSwitches * c.Rates[fleet.Switch].Unavailability()
-	if want := fleet.PoissonTail(2, out); math.Abs(1-o.TolerableShare-want) > 0.08*want {
+	meanDown := fleet.PodSwitches * c.Rates[fleet.Switch].Unavailability()
+	if want := fleet.PoissonTail(2, meanDown); math.Abs(1-o.TolerableShare-want) > 0.08*want {
 		t.Errorf("two switches are down for %.5f of the time, want %.5f",
 			1-o.TolerableShare, want)
 	}
@@ -200,16 +200,16 @@ func TestTolerable(t *testing.T) {
 
 	c.Jobs, c.End = d.Jobs, d.Until
 	o = simulate(t, c, "reconfigurable")
-	down := 1 - math.Exp(-out)
+	down := 1 - math.Exp(-meanDown)
 	if got, want := o.MeanRerouted/o.MeanRunning, 0.70*down; math.Abs(got-want) > 0.3*want {
 		t.Errorf("%.4f of jobs run round a switch, want about %.4f", got, want)
 	}
 }
 
 // TestConserved: chip-time is conserved, and the same configuration gives the same outcome, whatever the policies.
-func TestConserved(t *testing.T) {
+func TestChipTimeIsConserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := pod60(rapid.SampledFrom([]float64{0.2, 0.7, 1.5}).Draw(t, "load"))
+		c := paperPod(rapid.SampledFrom([]float64{0.2, 0.7, 1.5}).Draw(t, "load"))
 		seed := rapid.Uint64Range(0, 1000).Draw(t, "seed")
 		d := &fleet.Demand{
 			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 150, Until: 3 * fleet.Day,
@@ -223,9 +223,9 @@ func TestConserved(t *testing.T) {
 			rapid.SampledFrom([]fleet.Time{0, fleet.Day, 2 * fleet.Day}).Draw(t,
 				"from"), d.Until
 		c.Pods = rapid.IntRange(1, 3).Draw(t, "pods")
-		by := rapid.SampledFrom([]float64{0, 10, 100}).Draw(t, "times as many failures")
+		factor := rapid.SampledFrom([]float64{0, 10, 100}).Draw(t, "times as many failures")
 		for k := range c.Rates {
-			c.Rates[k].PerDay *= by
+			c.Rates[k].PerDay *= factor
 		}
 		c.Discipline = rapid.SampledFrom([]string{FCFS, Backfill, EASY}).Draw(t, "discipline")
 		c.OCS = rapid.SampledFrom([]string{ReactionWait, ReactionRoute, ReactionInPlace,
@@ -273,7 +273,7 @@ func TestConserved(t *testing.T) {
 }
 
 // TestSwitchesHelp: under fcfs, without failures, no static placement ends jobs sooner on the whole than any cubes do.
-func TestSwitchesHelp(t *testing.T) {
+func TestReconfigurableDoesMostWork(t *testing.T) {
 	for seed := range uint64(5) {
 		d := &fleet.Demand{
 			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 140, Until: 20 * fleet.Day,
@@ -281,12 +281,12 @@ func TestSwitchesHelp(t *testing.T) {
 			Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.NumBands]float64{1},
 			EstimateFactor: 1,
 		}
-		c := quiet(d.Jobs, d.Until)
-		with := simulate(t, c, "reconfigurable")
+		c := quietFleet(d.Jobs, d.Until)
+		reconfigurable := simulate(t, c, "reconfigurable")
 		for _, name := range []string{"static-first-fit", "static-best-fit", "static-hilbert", "folding"} {
-			if o := simulate(t, c, name); o.Share(Work) > with.Share(Work)+1e-9 {
+			if o := simulate(t, c, name); o.Share(Work) > reconfigurable.Share(Work)+1e-9 {
 				t.Errorf("seed %d: %s does %.4f of work, reconfigurable %.4f", seed, name,
-					o.Share(Work), with.Share(Work))
+					o.Share(Work), reconfigurable.Share(Work))
 			}
 		}
 	}

@@ -9,15 +9,15 @@ import (
 	"sim/workloads/fleet"
 )
 
-func jobs(list ...fleet.Job) func() fleet.Source {
+func sourceOf(list ...fleet.Job) func() fleet.Source {
 	for i := range list {
 		list[i].Number = i
 	}
 	return func() fleet.Source { return &fleet.List{Jobs: list} }
 }
 
-// only is a mix of one shape.
-func only(t testing.TB, text string) fleet.Mix {
+// mixOf is a mix of one shape.
+func mixOf(t testing.TB, text string) fleet.Mix {
 	t.Helper()
 	mix, err := fleet.ParseMix(text + " 1")
 	if err != nil {
@@ -26,7 +26,7 @@ func only(t testing.TB, text string) fleet.Mix {
 	return mix
 }
 
-func shape(t testing.TB, text string) fleet.Shape {
+func parseShape(t testing.TB, text string) fleet.Shape {
 	t.Helper()
 	s, err := fleet.ParseShape(text)
 	if err != nil {
@@ -37,8 +37,8 @@ func shape(t testing.TB, text string) fleet.Shape {
 
 // TestPreempts: a job of a higher band takes the place of the job that loses least, which writes a checkpoint, goes to
 // the queue and ends; one that was preempted is spared for a while, and prod never makes way for prod.
-func TestPreempts(t *testing.T) {
-	half, whole := shape(t, "8x16x16"), shape(t, "16x16x16")
+func TestPreemption(t *testing.T) {
+	half, whole := parseShape(t, "8x16x16"), parseShape(t, "16x16x16")
 	for _, c := range []struct {
 		name   string
 		second fleet.Band
@@ -50,7 +50,7 @@ func TestPreempts(t *testing.T) {
 		{"once", fleet.Batch, 4 * fleet.Hour, 1, 9*fleet.Hour + 2*fleet.Minute},
 		{"not for the same band", fleet.Prod, 0, 0, 8 * fleet.Hour},
 	} {
-		q := quiet(jobs(
+		q := quietFleet(sourceOf(
 			fleet.Job{Shape: half, Work: 10 * fleet.Hour, Estimate: 10 * fleet.Hour,
 				Band: c.second},
 			fleet.Job{Shape: half, Work: 10 * fleet.Hour, Estimate: 10 * fleet.Hour,
@@ -70,14 +70,14 @@ func TestPreempts(t *testing.T) {
 				o.TimeByUse[Rework])
 		}
 		if got := o.Waits[len(o.Waits)-1]; c.want != 1 &&
-			math.Abs(float64(got-c.wait)) > float64(time1(c.want)) {
+			math.Abs(float64(got-c.wait)) > float64(waitTolerance(c.want)) {
 			t.Errorf("%s: the longest wait is %v, want %v", c.name, got, c.wait)
 		}
 	}
 }
 
-// time1 is how far a wait may be from what is wanted.
-func time1(preempted int) fleet.Time {
+// waitTolerance is how far a wait may be from what is wanted.
+func waitTolerance(preempted int) fleet.Time {
 	if preempted == 0 {
 		return 3 * fleet.Hour
 	}
@@ -85,7 +85,7 @@ func time1(preempted int) fleet.Time {
 }
 
 // TestDefragments: jobs below a cube move together, and to another pod, so that one of whole cubes fits.
-func TestDefragments(t *testing.T) {
+func TestDefragmentation(t *testing.T) {
 	// 65 halves of cubes fill a pod by halves but for what ends soon.
 	var list []fleet.Job
 	for i := range 128 {
@@ -93,35 +93,35 @@ func TestDefragments(t *testing.T) {
 		if i%2 == 0 {
 			work = fleet.Hour
 		}
-		list = append(list, fleet.Job{Shape: shape(t, "2x4x4"), Work: work, Estimate: work})
+		list = append(list, fleet.Job{Shape: parseShape(t, "2x4x4"), Work: work, Estimate: work})
 	}
 
-	list = append(list, fleet.Job{Submit: 2 * fleet.Hour, Shape: shape(t, "8x8x8"),
+	list = append(list, fleet.Job{Submit: 2 * fleet.Hour, Shape: parseShape(t, "8x8x8"),
 		Work: fleet.Hour, Estimate: fleet.Hour})
-	for _, on := range []bool{false, true} {
-		c := quiet(jobs(list...), 10*fleet.Day)
-		c.Defragment = on
+	for _, defragment := range []bool{false, true} {
+		c := quietFleet(sourceOf(list...), 10*fleet.Day)
+		c.Defragment = defragment
 		c.Times.Checkpoint, c.Times.Interval = fleet.Minute, 100*fleet.Hour
 		o := simulate(t, c, "reconfigurable")
 		longest := o.Waits[len(o.Waits)-1]
-		if on != (longest == fleet.Minute) || on != (o.Migrations == 8) ||
+		if defragment != (longest == fleet.Minute) || defragment != (o.Migrations == 8) ||
 			o.Ended != len(list) {
 			t.Errorf("moving %v: the last job waits %v, %d moves, %d of %d jobs end",
-				on, longest,
+				defragment, longest,
 				o.Migrations, o.Ended, len(list))
 		}
 	}
 
 	// Two pods with half of each taken: a slice of a whole pod fits when one job moves.
 	list = []fleet.Job{
-		{Shape: shape(t, "8x16x16"), Work: fleet.Hour, Estimate: fleet.Hour},
-		{Shape: shape(t, "8x16x16"), Work: 50 * fleet.Hour, Estimate: 50 * fleet.Hour},
-		{Shape: shape(t, "8x16x16"), Work: 50 * fleet.Hour, Estimate: 50 * fleet.Hour},
-		{Submit: 2 * fleet.Hour, Shape: shape(t, "16x16x16"), Work: fleet.Hour,
+		{Shape: parseShape(t, "8x16x16"), Work: fleet.Hour, Estimate: fleet.Hour},
+		{Shape: parseShape(t, "8x16x16"), Work: 50 * fleet.Hour, Estimate: 50 * fleet.Hour},
+		{Shape: parseShape(t, "8x16x16"), Work: 50 * fleet.Hour, Estimate: 50 * fleet.Hour},
+		{Submit: 2 * fleet.Hour, Shape: parseShape(t, "16x16x16"), Work: fleet.Hour,
 			Estimate: fleet.Hour},
 	}
 
-	c := quiet(jobs(list...), 10*fleet.Day)
+	c := quietFleet(sourceOf(list...), 10*fleet.Day)
 	c.Pods, c.Defragment = 2, true
 	c.Times.Checkpoint, c.Times.Interval = fleet.Minute, 100*fleet.Hour
 	if o := simulate(t, c, "reconfigurable"); o.Migrations != 1 ||
@@ -133,9 +133,9 @@ func TestDefragments(t *testing.T) {
 
 // TestRolling: planned maintenance of switches never has two down where it is rolling, and the share of time with a
 // switch down is that of reading B of the paper's 94 %: 10.7 h a switch and year.
-func TestRolling(t *testing.T) {
+func TestRollingMaintenance(t *testing.T) {
 	for _, rolling := range []bool{true, false} {
-		c := quiet(func() fleet.Source { return &fleet.List{} }, 3000*fleet.Day)
+		c := quietFleet(func() fleet.Source { return &fleet.List{} }, 3000*fleet.Day)
 		c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: 10.7 / 4 / 365.25, Weibull: 1,
 			Repair: fleet.Spread{Form: fleet.Constant, Mean: 4 * fleet.Hour}}
 		c.Rolling = rolling
@@ -149,7 +149,7 @@ func TestRolling(t *testing.T) {
 		}
 	}
 
-	c := quiet(func() fleet.Source { return &fleet.List{} }, 100*fleet.Day)
+	c := quietFleet(func() fleet.Source { return &fleet.List{} }, 100*fleet.Day)
 	c.Rates[fleet.SwitchWork] = fleet.Process{Weibull: 1,
 		Repair: fleet.Spread{Form: fleet.Constant, Mean: 4 * fleet.Hour}}
 	c.CampaignStart = 60 * fleet.Day
@@ -162,8 +162,8 @@ func TestRolling(t *testing.T) {
 
 // TestCheapest: what is expected to lose least is done about a switch: jobs that lose much on routes round it wait out a
 // short outage, the others run; jobs leave such routes when that pays.
-func TestCheapest(t *testing.T) {
-	job := fleet.Job{Shape: shape(t, "8x8x8"), Work: 100 * fleet.Hour,
+func TestCheapestReaction(t *testing.T) {
+	job := fleet.Job{Shape: parseShape(t, "8x8x8"), Work: 100 * fleet.Hour,
 		Estimate:            100 * fleet.Hour,
 		AcceptsFaultRouting: true}
 	for _, c := range []struct {
@@ -176,7 +176,7 @@ func TestCheapest(t *testing.T) {
 		{1.0001, 25 * fleet.Hour, true, false},
 		{9, 2 * fleet.Minute, false, false},
 	} {
-		q := quiet(jobs(job), 20*fleet.Day)
+		q := quietFleet(sourceOf(job), 20*fleet.Day)
 		q.Rates[fleet.Switch] = fleet.Process{PerDay: 0.02, Weibull: 1,
 			Repair: fleet.Spread{Form: fleet.Constant, Mean: c.outage}}
 		q.Times.Session, q.Times.Checkpoint, q.Times.Interval = 5*fleet.Minute,
@@ -187,19 +187,19 @@ func TestCheapest(t *testing.T) {
 		if o.Interrupts == 0 {
 			t.Fatal("no switch fails under the job")
 		}
-		if routed, moves := o.MeanRerouted > 0, o.Migrations > 0; routed != c.routed ||
+		if rerouted, moves := o.MeanRerouted > 0, o.Migrations > 0; rerouted != c.routed ||
 			moves != c.moves {
 			t.Errorf("%g times as slow for %v: routed %v, moved %v", c.slow, c.outage,
-				routed, moves)
+				rerouted, moves)
 		}
 	}
 }
 
 // TestAware: for all to all a job of 128 chips gets the twisted slice, whose links have 74 for 128 (Table 2 of the
 // paper), and one without traffic among all what it asked for.
-func TestAware(t *testing.T) {
+func TestAwarePlacement(t *testing.T) {
 	for share, gain := range map[float64]float64{0: 1, 0.3: 1 / (1 + 0.3*(74./128-1))} {
-		c := quiet(jobs(fleet.Job{Shape: shape(t, "4x4x8"), Work: 100 * fleet.Hour, Estimate: 100 * fleet.Hour, Traffic: fleet.Traffic{AllToAll: share}}), 10*fleet.Day)
+		c := quietFleet(sourceOf(fleet.Job{Shape: parseShape(t, "4x4x8"), Work: 100 * fleet.Hour, Estimate: 100 * fleet.Hour, Traffic: fleet.Traffic{AllToAll: share}}), 10*fleet.Day)
 		c.Times.Interval = 1000 * fleet.Hour
 		o := simulate(t, c, "aware")
 		if got := o.RequestedWork / float64(o.TimeByUse[Work]); math.Abs(got-gain) > 1e-6 ||
@@ -208,11 +208,11 @@ func TestAware(t *testing.T) {
 		}
 	}
 
-	x, err := (&Scenario{}).routeSlowdown(context.Background(),
-		&fleet.Job{Shape: shape(t, "4x4x4"),
+	factor, err := (&Scenario{}).routeSlowdown(context.Background(),
+		&fleet.Job{Shape: parseShape(t, "4x4x4"),
 			Traffic: fleet.Traffic{AllToAll: 0.2, Neighbours: 0.1}}, 1)
-	if want := 1 + 0.2*(34./32-1) + 0.1; err != nil || math.Abs(x-want) > 1e-12 {
-		t.Errorf("a step on 4x4x4 takes %g times as long, want %g; %v", x, want, err)
+	if want := 1 + 0.2*(34./32-1) + 0.1; err != nil || math.Abs(factor-want) > 1e-12 {
+		t.Errorf("a step on 4x4x4 takes %g times as long, want %g; %v", factor, want, err)
 	}
 	if _, err := slowdown.LoadsOf(context.Background(),
 		slowdown.Slice{Shape: fleet.Shape{Dims: [3]int{0, 4, 4}}, FailedDim: 0}); err == nil {
@@ -222,7 +222,7 @@ func TestAware(t *testing.T) {
 
 // TestMeanSlowdown: with the default shares of traffic the mean slowdown of the mix is about that of Table 3, 4.0 %.
 func TestMeanSlowdown(t *testing.T) {
-	sum, of := 0.0, 0.0
+	sum, weight := 0.0, 0.0
 	for _, m := range fleet.Mixes()["tpuv4-2022"] {
 		if m.Shape.Cubes() == 0 {
 			continue
@@ -235,11 +235,11 @@ func TestMeanSlowdown(t *testing.T) {
 				t.Fatal(m.Shape, x, err)
 			}
 			sum += m.Weight * (x - 1)
-			of += m.Weight
+			weight += m.Weight
 		}
 	}
 
-	if mean := sum / of; mean < 0.036 || mean > 0.044 {
+	if mean := sum / weight; mean < 0.036 || mean > 0.044 {
 		t.Errorf("steps take %.4f longer on average, want about 0.04", mean)
 	} else {
 		t.Logf("%.4f", mean)

@@ -11,13 +11,13 @@ import (
 
 // TestRecord: what is recorded changes nothing, no cube has two slices of whole cubes at once, jobs that end have done
 // their work, and files have a row for each attempt and each event.
-func TestRecord(t *testing.T) {
-	c := pod60(0.8)
+func TestRecording(t *testing.T) {
+	c := paperPod(0.8)
 	c.Start, c.End = 0, 30*fleet.Day
-	plain := simulate(t, c, "reconfigurable")
+	unrecorded := simulate(t, c, "reconfigurable")
 	c.Record = true
 	o := simulate(t, c, "reconfigurable")
-	if plain.TimeByUse != o.TimeByUse || fmt.Sprint(plain.Waits) != fmt.Sprint(o.Waits) {
+	if unrecorded.TimeByUse != o.TimeByUse || fmt.Sprint(unrecorded.Waits) != fmt.Sprint(o.Waits) {
 		t.Error("recording changes the outcome")
 	}
 	type span struct{ from, until fleet.Time }
@@ -54,8 +54,8 @@ func TestRecord(t *testing.T) {
 	}
 	fragmented := false
 	for _, name := range []string{"reconfigurable", "static-first-fit"} {
-		looks := simulate(t, c, name).recorder.freeSamples
-		for _, l := range looks {
+		samples := simulate(t, c, name).recorder.freeSamples
+		for _, l := range samples {
 			fragmented = fragmented || l.Largest < l.Free
 			if l.Largest < 1 || l.Largest > l.Free ||
 				name == "reconfigurable" && l.Largest < l.Free {
@@ -64,9 +64,9 @@ func TestRecord(t *testing.T) {
 					l.Free)
 			}
 		}
-		if most := shownDays * 4; len(looks) == 0 || len(looks) > most {
+		if maxSamples := shownDays * 4; len(samples) == 0 || len(samples) > maxSamples {
 			t.Errorf("%s: looked at what is free %d times; want at most %d", name,
-				len(looks), most)
+				len(samples), maxSamples)
 		}
 	}
 

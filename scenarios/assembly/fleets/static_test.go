@@ -10,7 +10,7 @@ import (
 // TestStaticHasNoSwitches: pods of a fixed grid have no switches that could fail, be maintained, or shorten the time
 // between checkpoints.
 func TestStaticHasNoSwitches(t *testing.T) {
-	c := pod60(0.8)
+	c := paperPod(0.8)
 	c.End = 20 * fleet.Day
 	want := simulate(t, c.withoutSwitches(), "static-best-fit")
 	c.Rates[fleet.Switch].PerDay, c.CampaignStart = 0.1, 10*fleet.Day
@@ -38,7 +38,7 @@ func TestCrews(t *testing.T) {
 		crews  int
 		piles  bool // more fail than are repaired
 	}{{1, 1, false}, {0, 0, false}, {0, 1, true}} {
-		q := quiet(jobs(), 500*fleet.Day)
+		q := quietFleet(sourceOf(), 500*fleet.Day)
 		day := fleet.Spread{Form: fleet.Constant, Mean: fleet.Day}
 		q.Rates[fleet.Cable] = fleet.Process{PerDay: 2. / cablesPerPod, Weibull: 1,
 			Repair:     day,
