@@ -62,9 +62,9 @@ func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	if z := zoom(ref.Tracks, end); z != nil && steps > minDenseSteps {
 		tail, block.Cols = &z.end, 2
 		if from, ok := firstSync(ref.Tracks); ok {
-			// before is the share of the shown time that precedes the first synchronisation.
-			const before = 0.15
-			tail[0] = max(0, min(tail[0], from-before*(end-from)))
+			// leadShare is the share of the shown time that precedes the first synchronisation.
+			const leadShare = 0.15
+			tail[0] = max(0, min(tail[0], from-leadShare*(end-from)))
 		}
 	}
 
@@ -120,11 +120,11 @@ func demandPlot(pod *result.Series, from, to, top, rate float64, count int) *plo
 		c.FillPolygon(sheet.BlueTint, append(slices.Clone(line),
 			sheet.Point(line[len(line)-1].X, y(0)), sheet.Point(line[0].X, y(0))))
 
-		// together is the number of points per path. In each row, the rasteriser searches all
+		// pointsPerPath is the number of points per path. In each row, the rasteriser searches all
 		// edges of a path, so long paths are slow.
-		const together = 64
-		for i := 0; i+1 < len(line); i += together {
-			c.StrokeLines(demandLine, line[i:min(i+together+1, len(line))])
+		const pointsPerPath = 64
+		for i := 0; i+1 < len(line); i += pointsPerPath {
+			c.StrokeLines(demandLine, line[i:min(i+pointsPerPath+1, len(line))])
 		}
 		markPeak(c, pod, x, y, from, to, rate)
 	}))
@@ -222,14 +222,14 @@ func circuits(p *result.Simulation, name string) int {
 // rateTicker returns ticks in Gb/s for rates up to top, at round multiples of the port
 // bandwidth if that is known.
 func rateTicker(top, rate float64) plot.Ticker {
-	const few = 4
+	const maxTicks = 4
 	if rate <= 0 || top/rate > 1e6 {
-		return sheet.Ticker{Unit: sheet.GigabitsPerSecond, Count: few}
+		return sheet.Ticker{Unit: sheet.GigabitsPerSecond, Count: maxTicks}
 	}
 
 	// Ports per tick: a power of two, as in most fabrics.
 	n := 1.0
-	for top/(rate*n) > few {
+	for top/(rate*n) > maxTicks {
 		n *= 2
 	}
 

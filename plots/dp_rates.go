@@ -117,10 +117,11 @@ type rateFigure struct {
 // style returns the line style of series i. Lines that are drawn later are narrower, so that
 // all remain visible if their rates are equal.
 func (r *rateFigure) style(i int) draw.LineStyle {
-	// Points: width of the last line, and increase per line.
-	const narrowest, wider = 2.0, 1.3
+	// minWidth is the width of the last line in points, and widthStep the increase per line
+	// before it.
+	const minWidth, widthStep = 2.0, 1.3
 	return sheet.Line(sheet.LineStyles[i].Color,
-		narrowest+wider*vg.Length(len(r.names)-1-i))
+		minWidth+widthStep*vg.Length(len(r.names)-1-i))
 }
 
 // plot plots one simulation. Time 0 is the start of the first series of all simulations.

@@ -26,9 +26,9 @@ const (
 	minRouteSpacing = 9
 )
 
-// down and drained are states of links, as in result.NetworkLayout. Drained links still carry
-// traffic that started before; links that are down carry nothing.
-const down, drained = "down", "drained"
+// stateDown and stateDrained are states of links, as in result.NetworkLayout. Drained links
+// still carry traffic that started before; links that are down carry nothing.
+const stateDown, stateDrained = "down", "drained"
 
 // routeColors distinguish source-destination pairs. Red is reserved for links that are down.
 var routeColors = []color.RGBA{sheet.Blue, sheet.Green, sheet.Orange, sheet.Purple,
@@ -168,7 +168,7 @@ func (k *networkPicture) addLegend(s *sheet.Sheet) {
 	for _, look := range []struct {
 		state string
 		style draw.LineStyle
-	}{{down, downLine}, {drained, drainedLine}} {
+	}{{stateDown, downLine}, {stateDrained, drainedLine}} {
 		if n := count[look.state]; n > 0 {
 			s.AddLegend(text.Plural(n, "link")+" "+look.state,
 				sheet.LineSample(look.style))
@@ -223,9 +223,9 @@ func (k *networkPicture) bottleneckText() string {
 	peak := fmt.Sprintf("most loaded: %s %s on %s of %s", loadText(k.MaxLoad), k.Unit,
 		text.Plural(len(names), "link"), text.Count(len(k.Links)))
 	// Name up to this many links.
-	const named = 4
-	if len(names) > named {
-		return peak + ", among them " + strings.Join(names[:named], ", ")
+	const maxNamedLinks = 4
+	if len(names) > maxNamedLinks {
+		return peak + ", among them " + strings.Join(names[:maxNamedLinks], ", ")
 	}
 
 	return peak + ": " + strings.Join(names, ", ")
@@ -253,16 +253,16 @@ func (k *networkPicture) layoutPoint(c draw.Canvas, x, y float64) vg.Point {
 func (k *networkPicture) paint(c draw.Canvas) {
 	// Group the usable links by load and the others by state.
 	// all is the number of colours.
-	const all = 64
-	var byLoad [all + 1][][]vg.Point
+	const numColors = 64
+	var byLoad [numColors + 1][][]vg.Point
 	byState := map[string][][]vg.Point{}
 	step := k.scale * vg.Length(k.Step)
 	for i := range k.Links {
 		l, pts := &k.Links[i], k.linkPoints(c, i)
-		if l.State == "" || l.State == drained && l.Load > 0 {
+		if l.State == "" || l.State == stateDrained && l.Load > 0 {
 			at := min(int(l.Load/max(k.MaxLoad,
-				math.SmallestNonzeroFloat64)*all+0.5),
-				all)
+				math.SmallestNonzeroFloat64)*numColors+0.5),
+				numColors)
 			byLoad[at] = append(byLoad[at], pts)
 		} else {
 			byState[l.State] = append(byState[l.State], pts)
@@ -274,7 +274,7 @@ func (k *networkPicture) paint(c draw.Canvas) {
 
 	// The most loaded links on top.
 	for i, lines := range byLoad {
-		style.Color = loadColor(float64(i) / all)
+		style.Color = loadColor(float64(i) / numColors)
 		if k.routes != nil {
 			style.Color = sheet.Faint
 			style.Width = 0.6
@@ -282,10 +282,10 @@ func (k *networkPicture) paint(c draw.Canvas) {
 		c.StrokeLines(style, lines...)
 	}
 
-	c.StrokeLines(drainedLine, byState[drained]...)
-	c.StrokeLines(downLine, byState[down]...)
+	c.StrokeLines(drainedLine, byState[stateDrained]...)
+	c.StrokeLines(downLine, byState[stateDown]...)
 	if k.routes == nil {
-		for _, pts := range byState[down] {
+		for _, pts := range byState[stateDown] {
 			drawCross(c, pts[len(pts)-1], min(3, step*0.15))
 		}
 	}
@@ -381,7 +381,7 @@ func (k *networkPicture) drawRoutes(c draw.Canvas, step vg.Length) {
 				// Cross out links that are down. If the hop consists of two stubs, both get the
 				// same number.
 				l := &k.Links[link]
-				if l.State == down {
+				if l.State == stateDown {
 					drawCross(c, parts[0][len(parts[0])-1], 3.5)
 				}
 				if len(parts) < 2 {

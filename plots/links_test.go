@@ -56,7 +56,7 @@ func TestNetLinks(t *testing.T) {
 	if legend := s.Legend; legend[len(legend)-1].Text != "4 links down" {
 		t.Errorf("the legend ends with %q", legend[len(legend)-1].Text)
 	}
-	most, heaviest := 0.0, 0
+	maxLoad, heaviest := 0.0, 0
 	for i, link := range l.Links {
 		n := &k.Links[i]
 		at, to := k.Positions[link.From], k.Positions[link.To]
@@ -67,12 +67,12 @@ func TestNetLinks(t *testing.T) {
 		if whole := link.Dim < 2 && !link.Wrap; near(n.Line[2], n.Line[3], to) != whole {
 			t.Fatalf("link %d of dimension %d, round: %v, ends at %v, its node is at %v", i, link.Dim, link.Wrap, n.Line[2:], to)
 		}
-		if link.Load > most {
-			most, heaviest = link.Load, i
+		if link.Load > maxLoad {
+			maxLoad, heaviest = link.Load, i
 		}
 	}
-	if k.MaxLoad != most || !strings.Contains(k.bottleneckText(), k.Names[k.Links[heaviest].From]+" "+k.Links[heaviest].Label) {
-		t.Errorf("most %g, want %g; %s", k.MaxLoad, most, k.bottleneckText())
+	if k.MaxLoad != maxLoad || !strings.Contains(k.bottleneckText(), k.Names[k.Links[heaviest].From]+" "+k.Links[heaviest].Label) {
+		t.Errorf("most %g, want %g; %s", k.MaxLoad, maxLoad, k.bottleneckText())
 	}
 	if got := result.Coordinates([]int{4, 4, 8}, 1*32+2*8+5); got != "(1,2,5)" {
 		t.Errorf("coordinates %s", got)

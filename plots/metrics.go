@@ -124,8 +124,8 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 
 		// Further metrics become blocks of the first sheet. All blocks then have the height
 		// high, in points.
-		const high = 170
-		page.Blocks[0].Height, s.Blocks[0].Height = high, high
+		const blockHeight = 170
+		page.Blocks[0].Height, s.Blocks[0].Height = blockHeight, blockHeight
 		page.Blocks = append(page.Blocks, s.Blocks...)
 		page.Notes = append(page.Notes, s.Notes...)
 		page.Title = sheet.Capitalise(strings.Join(words, " and ")) + " by policy"
@@ -138,8 +138,8 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 // value is more than far times the smallest one. Short bars would then be invisible on a linear
 // axis.
 func sortByMetric(cells []result.Cell, m *result.Metric) (needsLogAxis bool) {
-	// far is the maximum divided by minimum.
-	const far = 4
+	// maxLinearRatio is the maximum divided by minimum.
+	const maxLinearRatio = 4
 	lowest, highest := math.Inf(1), 0.0
 	for i := range cells {
 		if v, ok := cells[i].Metrics[m.Name]; ok {
@@ -164,7 +164,7 @@ func sortByMetric(cells []result.Cell, m *result.Metric) (needsLogAxis bool) {
 	slices.SortStableFunc(cells, func(a, b result.Cell) int {
 		return cmp.Compare(key(a), key(b))
 	})
-	return lowest > 0 && highest > far*lowest
+	return lowest > 0 && highest > maxLinearRatio*lowest
 }
 
 // addJobsBlock adds NCT by job to a figure of several jobs. The block has the height of the

@@ -68,9 +68,9 @@ func movesFigures(_ *result.Document, d *result.Detail, add addFigure) {
 // newCircuitHistory follows the moves of an iteration, and the moves of the previous iteration
 // that end in this one.
 func newCircuitHistory(p *result.Simulation) *circuitHistory {
-	// A moment is a move: it starts at time at and its circuits are usable from time up, in
+	// A circuitChange is a move: it starts at time at and its circuits are usable from time up, in
 	// seconds. circuits has the number of circuits of each pair afterwards.
-	type moment struct {
+	type circuitChange struct {
 		at, up   float64
 		circuits []int
 	}
@@ -82,8 +82,8 @@ func newCircuitHistory(p *result.Simulation) *circuitHistory {
 	}
 
 	// Follow the circuits over two iterations, so that moves of the previous one are included.
-	// The first moment stands for the time before all moves.
-	list := []moment{{math.Inf(-1), math.Inf(-1), slices.Clone(now)}}
+	// The first change stands for the time before all moves.
+	list := []circuitChange{{math.Inf(-1), math.Inf(-1), slices.Clone(now)}}
 	for _, iteration := range []float64{-1, 0} {
 		for _, v := range p.Moves {
 			for _, c := range v.Circuits {
@@ -94,7 +94,7 @@ func newCircuitHistory(p *result.Simulation) *circuitHistory {
 				}
 			}
 
-			list = append(list, moment{v.AtS + iteration*p.MakespanS,
+			list = append(list, circuitChange{v.AtS + iteration*p.MakespanS,
 				v.UpS + iteration*p.MakespanS, slices.Clone(now)})
 		}
 	}
@@ -169,19 +169,19 @@ func (m *movesPicture) assignColors() {
 
 // chart returns a chart with two tracks per pod: its data rate and its ports.
 func (m *movesPicture) chart() *trackChart {
-	// high is the share of the height of a track.
-	const high = 0.9
+	// trackShare is the share of its track that a bar covers.
+	const trackShare = 0.9
 	t := m.sim.Topology
 	c := &trackChart{count: 2 * m.pods, labelSize: sheet.NumberSize}
 	for pod := range m.pods {
-		m.traffic(c, pod, high)
+		m.traffic(c, pod, trackShare)
 		for k, carrying := range m.history.carrying {
 			// Stack the usable and the moving circuits of each pair. A circuit is as high as its
 			// share of the ports of the pod.
 			foot := 0.0
 			for e, q := range t.Pairs {
 				if q.A == pod || q.B == pod {
-					one := high * float64(q.Copies) / float64(t.Pods[pod].Total) // a circuit
+					one := trackShare * float64(q.Copies) / float64(t.Pods[pod].Total) // a circuit
 					c.stackBar(2*pod+1, m.history.times[k], m.history.times[k+1],
 						&foot, one*float64(carrying[e]), m.colors[e])
 					c.stackBar(2*pod+1, m.history.times[k], m.history.times[k+1],
@@ -326,11 +326,11 @@ func (m *movesPicture) durationNote() string {
 func (m *movesPicture) finalChanges() (from, to float64, ok bool) {
 	end := m.sim.MakespanS
 
-	// near is the share of the iteration.
-	const near = 0.25
+	// lastShare is the share of the iteration in which moves count as final changes.
+	const lastShare = 0.25
 	from = math.Inf(1)
 	for _, v := range m.sim.Moves {
-		if v.AtS > end*(1-near) && v.AtS < end {
+		if v.AtS > end*(1-lastShare) && v.AtS < end {
 			from = min(from, v.AtS)
 		}
 	}

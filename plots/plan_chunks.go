@@ -325,8 +325,8 @@ func (r *chunkStrips) hopColor(hop int) color.Color {
 
 // addLegend explains the colours of hops; many hops share one sample with all their colours.
 func (r *chunkStrips) addLegend(s *sheet.Sheet) {
-	const few = 5
-	if r.MaxHops > few {
+	const maxSeparateHops = 5
+	if r.MaxHops > maxSeparateHops {
 		s.AddLegend(fmt.Sprintf("hops 1 to %d of a chunk, from light to dark",
 			r.MaxHops), colorScale(func(share float64) color.Color {
 			return r.hopColor(1 + int(share*float64(r.MaxHops-1)+0.5))

@@ -193,8 +193,8 @@ func (p *planPicture) bytesTracks(top float64) *trackChart {
 	// wide is the width of a step in points.
 	wide := sheet.ContentWidth / vg.Length(max(p.Rounds, 1))
 	// Steps narrower than this many points share a bar.
-	const narrow = 4
-	if wide >= narrow {
+	const minSeparateWidth = 4
+	if wide >= minSeparateWidth {
 		t.barGap = min(wide/5, 4)
 	}
 
@@ -209,7 +209,7 @@ func (p *planPicture) bytesTracks(top float64) *trackChart {
 			n := r.Count
 			text := byteText(r.Bytes, 3)
 			end := at + float64(n)
-			each := wide >= narrow && sheet.Sans(t.labelSize,
+			each := wide >= minSeparateWidth && sheet.Sans(t.labelSize,
 				sheet.Ink).Width(text) <= wide-4
 
 			if !each {
@@ -227,7 +227,7 @@ func (p *planPicture) bytesTracks(top float64) *trackChart {
 			}
 
 			// Divide the run into n bars of equal width.
-			if wide < narrow {
+			if wide < minSeparateWidth {
 				n = 1
 			}
 			for at < end {

@@ -190,13 +190,13 @@ func TestRank(t *testing.T) {
 	for i, v := range []float64{3, 1, 2} {
 		cells = append(cells, result.Cell{Policy: string(rune('a' + i)), Metrics: map[string]float64{m.Name: v}})
 	}
-	apart := sortByMetric(cells, &m)
+	needsLogAxis := sortByMetric(cells, &m)
 	got := ""
 	for _, c := range cells {
 		got += c.Policy + " "
 	}
-	if got != "b c a none " || apart {
-		t.Errorf("order %q, far apart %t", got, apart)
+	if got != "b c a none " || needsLogAxis {
+		t.Errorf("order %q, far apart %t", got, needsLogAxis)
 	}
 	cells[0].Metrics[m.Name] = 0.5
 	if !sortByMetric(cells, &m) {

@@ -47,8 +47,8 @@ func TestNotEmpty(t *testing.T) {
 					drawn++
 				}
 			}
-			const least = 0.02 // share of the pixels; text alone covers more
-			if share := float64(drawn) / float64(r.Dx()*r.Dy()); share < least {
+			const minShare = 0.02 // share of the pixels; text alone covers more
+			if share := float64(drawn) / float64(r.Dx()*r.Dy()); share < minShare {
 				t.Errorf("%s of %s is all but empty: %s", f.Name, name, sheet.Percent(share))
 			}
 		}

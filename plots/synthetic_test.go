@@ -195,13 +195,13 @@ func (s runShape) share(p *result.Simulation, free []float64, capacity float64) 
 					running = append(running, k)
 				}
 			}
-			rate, room := make([]float64, n), capacity
+			rate, remaining := make([]float64, n), capacity
 			for i, k := range running {
-				rate[k] = min(s.nic, room/float64(len(running)-i))
+				rate[k] = min(s.nic, remaining/float64(len(running)-i))
 				if p.Service == "level-priority" {
-					rate[k] = min(s.nic, room)
+					rate[k] = min(s.nic, remaining)
 				}
-				room -= rate[k]
+				remaining -= rate[k]
 				if rate[k] > 0 {
 					step = min(step, left[k]/rate[k])
 				}

@@ -52,8 +52,8 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 
 	// Show each job separately if there are few.
 	// abreast is the maximum number of jobs whose topologies fit next to the common one.
-	const abreast = 2
-	if jobs > 0 && jobs <= abreast && len(charts)*(1+jobs) <= maxTopologyCharts {
+	const maxSeparateJobs = 2
+	if jobs > 0 && jobs <= maxSeparateJobs && len(charts)*(1+jobs) <= maxTopologyCharts {
 		charts = withJobs(charts, doc, d)
 	} else {
 		jobs = 0

@@ -170,12 +170,12 @@ func torusRun(a torusCase, policies ...string) (*result.Document, *result.Detail
 		b.random = uint64(i)
 		p := result.Simulation{Policy: name, MakespanS: 0.01, Torus: b.torus(), Delay: someDelay(2e-5*(1+0.3*float64(i)), []float64{4, 60}[i%2])}
 		d.Policies = append(d.Policies, p)
-		most := 0.0
+		maxLoad := 0.0
 		for _, l := range p.Torus.Links {
-			most = max(most, l.Load)
+			maxLoad = max(maxLoad, l.Load)
 		}
 		doc.Rows = append(doc.Rows, result.Row{Policy: name, Metrics: map[string]float64{
-			"max_link_load": most, "bound_max_link_load": math.Ceil(most * 0.8), "all_to_all_bytes_per_s": 50e9 * 127 / most, "makespan_s": 0.01,
+			"max_link_load": maxLoad, "bound_max_link_load": math.Ceil(maxLoad * 0.8), "all_to_all_bytes_per_s": 50e9 * 127 / maxLoad, "makespan_s": 0.01,
 		}})
 	}
 	return doc, d

@@ -161,14 +161,15 @@ func hasSpans(p *result.Simulation) bool {
 // traceFigure draws the timeline of a simulation, if it has one. name is the file name.
 func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	const (
-		// shown is the maximum number of tracks. More would be illegible; a note has their number.
-		shown = 24
+		// maxTracks is the maximum number of tracks. More would be illegible; a note has their
+		// number.
+		maxTracks = 24
 		// minHeight is the height of a track in points, with many tracks.
 		minHeight = 14
 		// maxHeight is the height of a track in points, with few tracks.
 		maxHeight = 40
 		// Height of a plot with many tracks, in points.
-		panel = 220
+		panelHeight = 220
 	)
 
 	if !hasSpans(p) {
@@ -177,14 +178,14 @@ func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 
 	// Start the sheet with legend and notes.
 	s := &sheet.Sheet{Title: title}
-	tracks := sheet.First(s, p.Tracks, shown, "stages")
+	tracks := sheet.First(s, p.Tracks, maxTracks, "stages")
 	addKindLegend(s, tracks)
 	s.AddLegend("end of the iteration", sheet.LineSample(endLine))
 	s.Note("Numbers count micro-batches. Thin bars are what the stage sends to other pods.")
 
 	// Choose the range of time and the height of a plot.
 	end := max(p.MakespanS, lastEnd(tracks, func(result.Span) bool { return true }))
-	height := max(min(max(minHeight, panel/vg.Length(len(tracks))),
+	height := max(min(max(minHeight, panelHeight/vg.Length(len(tracks))),
 		maxHeight)*vg.Length(len(tracks)), 72)
 	part := func(head string, from, to float64, count int, grouped bool) *plot.Plot {
 		q := trackPlot(tracks, from, to, count, p.MakespanS, grouped)
@@ -248,8 +249,8 @@ func zoom(tracks []result.Track, end float64) *zoomWindows {
 		// a figure and on half the width, each with a legible number.
 		wholeWorks = 60
 		zoomWorks  = 30
-		// before is the share of the last window that precedes the end of all work.
-		before = 0.6
+		// leadShare is the share of the last window that precedes the end of all work.
+		leadShare = 0.6
 	)
 
 	if end <= wholeWorks*work {
@@ -258,7 +259,7 @@ func zoom(tracks []result.Track, end float64) *zoomWindows {
 	width := min(zoomWorks*work, end/2)
 
 	// The window at the end includes some work before the last transfers.
-	from := max(0, min(end-width, lastEnd(tracks, isWork)-before*width))
+	from := max(0, min(end-width, lastEnd(tracks, isWork)-leadShare*width))
 
 	return &zoomWindows{[2]float64{0, width}, [2]float64{from, end}}
 }

@@ -223,7 +223,7 @@ func meanWidth(l taskBars) float64 {
 // set, the plot shows the names of tasks if they are few, otherwise an axis of row numbers.
 func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) *plot.Plot {
 	const (
-		namedTasks = 26
+		maxNamedTasks = 26
 		// Points, for names such as "PP of micro-batch 12 from stage 3 to stage 4".
 		nameWidth = 215
 	)
@@ -232,7 +232,7 @@ func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) 
 	t := taskTracks(n, layers)
 	p := t.plot(sheet.Grid(false, true))
 	switch {
-	case n <= namedTasks:
+	case n <= maxNamedTasks:
 		p.Y.Tick.Label.Font = sheet.Sans(sheet.SmallSize, sheet.Ink).Font
 		if labelled {
 			t.nameTracks(p, nameWidth, func(i int) string {

@@ -25,7 +25,7 @@ func figureText(t *testing.T, run, figure string) string {
 
 // TestSaid: figures have the ports of the table, name the baseline policy, and describe the
 // assumptions of bounds.
-func TestSaid(t *testing.T) {
+func TestNotesAndTitles(t *testing.T) {
 	for _, tt := range []struct{ run, figure, want, not string }{
 		{"large", "topology", "one of them is drawn for all", ""},
 		{"large", "windows", "ran on the circuits of sqrt", "baseline"},

@@ -28,9 +28,9 @@ var dataHeights = [...]vg.Length{0, 250, 175, 150, 130}
 // than minWidth points. side is the width in points that other parts of the sheet need, such as
 // a colour bar.
 func layoutPanels(n int, minWidth, side vg.Length) panelGrid {
-	// axis is the space for the labels of the first column, between the space between columns,
-	// both in points.
-	const axis, between = 50, 18
+	// axisWidth is the space for the labels of the first column. panelGap is the space between
+	// columns. Both are in points.
+	const axisWidth, panelGap = 50, 18
 
 	// Avoid a last row with a single panel.
 	g := panelGrid{cols: min(n, 4)}
@@ -42,7 +42,7 @@ func layoutPanels(n int, minWidth, side vg.Length) panelGrid {
 	}
 
 	for ; ; g.cols-- {
-		g.width = (sheet.ContentWidth-side-axis)/vg.Length(g.cols) - between
+		g.width = (sheet.ContentWidth-side-axisWidth)/vg.Length(g.cols) - panelGap
 		if g.cols == 1 || g.width >= minWidth {
 			g.height = dataHeights[g.cols]
 			return g
@@ -99,18 +99,18 @@ func (f *dimension) setNumberedAxes(
 	lo, hi := padRange(slices.Min(numbers), slices.Max(numbers), log)
 	ticks := []plot.Tick(sheet.FixedTicks(numbers, labels))
 
-	// Up to many categories have a tick each; more share about few ticks.
-	const many, few = 14, 8
+	// Up to maxLabels categories have a tick each; more share about numTicks ticks.
+	const maxLabels, numTicks = 14, 8
 	switch per, ok := labelFactor(numbers, labels); {
 	// Every category has its tick.
-	case len(labels) <= many:
+	case len(labels) <= maxLabels:
 	case ok && log:
-		ticks = sheet.LogTicker{Unit: sheet.Unit{Per: per}, Count: few}.Ticks(lo, hi)
+		ticks = sheet.LogTicker{Unit: sheet.Unit{Per: per}, Count: numTicks}.Ticks(lo, hi)
 	case ok:
-		ticks = sheet.Ticker{Unit: sheet.Unit{Per: per}, Count: few}.Ticks(lo, hi)
+		ticks = sheet.Ticker{Unit: sheet.Unit{Per: per}, Count: numTicks}.Ticks(lo, hi)
 	case log && label == "" && f.isTime():
 		// Each tick has its own unit.
-		ticks = sheet.LogTicker{UnitPerTick: true, Count: few}.Ticks(lo, hi)
+		ticks = sheet.LogTicker{UnitPerTick: true, Count: numTicks}.Ticks(lo, hi)
 	}
 
 	for _, p := range panels {
@@ -143,10 +143,10 @@ func padRange(lo, hi float64, log bool) (float64, float64) {
 // constantRangeWidth returns a width for the axis of a range that is empty up to rounding, or 0
 // for all other ranges.
 func constantRangeWidth(lo, hi float64) float64 {
-	// nearlyEqual is relative to the larger absolute value.
-	const nearlyEqual = 1e-9
+	// relTol is relative to the larger absolute value.
+	const relTol = 1e-9
 	switch {
-	case hi-lo > nearlyEqual*max(math.Abs(lo), math.Abs(hi)):
+	case hi-lo > relTol*max(math.Abs(lo), math.Abs(hi)):
 		return 0
 	case hi == 0:
 		return 1
@@ -222,9 +222,9 @@ func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, 
 		base = *from
 	}
 
-	// near is relative to the distance of the highest value from the base.
-	const near = 0.6
-	if from != nil || bars || lo >= base && lo-base <= near*(hi-base) {
+	// maxBaseDistance is relative to the distance of the highest value from the base.
+	const maxBaseDistance = 0.6
+	if from != nil || bars || lo >= base && lo-base <= maxBaseDistance*(hi-base) {
 		lo, hi = min(lo, base), max(hi, base)
 	}
 
@@ -323,9 +323,9 @@ func (g panelGrid) setSharedAxes(
 
 // tickCount returns a suitable number of ticks for the height of an axis in points.
 func tickCount(height vg.Length) int {
-	// each is the number of points per tick.
-	const each = 36
-	return max(4, int(height/each))
+	// pointsPerTick is the number of points per tick.
+	const pointsPerTick = 36
+	return max(4, int(height/pointsPerTick))
 }
 
 // decimals returns the number of decimals with which values of q, within a range of the given

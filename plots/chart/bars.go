@@ -14,11 +14,11 @@ import (
 
 // barKind is the kind of grouped bar charts. Each x category is a group with one bar per series.
 var barKind = kind{
-	name:   "bars",
-	draw:   (*view).bars,
-	beside: true,
-	takes:  []string{"series", "log_y", "take", "mark"},
-	needs:  map[string]string{"x": "", "y": "a metric, such as nct"},
+	name:      "bars",
+	draw:      (*view).bars,
+	hasGroups: true,
+	takes:     []string{"series", "log_y", "take", "mark"},
+	needs:     map[string]string{"x": "", "y": "a metric, such as nct"},
 	roles: func(v *view) error {
 		err := v.assignRoles()
 		if v.series == v.x && v.x != &noDimension {
@@ -95,8 +95,8 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	b.styles = v.styles(v.series)
 	panels := v.newPanels()
 	// Half a sheet is wide enough for any number of bars, so panels need at most widest points.
-	const widest = 280
-	g := layoutPanels(len(panels), min(vg.Length(b.columns*b.series)*(sheet.NumberSize+0.5)/groupShare, widest), 0)
+	const maxPanelWidth = 280
+	g := layoutPanels(len(panels), min(vg.Length(b.columns*b.series)*(sheet.NumberSize+0.5)/groupShare, maxPanelWidth), 0)
 	b.chooseLabel(g.width)
 
 	// Add axes and bars to each panel.

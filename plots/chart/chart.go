@@ -39,9 +39,9 @@ type kind struct {
 	// tiles reports whether z is the metric. Policies then become panels by default instead of
 	// series.
 	tiles bool
-	// beside reports whether each series has a bar at the same x. This limits the number of
+	// hasGroups reports whether each series has a bar at the same x. This limits the number of
 	// bars.
-	beside bool
+	hasGroups bool
 	// across reports whether the x axis shows the metric or its samples.
 	across bool
 }

@@ -294,11 +294,11 @@ func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 	}
 
 	// List the first cells with their reasons.
-	const named = 3
+	const maxNamed = 3
 	var names []string
 	for i, c := range missing {
-		if i == named && len(missing) > named+1 {
-			names = append(names, fmt.Sprintf("and %d more", len(missing)-named))
+		if i == maxNamed && len(missing) > maxNamed+1 {
+			names = append(names, fmt.Sprintf("and %d more", len(missing)-maxNamed))
 			break
 		}
 
@@ -329,9 +329,9 @@ func (v *view) missingReason(m measure, c *result.Cell) string {
 	}
 
 	why := firstLine(cmp.Or(c.Failed, c.Labels[m.name]))
-	const longest = 80 // characters
-	if r := []rune(why); len(r) > longest {
-		why = strings.TrimRight(string(r[:longest]), " ") + "…"
+	const maxLength = 80 // characters
+	if r := []rune(why); len(r) > maxLength {
+		why = strings.TrimRight(string(r[:maxLength]), " ") + "…"
 	}
 	if c.Failed != "" {
 		why = "failed: " + why

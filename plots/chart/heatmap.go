@@ -15,8 +15,8 @@ import (
 	"sim/plots/sheet"
 )
 
-// logTiles is the reason for rejecting log_x and log_y in charts with tiles.
-const logTiles = "tiles stand side by side, so log_x and log_y mean nothing there"
+// logTilesReason is the reason for rejecting log_x and log_y in charts with tiles.
+const logTilesReason = "tiles stand side by side, so log_x and log_y mean nothing there"
 
 // heatKind is the kind of heat maps.
 var heatKind = kind{
@@ -31,7 +31,7 @@ var heatKind = kind{
 	},
 	without: map[string]string{
 		"series": "a heat map has no series; y names the y axis, panels what there is a map for",
-		"log_x":  logTiles, "log_y": logTiles,
+		"log_x":  logTilesReason, "log_y": logTilesReason,
 	},
 	roles: func(v *view) error {
 		return cmp.Or(v.assign(&v.series, "y", v.spec.Y),
@@ -90,23 +90,23 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 		h.hi-h.lo > maxRangeRatio*widest && widest > 0
 	h.q = v.newQuantity(m.name, "", h.lo, h.hi, true)
 	const (
-		// Points: assumed height for the colour bar.
-		high = 300
-		// tallest is the maximum height of a tile in points.
-		tallest = 44
-		// lowest is the minimum height of a map in points.
-		lowest = 60
+		// colorBarHeight is the height in points for which the colour bar is laid out.
+		colorBarHeight = 300
+		// maxTileHeight is the maximum height of a tile in points.
+		maxTileHeight = 44
+		// minMapHeight is the minimum height of a map in points.
+		minMapHeight = 60
 	)
 
 	// Arrange the panels, with space for the colour bar and the labels of rows.
-	bar := h.colorBar(high)
-	// minWidth is the minimum width of a map, flat the minimum height of a tile with a number,
-	// both in points.
+	bar := h.colorBar(colorBarHeight)
+	// minWidth is the minimum width of a map, minTileHeight the minimum height of a tile with a
+	// number, both in points.
 	minWidth := vg.Length(120)
-	flat := vg.Length(15)
+	minTileHeight := vg.Length(15)
 	what := " over " + v.x.text + " and " + v.series.text
 	if h.isTwistMap {
-		minWidth, flat, what = 215, 26, " under every twist"
+		minWidth, minTileHeight, what = 215, 26, " under every twist"
 		for p := range h.ranges {
 			v.headingSuffixes = append(v.headingSuffixes, h.rangeText(p))
 		}
@@ -115,24 +115,24 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	panels := v.newPanels()
 	columns, across := v.x.tickLabels(v.spec.XLabel)
 	rows, up := v.series.tickLabels(v.spec.YLabel)
-	// longest is the maximum width of a row label, and usual the width for which layoutPanels
-	// has space, in points.
-	const longest, usual = 120, 30
+	// maxLabelWidth is the maximum width of a row label. layoutPanels has space for
+	// defaultLabelWidth. Both are in points.
+	const maxLabelWidth, defaultLabelWidth = 120, 30
 	// Measure the labels of rows.
 	style := sheet.Sans(sheet.TickSize, sheet.Ink)
-	labelWidth := vg.Length(usual)
+	labelWidth := vg.Length(defaultLabelWidth)
 	for r := range rows {
-		rows[r] = sheet.Fit(style, rows[r], longest)
+		rows[r] = sheet.Fit(style, rows[r], maxLabelWidth)
 		labelWidth = max(labelWidth, style.Width(rows[r]))
 	}
 
 	g := layoutPanels(len(panels), minWidth,
-		sheet.ColorBarWidth(bar)+labelWidth-usual)
+		sheet.ColorBarWidth(bar)+labelWidth-defaultLabelWidth)
 
 	// Tiles are nearly square if there is space.
-	tile := max(min(g.width/vg.Length(h.columns)*0.8, tallest),
-		min(flat, high/vg.Length(h.series)))
-	g.height = max(min(tile*vg.Length(h.series), high), lowest)
+	tile := max(min(g.width/vg.Length(h.columns)*0.8, maxTileHeight),
+		min(minTileHeight, colorBarHeight/vg.Length(h.series)))
+	g.height = max(min(tile*vg.Length(h.series), colorBarHeight), minMapHeight)
 
 	// Add axes and tiles.
 	for i, p := range panels {

@@ -228,13 +228,13 @@ func (c *lineChart) plot(panels []*plot.Plot, g panelGrid) (xTitle, yTitle strin
 // setYMetric makes the y axes show a metric and decides whether points have markers. The points
 // must be complete.
 func (c *lineChart) setYMetric(m measure) {
-	// With more points per panel than crowded, or per line than long, markers would hide the lines.
-	const crowded, long = 160, 40
+	// With more points per panel or per line, markers would hide the lines.
+	const maxPointsPerPanel, maxPointsPerLine = 160, 40
 	c.hasMarkers = !c.isJoined || !slices.ContainsFunc(c.lines,
 		func(lines [][]linePoint) bool {
-			return len(slices.Concat(lines...)) > crowded ||
+			return len(slices.Concat(lines...)) > maxPointsPerPanel ||
 				slices.ContainsFunc(lines, func(line []linePoint) bool {
-					return len(line) > long
+					return len(line) > maxPointsPerLine
 				})
 		})
 

@@ -162,7 +162,7 @@ func (v *view) legend(s *sheet.Sheet, styles []seriesStyle, of seriesParts) {
 		shown[given.Label] = true
 		m := &v.marks[at]
 		s.AddLegend(m.label, func(c draw.Canvas) {
-			if m.ofGroup() && v.kind.beside {
+			if m.ofGroup() && v.kind.hasGroups {
 				drawBeam(c, c.Min.X, c.Max.X, c.Center().Y)
 			} else {
 				drawStatedMark(c, m.shape, sheet.Ink, c.Center(), markRadius)

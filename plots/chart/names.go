@@ -29,8 +29,8 @@ func unknownName(role, name string, known []string) error {
 		andList(known))
 }
 
-// namesListed limits the number of names in an error message.
-const namesListed = 40
+// maxListedNames limits the number of names in an error message.
+const maxListedNames = 40
 
 // andList joins names with commas and "and".
 func andList(names []string) string { return listed(names, "and") }
@@ -47,9 +47,9 @@ func listed(names []string, word string) string {
 		}
 	}
 
-	if len(names) > namesListed {
-		names = append(names[:namesListed],
-			fmt.Sprintf("%d more", len(names)-namesListed))
+	if len(names) > maxListedNames {
+		names = append(names[:maxListedNames],
+			fmt.Sprintf("%d more", len(names)-maxListedNames))
 		word = "and"
 	}
 

@@ -11,11 +11,11 @@ import (
 	"sim/scenarios/result"
 )
 
-// manyPanels limits the panels of a proposed figure, so that each remains legible.
-const manyPanels = 12
+// maxProposedPanels limits the panels of a proposed figure, so that each remains legible.
+const maxProposedPanels = 12
 
-// defaultFigures limits the number of figures of one kind that Default proposes.
-const defaultFigures = 12
+// maxProposedFigures limits the number of figures of one kind that Default proposes.
+const maxProposedFigures = 12
 
 // Default proposes figures for a sweep whose study defines none. The proposal depends on the
 // axes with several values:
@@ -56,7 +56,7 @@ func Default(s *result.Sweep) []result.Plot {
 
 	// Select the kind and the roles of the axes.
 	// curve is the minimum number of seeds for a distribution.
-	const curve = 8
+	const minSeeds = 8
 	x, panels, rest := chooseAxes(axes)
 	v := &view{spec: &p, kind: &kinds[0], sweep: s}
 	switch {
@@ -68,11 +68,11 @@ func Default(s *result.Sweep) []result.Plot {
 			return a.Name == v.x.parent.name
 		})
 		if len(rest) > 0 && len(v.policies().labels) < 2 &&
-			len(rest[0].Labels) <= manyPanels {
+			len(rest[0].Labels) <= maxProposedPanels {
 			panels, rest = rest[0], rest[1:]
 		}
 
-	case seeds >= curve && x == nil:
+	case seeds >= minSeeds && x == nil:
 		p.Kind = "cdf"
 	case x == nil:
 		p.Kind, p.X = "bars", policyName
@@ -115,7 +115,7 @@ func chooseAxes(axes []*result.Axis) (x, panels *result.Axis, rest []*result.Axi
 
 	for _, a := range axes {
 		if names := a.Numbers == nil; a != x &&
-			(names && len(a.Labels) <= manyPanels || !names) &&
+			(names && len(a.Labels) <= maxProposedPanels || !names) &&
 			(panels == nil || names && panels.Numbers != nil) {
 			panels = a
 		}
@@ -154,7 +154,7 @@ func geometric(numbers []float64) bool {
 func combined(p result.Plot, axes []*result.Axis) []result.Plot {
 	plots := []result.Plot{p}
 	for _, a := range axes {
-		if len(plots)*len(a.Labels) > defaultFigures {
+		if len(plots)*len(a.Labels) > maxProposedFigures {
 			return []result.Plot{p}
 		}
 		var next []result.Plot
@@ -273,7 +273,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 		free(&p.Panels, true, usual.Panels)
 		for _, name := range []string{up, usual.X} {
 			f := find(name)
-			free(&p.Panels, f != nil && len(f.labels) <= manyPanels && !heat, name)
+			free(&p.Panels, f != nil && len(f.labels) <= maxProposedPanels && !heat, name)
 		}
 	}
 

@@ -27,8 +27,8 @@ func (v *view) styles(f *dimension) []seriesStyle {
 	out := make([]seriesStyle, len(f.labels))
 
 	// With at most two numbers, no scale is needed.
-	const few = 2
-	ordered := f.numbers != nil && len(f.labels) > few
+	const maxUnscaled = 2
+	ordered := f.numbers != nil && len(f.labels) > maxUnscaled
 	for i := range out {
 		style := sheet.LineStyles[i%len(sheet.LineStyles)]
 		l := seriesStyle{
@@ -39,9 +39,10 @@ func (v *view) styles(f *dimension) []seriesStyle {
 		}
 
 		if ordered {
-			// dark and light are the ends of the scale. Lighter colours are invisible on white paper.
-			const dark, light = 0.05, 0.86
-			l.color = sheet.Heat(dark + (light-dark)*float64(i)/float64(len(out)-1))
+			// minShare and maxShare are the ends of the scale. Lighter colours are invisible on
+			// white paper.
+			const minShare, maxShare = 0.05, 0.86
+			l.color = sheet.Heat(minShare + (maxShare-minShare)*float64(i)/float64(len(out)-1))
 			l.line = sheet.Line(l.color, 2)
 			l.hollow = false
 		} else if l.hollow { // bars differ only by colour
@@ -116,9 +117,9 @@ func closedPath(pts []vg.Point) []vg.Point { return append(pts, pts[0]) }
 // drawStatedMark draws a mark: hollow, so that the value below it remains visible, and with a
 // light edge, so that it is visible on any background.
 func drawStatedMark(c draw.Canvas, shape []vg.Point, clr color.Color, p vg.Point, r vg.Length) {
-	const edge = 1.3
-	c.StrokeLines(sheet.Line(sheet.White, edge),
-		closedPath(scaleShape(shape, p, r+edge)))
+	const edgeWidth = 1.3
+	c.StrokeLines(sheet.Line(sheet.White, edgeWidth),
+		closedPath(scaleShape(shape, p, r+edgeWidth)))
 	c.StrokeLines(sheet.Line(clr, 1.4), closedPath(scaleShape(shape, p, r)))
 }
 

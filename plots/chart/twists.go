@@ -12,8 +12,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// placedByPattern is the reason for rejecting x, y and series in maps of twists.
-const placedByPattern = "twists have no x, y or series: the place of a tile is its pattern in " + twistKey
+// patternReason is the reason for rejecting x, y and series in maps of twists.
+const patternReason = "twists have no x, y or series: the place of a tile is its pattern in " + twistKey
 
 // twistKind is the kind of maps of twist patterns.
 var twistKind = kind{
@@ -23,11 +23,11 @@ var twistKind = kind{
 	tiles: true,
 	needs: map[string]string{"z": "the metric that colours the twists"},
 	without: map[string]string{
-		"x":      placedByPattern,
-		"y":      placedByPattern,
-		"series": placedByPattern,
-		"log_x":  logTiles,
-		"log_y":  logTiles,
+		"x":      patternReason,
+		"y":      patternReason,
+		"series": patternReason,
+		"log_x":  logTilesReason,
+		"log_y":  logTilesReason,
 	},
 	roles: func(v *view) error {
 		if err := v.findTwists(); err != nil {

@@ -223,8 +223,8 @@ func TestScatter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if least := l.Blocks[0].Plots[0].X.Min; least < 2 {
-		t.Errorf("the axis begins at %g", least)
+	if axisStart := l.Blocks[0].Plots[0].X.Min; axisStart < 2 {
+		t.Errorf("the axis begins at %g", axisStart)
 	}
 	ordered := result.Plot{Name: "p", Kind: "scatter", X: "makespan_s", Y: "nct", Where: map[string][]string{"base": {"deepseek671b"}}}
 	if v, err = newView(&ordered, bandwidthSweep(), nil); err != nil {

@@ -428,7 +428,7 @@ func (v *view) checkLimits() error {
 	case v.kind.tiles && max(x, series) > maxTilesPerSide:
 		return fmt.Errorf("a heat map of %d by %d values is finer than can be "+
 			"drawn, %d each way; %s", x, series, maxTilesPerSide, advice)
-	case v.kind.beside && x*series > maxBarsPerPanel:
+	case v.kind.hasGroups && x*series > maxBarsPerPanel:
 		return fmt.Errorf("x: %d bars would stand in a panel, of which %d can be "+
 			"shown at most; %s, or draw lines", x*series, maxBarsPerPanel, advice)
 	case x > maxTableCells/max(1, series*panels):

@@ -133,10 +133,10 @@ type LogTicker struct {
 // Ticks implements plot.Ticker.
 func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
 	// widest is in decades, more than float64 has.
-	const eps, widest = 1e-9, 700
+	const eps, maxDecades = 1e-9, 700
 	from, to := math.Log10(lo), math.Log10(hi)
 	span := to - from
-	if !(span < widest) {
+	if !(span < maxDecades) {
 		return nil
 	}
 	var out []plot.Tick

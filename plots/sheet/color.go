@@ -102,17 +102,17 @@ const MaxColorBarLength = 220
 // axis title and u the unit of the labels. The number of ticks suits the height in points.
 func ColorBar(title string, u Unit, lo, hi float64, height vg.Length) *plot.Plot {
 	const (
-		each = 26 // points per tick
-		// nearlyEqual is the relative difference below which two values have the same label.
-		nearlyEqual = 1e-6
+		pointsPerTick = 26 // points per tick
+		// relTol is the relative difference below which two values have the same label.
+		relTol = 1e-6
 	)
 	p := NewPlot("", "")
 	p.HideX()
 	p.Y.Label.Text = strings.Join(Wrap(p.Y.Label.TextStyle, title, height*0.95, 3), "\n")
-	p.Y.Tick.Marker = Ticker{Unit: u, Count: max(2, int(height/each))}
-	if width := max(math.Abs(lo), math.Abs(hi)) * nearlyEqual; hi-lo <= width {
+	p.Y.Tick.Marker = Ticker{Unit: u, Count: max(2, int(height/pointsPerTick))}
+	if width := max(math.Abs(lo), math.Abs(hi)) * relTol; hi-lo <= width {
 		p.Y.Tick.Marker = FixedTicks([]float64{lo}, []string{Digits(lo*u.Per, 4)})
-		hi = lo + max(width, nearlyEqual)
+		hi = lo + max(width, relTol)
 	}
 
 	p.Add(&plotter.ColorBar{ColorMap: heatMap(lo, hi), Vertical: true})
@@ -123,16 +123,16 @@ func ColorBar(title string, u Unit, lo, hi float64, height vg.Length) *plot.Plot
 // ColorBarWidth returns the width of a colour bar in points, including its labels and the gap to
 // its left.
 func ColorBarWidth(bar *plot.Plot) vg.Length {
-	const wide, gap = 13, 14
+	const barWidth, gap = 13, 14
 	c := draw.NewCanvas(new(recorder.Canvas), Width, Width)
-	return bar.DataCanvas(c).Min.X + wide + gap
+	return bar.DataCanvas(c).Min.X + barWidth + gap
 }
 
 // AddColorBar puts a colour bar to the right of the plots, at the top.
 func (b *Block) AddColorBar(bar *plot.Plot) {
 	width := ColorBarWidth(bar)
-	b.AsideWidth = width
-	b.Aside = func(c draw.Canvas) {
+	b.SideWidth = width
+	b.DrawSide = func(c draw.Canvas) {
 		c.Min, c.Max.X = Point(c.Min.X+14,
 			max(c.Min.Y, c.Max.Y-MaxColorBarLength)), c.Min.X+width
 		bar.Draw(c)

@@ -135,8 +135,8 @@ func FileName(s string) string {
 	}, s)
 
 	// Leaves space for a prefix and an extension within 255 bytes.
-	const longest = 80
-	return s[:min(len(s), longest)]
+	const maxLength = 80
+	return s[:min(len(s), maxLength)]
 }
 
 // Unique appends numbers to figure names that occur several times. Upper and lower case count

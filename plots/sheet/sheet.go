@@ -93,10 +93,10 @@ type Block struct {
 	Height vg.Length    // height of the data area of each plot
 	XTitle string       // common title of the x axes
 	YTitle string       // common title of the y axes
-	// AsideWidth is the width of the area for Aside, to the right of the plots.
-	AsideWidth vg.Length
-	// Draws next to the data, for example a colour bar.
-	Aside func(c draw.Canvas)
+	// SideWidth is the width of the area to the right of the plots.
+	SideWidth vg.Length
+	// DrawSide draws in that area, for example a colour bar. It may be nil.
+	DrawSide func(c draw.Canvas)
 }
 
 // Figure returns the figure of s with a file name. Its height is the sum of the heights of the
@@ -227,16 +227,16 @@ func (b *Block) height() vg.Length {
 	if b.XTitle != "" {
 		h += axisTitleHeight
 	}
-	const high = 1000
+	const canvasHeight = 1000
 	// Measure the axes of each plot on a canvas that is higher than any of them.
 	c := draw.NewCanvas(new(recorder.Canvas),
-		(ContentWidth-b.AsideWidth)/vg.Length(tiles.Cols), high)
+		(ContentWidth-b.SideWidth)/vg.Length(tiles.Cols), canvasHeight)
 
 	for _, row := range rows {
 		maxExtra := vg.Length(0)
 		for _, p := range row {
 			if p != nil {
-				maxExtra = max(maxExtra, high-p.DataCanvas(c).Size().Y)
+				maxExtra = max(maxExtra, canvasHeight-p.DataCanvas(c).Size().Y)
 			}
 		}
 		h += maxExtra
@@ -245,7 +245,8 @@ func (b *Block) height() vg.Length {
 	return h
 }
 
-// draw draws the plots with aligned data areas, the common axis titles and the Aside.
+// draw draws the plots with aligned data areas, the common axis titles and the area to their
+// right.
 func (b *Block) draw(c draw.Canvas) {
 	all := c
 	if b.XTitle != "" {
@@ -254,7 +255,7 @@ func (b *Block) draw(c draw.Canvas) {
 	if b.YTitle != "" {
 		c.Min.X += axisTitleHeight
 	}
-	c.Max.X -= b.AsideWidth
+	c.Max.X -= b.SideWidth
 	rows, tiles := b.grid()
 
 	// Draw the plots. data becomes the bounding box of all data areas.
@@ -286,10 +287,10 @@ func (b *Block) draw(c draw.Canvas) {
 	y, text := place(b.YTitle, max(data.Min.Y-headingHeight, all.Min.Y), data.Max.Y,
 		all.Max.Y)
 	c.FillText(style, Point(all.Min.X, y), text)
-	// Draw the Aside next to the data.
-	if b.Aside != nil {
+	// Draw the area to the right, as high as the data.
+	if b.DrawSide != nil {
 		all.Min, all.Max = Point(c.Max.X, data.Min.Y), Point(all.Max.X, data.Max.Y)
-		b.Aside(all)
+		b.DrawSide(all)
 	}
 }
 

@@ -169,8 +169,8 @@ func TestFine(t *testing.T) {
 		pts = append(pts, sheet.Point(vg.Length(i)/100, vg.Length(math.Sin(float64(i)))))
 	}
 	thin := sheet.ThinPoints(pts)
-	least := func(a, b vg.Point) int { return int(math.Copysign(1, float64(a.Y-b.Y))) }
-	if len(thin) > 4*21 || thin[0] != pts[0] || thin[len(thin)-1] != pts[999] || slices.MinFunc(thin, least) != slices.MinFunc(pts, least) {
+	compareHeight := func(a, b vg.Point) int { return int(math.Copysign(1, float64(a.Y-b.Y))) }
+	if len(thin) > 4*21 || thin[0] != pts[0] || thin[len(thin)-1] != pts[999] || slices.MinFunc(thin, compareHeight) != slices.MinFunc(pts, compareHeight) {
 		t.Errorf("%d points are left", len(thin))
 	}
 	var b sheet.Bars

@@ -14,27 +14,27 @@ func expandDirect(b *builder, j *subCall) error {
 
 	switch j.kind {
 	case AllToAll:
-		each(func(i, k int) { b.sendRouted(j.ranks[i], j.ranks[k], j.pairBlock(i, k), false) })
+		each(func(i, k int) { b.sendOnAnyPath(j.ranks[i], j.ranks[k], j.pairBlock(i, k), false) })
 	case Broadcast:
 		for s := 1; s < n; s++ {
-			b.sendRouted(j.ranks[j.root], j.ranks[(j.root+s)%n], j.data, false)
+			b.sendOnAnyPath(j.ranks[j.root], j.ranks[(j.root+s)%n], j.data, false)
 		}
 	case Reduce:
 		for s := 1; s < n; s++ {
-			b.sendRouted(j.ranks[(j.root+s)%n], j.ranks[j.root], j.data, true)
+			b.sendOnAnyPath(j.ranks[(j.root+s)%n], j.ranks[j.root], j.data, true)
 		}
 	case SendReceive:
-		b.sendRouted(j.ranks[j.root], j.ranks[j.peer], j.data, false)
+		b.sendOnAnyPath(j.ranks[j.root], j.ranks[j.peer], j.data, false)
 	default:
 		scatter, gather, block, err := j.scatterGather()
 		if err != nil {
 			return err
 		}
 		if scatter {
-			each(func(i, k int) { b.sendRouted(j.ranks[i], j.ranks[k], block[k], true) })
+			each(func(i, k int) { b.sendOnAnyPath(j.ranks[i], j.ranks[k], block[k], true) })
 		}
 		if gather {
-			each(func(i, k int) { b.sendRouted(j.ranks[i], j.ranks[k], block[i], false) })
+			each(func(i, k int) { b.sendOnAnyPath(j.ranks[i], j.ranks[k], block[i], false) })
 		}
 	}
 

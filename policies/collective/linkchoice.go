@@ -13,7 +13,7 @@ type linkRound struct{ link, round int32 }
 // Balance returns a copy of the schedule that chooses parallel links again, given the paths of
 // its routed transfers: transfers with a choice avoid the links that routed ones use in the same
 // round. It returns s itself if nothing is routed or no transfer has a choice. flows is the
-// result of RoutedFlows, and paths are their paths.
+// result of FlowsOnPaths, and paths are their paths.
 func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
 	if len(flows) == 0 || paths.Spread != nil ||
 		!slices.ContainsFunc(s.Transfers, s.hasLinkChoice) {

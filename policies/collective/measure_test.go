@@ -31,7 +31,7 @@ func simulate(ctx context.Context, p *Problem, s *Schedule, packets int32) (engi
 	if err := g.Freeze(); err != nil {
 		return 0, err
 	}
-	flows, demand := s.RoutedFlows()
+	flows, demand := s.FlowsOnPaths()
 	weight := make([]float64, len(demand))
 	for i, b := range demand {
 		weight[i] = float64(b)

@@ -216,7 +216,7 @@ func checkBalance(s *Schedule, n *engine.Network) error {
 // It returns the new schedule, the links of each transfer, and the task graph with its ends and
 // paths.
 func routeSchedule(ctx context.Context, s *Schedule, n *engine.Network) (balanced *Schedule, links [][]int32, g *engine.Graph, ends []engine.Flow, paths *engine.Paths, err error) {
-	flows, bytes := s.RoutedFlows()
+	flows, bytes := s.FlowsOnPaths()
 	demand := make([]float64, len(bytes))
 	for i, b := range bytes {
 		demand[i] = float64(b)
@@ -341,7 +341,7 @@ func TestLinkChoiceWithRoutes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			flows, _ := s.RoutedFlows()
+			flows, _ := s.FlowsOnPaths()
 			d, err := routing.DimensionOrder{}.Route(t.Context(), &routing.Problem{Network: n, Torus: o, Flows: flows}, routing.Options{})
 			if err != nil {
 				t.Fatal(err)

@@ -136,9 +136,9 @@ func (b *builder) send(src, dst int32, d data, reduce bool) {
 	b.sendOver(b.rankLinks.links[[2]int32{src, dst}], src, dst, d, reduce)
 }
 
-// sendRouted appends the only message between two ranks at a time. Unless a single link joins the
+// sendOnAnyPath appends the only message between two ranks at a time. Unless a single link joins the
 // ranks, the router chooses the path, also among parallel links.
-func (b *builder) sendRouted(src, dst int32, d data, reduce bool) {
+func (b *builder) sendOnAnyPath(src, dst int32, d data, reduce bool) {
 	links := b.rankLinks.links[[2]int32{src, dst}]
 	if len(links) > 1 {
 		links = nil

@@ -136,9 +136,9 @@ func (s *Schedule) Ranks() []int32 {
 	return ranks
 }
 
-// RoutedFlows returns the node pairs of routed transfers in order, each once, with their total
+// FlowsOnPaths returns the node pairs of routed transfers in order, each once, with their total
 // bytes.
-func (s *Schedule) RoutedFlows() (flows []engine.Flow, bytes []int64) {
+func (s *Schedule) FlowsOnPaths() (flows []engine.Flow, bytes []int64) {
 	sum := map[engine.Flow]int64{}
 	for _, t := range s.Transfers {
 		if t.Link < 0 {

@@ -12,8 +12,8 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// initialBushes returns the initial state of the sweeps for a demand on a topology.
-func initialBushes(t scaleup.Topology, n int, demand []float64) (b *bushAssignment, total float64) {
+// initialAssignment returns the initial state of the sweeps for a demand on a topology.
+func initialAssignment(t scaleup.Topology, n int, demand []float64) (b *bushAssignment, total float64) {
 	for _, d := range demand {
 		total += d
 	}
@@ -101,7 +101,7 @@ func checkMembers(b *bushAssignment) error {
 func TestSweeps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		topology, n, demand := drawProblem(t, 12, 3)
-		b, total := initialBushes(topology, n, demand)
+		b, total := initialAssignment(topology, n, demand)
 		if b == nil {
 			return
 		}
@@ -148,7 +148,7 @@ func TestSweepsSuffice(t *testing.T) {
 // 0->2->1, for any prices.
 func TestEqualise(t *testing.T) {
 	g := scaleup.Topology{{From: 0, To: 1}, {From: 0, To: 2}, {From: 2, To: 1}}
-	b, _ := initialBushes(g, 3, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})
+	b, _ := initialAssignment(g, 3, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})
 	if want := []float64{1, 0, 0}; fmt.Sprint(b.flow) != fmt.Sprint(want) { // paths of the minimum number of hops first
 		t.Fatalf("%v first, want %v", b.flow, want)
 	}

@@ -33,7 +33,7 @@ func program(g scaleup.Topology, n int, demand []float64) *milp.Model {
 		}
 	}
 	for e, terms := range byLink {
-		m.AddRow(fmt.Sprintf("link_e%d", e), milp.AtMost, 0, append(terms, milp.Term{Column: high, Factor: -1})...)
+		m.AddRow(fmt.Sprintf("link_e%d", e), milp.LessOrEqual, 0, append(terms, milp.Term{Column: high, Factor: -1})...)
 	}
 	return m
 }

@@ -77,8 +77,8 @@ func TestGroupingSteps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 41))
 	digest := fnv.New64a()
 	for range 60 {
-		room, pods := 1+rng.IntN(3), 2+rng.IntN(3)
-		units := min(7, room*pods-rng.IntN(2))
+		capacity, pods := 1+rng.IntN(3), 2+rng.IntN(3)
+		units := min(7, capacity*pods-rng.IntN(2))
 		weight := make([]float64, units*units)
 		for i := range weight {
 			weight[i] = float64(rng.IntN(9))
@@ -101,7 +101,7 @@ func TestGroupingSteps(t *testing.T) {
 		}
 		g := &Grouping{Units: units, Pods: pods, Starts: [][]int32{make([]int32, units)}}
 		for u := range g.Starts[0] {
-			g.Starts[0][u] = int32(u / room)
+			g.Starts[0][u] = int32(u / capacity)
 		}
 		g.Fits = func(at []int32, _, pod int32) bool {
 			n := 0
@@ -110,7 +110,7 @@ func TestGroupingSteps(t *testing.T) {
 					n++
 				}
 			}
-			return n < room
+			return n < capacity
 		}
 		g.Bound = func(_ context.Context, at []int32) (float64, error) { return log("bound", at, total(at, 0.75)/2), nil }
 		g.Guess = func(_ context.Context, at []int32) (float64, error) { return log("guess", at, total(at, 0.5)), nil }

@@ -105,7 +105,7 @@ func (f *FixedStepModel) addActivityRows() {
 				sent = append(sent, Term{f.sent[i][t], 1})
 				starts = append(starts, Term{f.s[i][t], 1})
 				change = append(change, Term{f.y[i][t], 1}, Term{f.s[i][t], -1})
-				f.AddRow(fmt.Sprintf("send_m%d_t%d", i, t+1), AtMost, 0,
+				f.AddRow(fmt.Sprintf("send_m%d_t%d", i, t+1), LessOrEqual, 0,
 					Term{f.sent[i][t], 1}, Term{f.y[i][t], -f.maxPerSlice(i)})
 			}
 
@@ -124,7 +124,7 @@ func (f *FixedStepModel) addActivityRows() {
 
 		f.AddRow(fmt.Sprintf("starts_m%d", i), Equal, 1, starts...)
 		f.AddRow(fmt.Sprintf("ends_m%d", i), Equal, 1, ends...)
-		f.AddRow(fmt.Sprintf("all_m%d", i), AtLeast, f.volume(i), sent...)
+		f.AddRow(fmt.Sprintf("all_m%d", i), GreaterOrEqual, f.volume(i), sent...)
 	}
 }
 
@@ -161,7 +161,7 @@ func (f *FixedStepModel) addPrecedenceRows() {
 		for _, t := range from {
 			to = append(to, Term{t.Column, -t.Factor})
 		}
-		f.AddRow(fmt.Sprintf("after_%d", n), AtLeast, plus+f.ticks(d.Lag), to...)
+		f.AddRow(fmt.Sprintf("after_%d", n), GreaterOrEqual, plus+f.ticks(d.Lag), to...)
 	}
 
 	// Eq. 30: the makespan.
@@ -171,7 +171,7 @@ func (f *FixedStepModel) addPrecedenceRows() {
 		for _, t := range end {
 			terms = append(terms, Term{t.Column, -t.Factor})
 		}
-		f.AddRow(fmt.Sprintf("last_m%d", i), AtLeast, plus, terms...)
+		f.AddRow(fmt.Sprintf("last_m%d", i), GreaterOrEqual, plus, terms...)
 	}
 }
 

@@ -24,8 +24,8 @@ type Sense uint8
 
 // Values of Sense: the left side is at most, at least, or equal to the right side.
 const (
-	AtMost Sense = iota
-	AtLeast
+	LessOrEqual Sense = iota
+	GreaterOrEqual
 	Equal
 )
 
@@ -92,7 +92,7 @@ func (m *Model) AddRow(name string, sense Sense, right float64, terms ...Term) {
 	merged = slices.DeleteFunc(merged, func(t Term) bool { return t.Factor == 0 })
 
 	// A row without terms either always holds, and is omitted, or never; Check reports it then.
-	if len(merged) > 0 || sense != AtLeast && right < 0 || sense != AtMost && right > 0 {
+	if len(merged) > 0 || sense != GreaterOrEqual && right < 0 || sense != LessOrEqual && right > 0 {
 		m.Rows = append(m.Rows, Row{name, merged, sense, right})
 	}
 }
@@ -202,9 +202,9 @@ func (m *Model) Violation(x []float64) (worst float64, name string) {
 			scale = max(scale, math.Abs(t.Factor))
 		}
 		switch r.Sense {
-		case AtMost:
+		case LessOrEqual:
 			note(off/scale, r.Name)
-		case AtLeast:
+		case GreaterOrEqual:
 			note(-off/scale, r.Name)
 		default:
 			note(math.Abs(off)/scale, r.Name)

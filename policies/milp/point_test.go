@@ -237,12 +237,12 @@ func TestHeadsAndTails(t *testing.T) {
 func TestAddRow(t *testing.T) {
 	m := &Model{}
 	x, y := m.AddColumn(Column{Name: "x", Up: 9}), m.AddColumn(Column{Name: "y", Up: 9})
-	m.AddRow("sum", AtMost, 7, Term{x, 1}, Term{y, 2}, Term{x, 2}, Term{y, -2})
-	m.AddRow("always", AtMost, 0, Term{x, 1}, Term{x, -1})
-	m.AddRow("always, too", AtLeast, -1, Term{x, 1}, Term{x, -1})
-	m.AddRow("never", AtLeast, 1, Term{x, 1}, Term{x, -1})
+	m.AddRow("sum", LessOrEqual, 7, Term{x, 1}, Term{y, 2}, Term{x, 2}, Term{y, -2})
+	m.AddRow("always", LessOrEqual, 0, Term{x, 1}, Term{x, -1})
+	m.AddRow("always, too", GreaterOrEqual, -1, Term{x, 1}, Term{x, -1})
+	m.AddRow("never", GreaterOrEqual, 1, Term{x, 1}, Term{x, -1})
 	m.AddRow("nor ever", Equal, -1, Term{x, 1}, Term{x, -1})
-	m.AddRow("not", AtMost, -1)
+	m.AddRow("not", LessOrEqual, -1)
 	var names []string
 	for _, r := range m.Rows {
 		names = append(names, r.Name)

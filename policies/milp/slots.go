@@ -76,7 +76,7 @@ func (z *slotModel) addPortRows() {
 			}
 		}
 		if len(terms) > 0 {
-			z.AddRow(fmt.Sprintf("ports_p%d", p), AtMost, float64(u), terms...)
+			z.AddRow(fmt.Sprintf("ports_p%d", p), LessOrEqual, float64(u), terms...)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (z *slotModel) addCapacityRows(circuits func(e, k int) []Term, nics func(g,
 			}
 			if terms != nil {
 				terms = append(terms, circuits(z.in.Tasks[tasks[0]].Bundle, k)...)
-				z.AddRow(fmt.Sprintf("link_l%d_%s%d", l, z.slotName, k+1), AtMost, 0, terms...)
+				z.AddRow(fmt.Sprintf("link_l%d_%s%d", l, z.slotName, k+1), LessOrEqual, 0, terms...)
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (z *slotModel) addCapacityRows(circuits func(e, k int) []Term, nics func(g,
 			}
 			if terms != nil {
 				extra, right := nics(g, k)
-				z.AddRow(fmt.Sprintf("nic_g%d_%s%d", g, z.slotName, k+1), AtMost, right,
+				z.AddRow(fmt.Sprintf("nic_g%d_%s%d", g, z.slotName, k+1), LessOrEqual, right,
 					append(terms, extra...)...)
 			}
 		}
@@ -178,9 +178,9 @@ func (z *slotModel) addFairnessRows(up func(i int) float64) {
 				// For an active task (y = 1) both rows together state sent/flows = u.
 				suffix := fmt.Sprintf("l%d_m%d_%s%d", l, i, z.slotName, k+1)
 				per := 1 / z.in.Tasks[i].Flows
-				z.AddRow("more_"+suffix, AtMost, bigM, Term{z.sent[i][k], per}, Term{z.u[l][k], -1},
+				z.AddRow("more_"+suffix, LessOrEqual, bigM, Term{z.sent[i][k], per}, Term{z.u[l][k], -1},
 					Term{z.y[i][k], bigM})
-				z.AddRow("less_"+suffix, AtMost, bigM, Term{z.u[l][k], 1}, Term{z.sent[i][k], -per},
+				z.AddRow("less_"+suffix, LessOrEqual, bigM, Term{z.u[l][k], 1}, Term{z.sent[i][k], -per},
 					Term{z.y[i][k], bigM})
 			}
 		}

@@ -112,7 +112,7 @@ func knapsack(n int) *Model {
 		}
 	}
 	for k := range weights {
-		m.AddRow(fmt.Sprintf("room%d", k), AtMost, float64(n)*350, weights[k]...)
+		m.AddRow(fmt.Sprintf("room%d", k), LessOrEqual, float64(n)*350, weights[k]...)
 	}
 	return m
 }
@@ -204,8 +204,8 @@ func TestWrite(t *testing.T) {
 	n := m.AddColumn(Column{Name: "n", Low: 1, Up: 7, Integer: true, Cost: -2.5})
 	b := m.AddColumn(Column{Name: "b", Up: 1, Integer: true})
 	m.AddColumn(Column{Name: "fixed", Low: 3, Up: 3})
-	m.AddRow("sum", AtMost, 12.5, Term{x, 2}, Term{n, -1}, Term{x, 1})
-	m.AddRow("link", AtLeast, 0, Term{n, 1}, Term{b, -3})
+	m.AddRow("sum", LessOrEqual, 12.5, Term{x, 2}, Term{n, -1}, Term{x, 1})
+	m.AddRow("link", GreaterOrEqual, 0, Term{n, 1}, Term{b, -3})
 	m.AddRow("gone", Equal, 0, Term{b, 1}, Term{b, -1})
 	m.AddRow("same", Equal, -1, Term{b, -1}, Term{x, 0.125})
 	var mps, lp bytes.Buffer

@@ -166,9 +166,9 @@ func (v *VariableIntervalModel) addDigitRows() {
 		for k := range v.rho[e] {
 			for n, r := range v.rho[e][k] {
 				suffix := fmt.Sprintf("e%d_b%d_k%d", e, n, k+1)
-				v.AddRow("off_"+suffix, AtMost, 0, Term{r, 1}, Term{v.bits[e][n], -upper})
-				v.AddRow("on_"+suffix, AtMost, 0, Term{r, 1}, Term{v.d[k], -1})
-				v.AddRow("full_"+suffix, AtLeast, -upper, Term{r, 1}, Term{v.d[k], -1},
+				v.AddRow("off_"+suffix, LessOrEqual, 0, Term{r, 1}, Term{v.bits[e][n], -upper})
+				v.AddRow("on_"+suffix, LessOrEqual, 0, Term{r, 1}, Term{v.d[k], -1})
+				v.AddRow("full_"+suffix, GreaterOrEqual, -upper, Term{r, 1}, Term{v.d[k], -1},
 					Term{v.bits[e][n], -upper})
 			}
 		}
@@ -221,15 +221,15 @@ func (v *VariableIntervalModel) addActivityRows() {
 			y := v.y[i][k]
 			sent = append(sent, Term{v.sent[i][k], 1})
 			flags = append(flags, Term{v.s[i][k], 1})
-			v.AddRow("send_"+suffix, AtMost, 0, Term{v.sent[i][k], 1}, Term{y, -volume})
+			v.AddRow("send_"+suffix, LessOrEqual, 0, Term{v.sent[i][k], 1}, Term{y, -volume})
 			rise := []Term{{v.s[i][k], 1}, {y, -1}}
 			if k > 0 && v.isActive(i, k-1) {
 				rise = append(rise, Term{v.y[i][k-1], 1})
 			}
-			v.AddRow("rise_"+suffix, AtLeast, 0, rise...)
-			v.AddRow("from_"+suffix, AtMost, startM, Term{v.start[i], 1}, Term{v.t[k], -1},
+			v.AddRow("rise_"+suffix, GreaterOrEqual, 0, rise...)
+			v.AddRow("from_"+suffix, LessOrEqual, startM, Term{v.start[i], 1}, Term{v.t[k], -1},
 				Term{y, startM})
-			v.AddRow("till_"+suffix, AtLeast, -endM, Term{v.end[i], 1}, Term{v.t[k+1], -1},
+			v.AddRow("till_"+suffix, GreaterOrEqual, -endM, Term{v.end[i], 1}, Term{v.t[k+1], -1},
 				Term{y, -endM})
 		}
 
@@ -250,7 +250,7 @@ func (v *VariableIntervalModel) addPrecedenceRows() {
 			end = v.start[d.From]
 			lag += v.ticks(v.in.Tasks[d.From].Duration)
 		}
-		v.AddRow(fmt.Sprintf("after_%d", n), AtLeast, lag, Term{v.start[d.To], 1}, Term{end, -1})
+		v.AddRow(fmt.Sprintf("after_%d", n), GreaterOrEqual, lag, Term{v.start[d.To], 1}, Term{end, -1})
 	}
 
 	// Eq. 18. The printed form has a row only for tasks without successors.
@@ -268,7 +268,7 @@ func (v *VariableIntervalModel) addPrecedenceRows() {
 			continue // its successors imply the row
 		}
 
-		v.AddRow(fmt.Sprintf("last_m%d", i), AtLeast, rest, Term{v.makespan, 1}, Term{end, -1})
+		v.AddRow(fmt.Sprintf("last_m%d", i), GreaterOrEqual, rest, Term{v.makespan, 1}, Term{end, -1})
 	}
 }
 
@@ -282,7 +282,7 @@ func (v *VariableIntervalModel) addStrengtheningRows() {
 
 		// A transfer takes at least its data divided by its maximum rate.
 		minDuration := v.ticks(t.Bits / t.Rate)
-		v.AddRow(fmt.Sprintf("least_m%d", i), AtLeast, minDuration, Term{v.end[i], 1},
+		v.AddRow(fmt.Sprintf("least_m%d", i), GreaterOrEqual, minDuration, Term{v.end[i], 1},
 			Term{v.start[i], -1})
 
 		// V/(x B) is convex in x, so the chords between consecutive whole x bound it from below.
@@ -290,13 +290,13 @@ func (v *VariableIntervalModel) addStrengtheningRows() {
 		duration := func(x int) float64 { return v.ticks(t.Bits / (float64(x) * b.Rate)) }
 		for n := 1; n < b.MaxCircuits && duration(n) > minDuration; n++ {
 			slope := duration(n+1) - duration(n)
-			v.AddRow(fmt.Sprintf("chord_m%d_x%d", i, n), AtLeast, duration(n)-slope*float64(n),
+			v.AddRow(fmt.Sprintf("chord_m%d_x%d", i, n), GreaterOrEqual, duration(n)-slope*float64(n),
 				Term{v.end[i], 1}, Term{v.start[i], -1}, Term{v.x[t.Bundle], -slope})
 		}
 
 		for k := range v.in.Intervals {
 			if v.isActive(i, k) { // the limit of its own NICs
-				v.AddRow(fmt.Sprintf("pace_m%d_k%d", i, k+1), AtMost, 0,
+				v.AddRow(fmt.Sprintf("pace_m%d_k%d", i, k+1), LessOrEqual, 0,
 					Term{v.sent[i][k], 1}, Term{v.d[k], -v.unitsPerTick(t.Rate)})
 			}
 		}

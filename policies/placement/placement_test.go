@@ -328,8 +328,8 @@ func TestRewires(t *testing.T) {
 	if _, err := w.Neighbours(flat); err == nil || !strings.Contains(err.Error(), "placement: slice") {
 		t.Errorf("links between cubes of %s: %v", flat, err)
 	}
-	if made, err := w.Connect(full, flat, nil); err == nil {
-		t.Errorf("%d connections for %s", made, flat)
+	if connections, err := w.Connect(full, flat, nil); err == nil {
+		t.Errorf("%d connections for %s", connections, flat)
 	}
 }
 

@@ -30,7 +30,7 @@ func BenchmarkBest(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				s := planning(b, p, Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}})
+				s := newTestSet(b, p, Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}})
 				best, err := s.Best(b.Context(), "reconfigure-during+", func(c *plan.Candidate) engine.Time { return c.Cost(engine.Millisecond, slot) })
 				if err != nil {
 					b.Fatal(err)

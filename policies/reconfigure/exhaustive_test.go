@@ -140,7 +140,7 @@ func TestSmallUnevenDemands(t *testing.T) {
 		}
 		var o Options
 		o.Plus.Relay, o.Plus.Others = i%2 == 0, r.IntN(4) > 0
-		s := planning(t, p, o)
+		s := newTestSet(t, p, o)
 		list, err := s.Candidates(context.Background(), "reconfigure-during+")
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 func TestImported(t *testing.T) {
 	ctx := context.Background()
 	p := unequal(4, 2)
-	list, err := planning(t, p, Options{}).Candidates(ctx, "spreadout")
+	list, err := newTestSet(t, p, Options{}).Candidates(ctx, "spreadout")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestImported(t *testing.T) {
 	otherChunks.Chunks[1]++
 	otherGPUs.GPUs++
 	otherDegree.Degree++
-	s := planning(t, p, Options{})
+	s := newTestSet(t, p, Options{})
 	s.Options.Plans = append(s.Options.Plans, &otherChunks, made, &otherGPUs, &otherDegree)
 	got, err := s.Candidates(ctx, "imported")
 	if err != nil || len(got) != 1 || got[0].Origin != "imported: one" || got[0].Slots != made.TotalSlots() || got[0].Reconfigurations != len(made.Topologies) || got[0].Switches != nil {
@@ -39,7 +39,7 @@ func TestImported(t *testing.T) {
 	if s.Took("imported") < 0 || s.Took("imported") != 0 || s.Took("nobody") != 0 {
 		t.Error("time that was told is told again, or is of nobody")
 	}
-	s = planning(t, p, Options{})
+	s = newTestSet(t, p, Options{})
 	s.Options.Plans = append(s.Options.Plans, &otherGPUs)
 	if _, err := s.Candidates(ctx, "imported"); !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), "none of the 1 imported is of this all-to-all: 4 GPUs of degree 2") {
 		t.Errorf("plans of other problems: %v", err)
@@ -89,7 +89,7 @@ func TestImportedSwitches(t *testing.T) {
 			{Options{Independent: true, DelaySlots: int64(made.DelaySlots) + 1}, false},
 			{Options{DelaySlots: int64(made.DelaySlots)}, false},
 		} {
-			again := planning(t, p, o.options)
+			again := newTestSet(t, p, o.options)
 			again.Options.Plans = append(again.Options.Plans, made)
 			got, err := again.Candidates(ctx, "imported")
 			if !o.offered {

@@ -35,7 +35,7 @@ func TestPlanningEndsWithContext(t *testing.T) {
 			}
 			o := Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}
 			whole := contexttest.After(t.Context(), 0)
-			want, err := planning(t, p, o).Candidates(whole, r.Name)
+			want, err := newTestSet(t, p, o).Candidates(whole, r.Name)
 			if err != nil {
 				t.Fatalf("%s, %s: %v", r.Name, name, err)
 			}
@@ -44,7 +44,7 @@ func TestPlanningEndsWithContext(t *testing.T) {
 			}
 			before := runtime.NumGoroutine()
 			for _, n := range []int64{1, 2, whole.Asked() / 3, whole.Asked() / 2, whole.Asked() * 9 / 10} {
-				s := planning(t, p, o)
+				s := newTestSet(t, p, o)
 				if _, err := s.Candidates(contexttest.After(t.Context(), max(1, n)), r.Name); !errors.Is(err, context.Canceled) {
 					t.Errorf("%s, %s, asked %d of %d times: %v", r.Name, name, n, whole.Asked(), err)
 				}
@@ -71,7 +71,7 @@ func TestPlanningEndsWithContext(t *testing.T) {
 // Building and sealing of plans end when stop reports true.
 func TestBuildEndsWithContext(t *testing.T) {
 	p := unequal(14, 2)
-	s := planning(t, p, Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}})
+	s := newTestSet(t, p, Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}})
 	for _, r := range Table {
 		if r.Name == "imported" {
 			continue

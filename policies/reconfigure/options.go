@@ -9,8 +9,8 @@ type Keys struct {
 	Settings
 }
 
-// Fixed selects the planner of an inner tier, where planners are not compared.
-type Fixed struct {
+// InnerTierKeys selects the planner of an inner tier. Planners of inner tiers are not compared.
+type InnerTierKeys struct {
 	Planner string `key:"planner" doc:"for an inner tier 'scaleup': planner of its all-to-alls" default:"reconfigure-during" choices:"@planners"`
 }
 

@@ -29,7 +29,7 @@ func TestPaperOfManyGPUs(t *testing.T) {
 		o.Plus.Relay, o.Plus.Others, o.Plus.Buffer = i%4 < 2, true, i%3
 		var want string
 		for _, maxGPUsForAllPaperPlans = range []int{128, 4} {
-			s := planning(t, p, o)
+			s := newTestSet(t, p, o)
 			list, err := s.Candidates(t.Context(), "reconfigure-during+")
 			if err != nil {
 				t.Fatal(err)

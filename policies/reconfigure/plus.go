@@ -34,7 +34,7 @@ func isPackable(p *plan.Problem) bool {
 // planners. plan.Frontier later selects the best candidate for each number of
 // reconfigurations; of equal ones, ours come first. Small unequal demands are also searched
 // exhaustively if the candidates exceed the bounds.
-func planPlus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+func planPlus(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 	list, err := planConstructions(ctx, s)
 	if err != nil || !s.exhaustible() {
 		return list, err
@@ -44,12 +44,12 @@ func planPlus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 }
 
 // exhaustible reports whether "reconfigure-during+" searches the problem exhaustively.
-func (s *Planning) exhaustible() bool {
+func (s *PlannerSet) exhaustible() bool {
 	return s.Options.Plus.Buffer == 0 && pack.Exhaustible(s.Problem)
 }
 
 // planConstructions is planPlus without the exhaustive search.
-func planConstructions(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+func planConstructions(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 	if !s.Options.Plus.Others {
 		return planOwn(ctx, s)
 	}
@@ -97,7 +97,7 @@ func planConstructions(ctx context.Context, s *Planning) ([]plan.Candidate, erro
 }
 
 // otherPlanners returns the planners of otherNames that are used for this problem.
-func (s *Planning) otherPlanners() []string {
+func (s *PlannerSet) otherPlanners() []string {
 	return slices.DeleteFunc(slices.Clone(otherNames), func(name string) bool {
 		return !isPackable(s.Problem) && (name == "fast" || s.row(name).OneTopology)
 	})
@@ -115,7 +115,7 @@ var maxGPUsForAllPaperPlans = 128
 // usableCandidates returns the candidates of another planner that "reconfigure-during+" may
 // use. It leaves out fluid candidates, which are not plans, and relaying ones if the
 // options exclude them.
-func (s *Planning) usableCandidates(name string, offered []plan.Candidate) (list []plan.Candidate) {
+func (s *PlannerSet) usableCandidates(name string, offered []plan.Candidate) (list []plan.Candidate) {
 	for _, c := range offered {
 		if c.Build == nil || c.Relay && (!s.Options.Plus.Relay || s.Options.Plus.Buffer > 0) {
 			continue
@@ -152,7 +152,7 @@ func slotLimits(before, after []plan.Candidate) []int64 {
 // planOwn returns our own constructions: circulants, which for uniform demand are open
 // shops of the length of their most loaded link, and chunks packed over phases and paths of
 // other topologies.
-func planOwn(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+func planOwn(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 	p, o := s.Problem, s.Options
 	if _, uniform := p.Uniform(); !uniform {
 		return planUnequal(ctx, p, o)

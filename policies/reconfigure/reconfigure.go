@@ -2,12 +2,12 @@
 // during an all-to-all, which topologies they form, and which chunk crosses which link at
 // which time.
 //
-// It has the table of planners. A Planning plans one problem by any of them, once for all
+// It has the table of planners. A PlannerSet plans one problem by any of them, once for all
 // reconfiguration delays. The planner "reconfigure-during+" also uses plans of other
 // planners if they are better than its own. The constructions are in sub-packages. Package
 // scenarios simulates plans and computes metrics.
 //
-// Begin reading at Table, Planning and planPlus.
+// Begin reading at Table, PlannerSet and planPlus.
 package reconfigure
 
 import (
@@ -46,10 +46,10 @@ type Row struct {
 	// Direct: its plans send each chunk in one hop.
 	Direct bool
 
-	plan func(ctx context.Context, s *Planning) ([]plan.Candidate, error)
-	// best returns the best plan for a cost if Planning.usesSearch. It is nil for planners
+	plan func(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error)
+	// best returns the best plan for a cost if PlannerSet.usesSearch. It is nil for planners
 	// that compute all candidates.
-	best func(s *Planning, ctx context.Context, cost plan.Cost) (*plan.Candidate, error)
+	best func(s *PlannerSet, ctx context.Context, cost plan.Cost) (*plan.Candidate, error)
 }
 
 // ByName returns the planner with the name, or nil if the name is unknown.
@@ -67,9 +67,9 @@ var (
 	ErrUnserved = errors.New("reconfigure: no plan")
 )
 
-// Planning plans one problem with given options. Each planner runs at most once. It is safe
-// for concurrent use.
-type Planning struct {
+// PlannerSet runs planners on one problem with given options. Each planner runs at most once. It
+// is safe for concurrent use.
+type PlannerSet struct {
 	Problem *plan.Problem
 	Options Options
 	table   []Row
@@ -91,19 +91,19 @@ type planResult struct {
 	frontier   []plan.Candidate
 }
 
-// NewPlanning returns a Planning for p. It returns the error of p.Check.
-func NewPlanning(p *plan.Problem, o Options) (*Planning, error) {
+// NewPlannerSet returns a PlannerSet for p. It returns the error of p.Check.
+func NewPlannerSet(p *plan.Problem, o Options) (*PlannerSet, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return &Planning{Problem: p, Options: o, table: Table, runs: make([]plannerRun, len(Table)),
+	return &PlannerSet{Problem: p, Options: o, table: Table, runs: make([]plannerRun, len(Table)),
 		searchLock: make(chan struct{}, 1)}, nil
 }
 
 // Candidates returns the plan.Frontier of the candidates of a planner. They must not be
 // changed. The error is ErrPlanner, ErrUnserved, an error of the planner, or the error of
 // ctx if it ends first.
-func (s *Planning) Candidates(ctx context.Context, name string) ([]plan.Candidate, error) {
+func (s *PlannerSet) Candidates(ctx context.Context, name string) ([]plan.Candidate, error) {
 	p, err := s.plan(ctx, name)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (s *Planning) Candidates(ctx context.Context, name string) ([]plan.Candidat
 // candidates does. "reconfigure-during+" may plan only candidates that can be best. It
 // returns the same errors as Candidates, and plan.ErrNoCandidate if all candidates cost
 // plan.Never.
-func (s *Planning) Best(ctx context.Context, name string, cost plan.Cost) (*plan.Candidate, error) {
+func (s *PlannerSet) Best(ctx context.Context, name string, cost plan.Cost) (*plan.Candidate, error) {
 	if i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name && r.best != nil }); i >= 0 && s.usesSearch() {
 		return s.table[i].best(s, ctx, cost)
 	}
@@ -128,7 +128,7 @@ func (s *Planning) Best(ctx context.Context, name string, cost plan.Cost) (*plan
 
 // Took returns the time that the planner took in its run, and 0 in later calls. Plans are
 // computed once for all callers, so their time must be counted once.
-func (s *Planning) Took(name string) time.Duration {
+func (s *PlannerSet) Took(name string) time.Duration {
 	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
 	if i < 0 {
 		return 0
@@ -137,12 +137,12 @@ func (s *Planning) Took(name string) time.Duration {
 }
 
 // row returns the planner with the name, which must exist.
-func (s *Planning) row(name string) *Row {
+func (s *PlannerSet) row(name string) *Row {
 	return &s.table[slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })]
 }
 
 // plan returns the result of a planner, which it runs on the first call.
-func (s *Planning) plan(ctx context.Context, name string) (planResult, error) {
+func (s *PlannerSet) plan(ctx context.Context, name string) (planResult, error) {
 	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
 	if i < 0 {
 		return planResult{}, fmt.Errorf("%w: %q", ErrPlanner, name)

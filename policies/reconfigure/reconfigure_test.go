@@ -20,10 +20,10 @@ import (
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
 
-// planning returns a Planning or fails.
-func planning(t testing.TB, p *plan.Problem, o Options) *Planning {
+// newTestSet returns a PlannerSet or fails.
+func newTestSet(t testing.TB, p *plan.Problem, o Options) *PlannerSet {
 	t.Helper()
-	s, err := NewPlanning(p, o)
+	s, err := NewPlannerSet(p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func minSlots(list []plan.Candidate, maxTopologies int) []int64 {
 func TestPlusAndThePaper(t *testing.T) {
 	for _, n := range []int{8, 16, 32} { // of 64 scale-up studies say so
 		for _, k := range []int{1, 2} {
-			s := planning(t, plan.UniformProblem(n, k, 1), Options{})
+			s := newTestSet(t, plan.UniformProblem(n, k, 1), Options{})
 			theirs, err := s.Candidates(context.Background(), "reconfigure-during")
 			if err != nil {
 				t.Fatal(err)
@@ -74,7 +74,7 @@ func TestPlusAndThePaper(t *testing.T) {
 // With relaying, 64 GPUs of degree 1 take at most 436, 266 and 209 slots on 2 to 4
 // topologies.
 func TestRelaySlots(t *testing.T) {
-	s := planning(t, plan.UniformProblem(64, 1, 1), Options{Settings: Settings{Plus: PlusOptions{Relay: true}}})
+	s := newTestSet(t, plan.UniformProblem(64, 1, 1), Options{Settings: Settings{Plus: PlusOptions{Relay: true}}})
 	list, err := s.Candidates(context.Background(), "reconfigure-during+")
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestIrregular(t *testing.T) {
 		if c.n > 16 && !*long {
 			continue
 		}
-		s := planning(t, plan.UniformProblem(c.n, c.k, c.chunks), Options{Settings: Settings{Plus: PlusOptions{Relay: true}}})
+		s := newTestSet(t, plan.UniformProblem(c.n, c.k, c.chunks), Options{Settings: Settings{Plus: PlusOptions{Relay: true}}})
 		list, err := s.Candidates(t.Context(), "reconfigure-during+")
 		if err != nil {
 			t.Fatal(err)
@@ -164,7 +164,7 @@ func TestEveryCandidate(t *testing.T) {
 			},
 			Independent: rapid.Bool().Draw(t, "independent"), Workers: 2,
 		}
-		s, err := NewPlanning(p, o)
+		s, err := NewPlannerSet(p, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +242,7 @@ func TestReproducible(t *testing.T) {
 	text := func(workers int) string {
 		var b strings.Builder
 		for _, r := range Table {
-			list, err := planning(t, p, Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: workers}).Candidates(context.Background(), r.Name)
+			list, err := newTestSet(t, p, Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: workers}).Candidates(context.Background(), r.Name)
 			if err != nil && !errors.Is(err, ErrUnserved) {
 				t.Fatal(err)
 			}
@@ -263,14 +263,14 @@ func TestReproducible(t *testing.T) {
 
 // Unknown planners and invalid problems return the documented errors.
 func TestInvalidInput(t *testing.T) {
-	s := planning(t, plan.UniformProblem(4, 1, 1), Options{})
+	s := newTestSet(t, plan.UniformProblem(4, 1, 1), Options{})
 	if _, err := s.Candidates(context.Background(), "slow"); !errors.Is(err, ErrPlanner) {
 		t.Errorf("a planner that there is not: %v", err)
 	}
 	if _, err := s.Candidates(context.Background(), "imported"); !errors.Is(err, ErrUnserved) {
 		t.Errorf("nothing imported: %v", err)
 	}
-	if _, err := NewPlanning(plan.UniformProblem(4, 4, 1), Options{}); !errors.Is(err, plan.ErrProblem) {
+	if _, err := NewPlannerSet(plan.UniformProblem(4, 4, 1), Options{}); !errors.Is(err, plan.ErrProblem) {
 		t.Errorf("as many switches as GPUs: %v", err)
 	}
 }
@@ -283,7 +283,7 @@ func BenchmarkPlus(b *testing.B) {
 	}{{64, 1, 8}, {64, 2, 8}, {64, 2, 1}, {256, 2, 1}, {64, 3, 8}, {64, 4, 8}, {1024, 2, 1}} {
 		b.Run(fmt.Sprintf("n=%d,k=%d,chunks=%d", c.n, c.k, c.chunks), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := planning(b, plan.UniformProblem(c.n, c.k, c.chunks), Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}).Candidates(context.Background(), "reconfigure-during+"); err != nil {
+				if _, err := newTestSet(b, plan.UniformProblem(c.n, c.k, c.chunks), Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}).Candidates(context.Background(), "reconfigure-during+"); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -296,7 +296,7 @@ func BenchmarkUnequal(b *testing.B) {
 	for _, n := range []int{32, 64, 128, 256, 512} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			for b.Loop() {
-				list, err := planning(b, unequal(n, 2), Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}).Candidates(context.Background(), "reconfigure-during+")
+				list, err := newTestSet(b, unequal(n, 2), Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}).Candidates(context.Background(), "reconfigure-during+")
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -15,11 +15,11 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-// usesSearch reports whether Planning.Best of "reconfigure-during+" computes only plans
+// usesSearch reports whether PlannerSet.Best of "reconfigure-during+" computes only plans
 // that may be best. It does for unequal demand and for many GPUs, where each number of
 // topologies takes long. Problems that are searched exhaustively are small and need no
 // search.
-func (s *Planning) usesSearch() bool {
+func (s *PlannerSet) usesSearch() bool {
 	_, uniform := s.Problem.Uniform()
 	o := &s.Options
 	if o.Plus.Buffer > 0 || uniform && o.Independent || s.exhaustible() {
@@ -31,7 +31,7 @@ func (s *Planning) usesSearch() bool {
 // plusSearch has the plans of "reconfigure-during+" that requests for the best plan have
 // needed so far. The plans for a number of topologies do not depend on earlier requests.
 type plusSearch struct {
-	*Planning
+	*PlannerSet
 	bounds              []plan.Bounds // indexed by the number of topologies - 1
 	minDirectTopologies int           // minimum number of topologies with which all chunks take one hop
 
@@ -43,10 +43,10 @@ type plusSearch struct {
 }
 
 // newSearch returns a search without plans.
-func newSearch(s *Planning, stop halt.When) (*plusSearch, error) {
+func newSearch(s *PlannerSet, stop halt.When) (*plusSearch, error) {
 	p := s.Problem
 	n, k := p.GPUs, p.Degree
-	x := &plusSearch{Planning: s, minDirectTopologies: 1}
+	x := &plusSearch{PlannerSet: s, minDirectTopologies: 1}
 	bounder, err := plan.NewBounder(p, stop)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func newSearch(s *Planning, stop halt.When) (*plusSearch, error) {
 }
 
 // bestOfPlus is Best of "reconfigure-during+".
-func (s *Planning) bestOfPlus(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
+func (s *PlannerSet) bestOfPlus(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
 	select {
 	case s.searchLock <- struct{}{}:
 	case <-ctx.Done():
@@ -125,7 +125,7 @@ func (s *Planning) bestOfPlus(ctx context.Context, cost plan.Cost) (*plan.Candid
 }
 
 // bestBySearch starts or continues the search.
-func (s *Planning) bestBySearch(ctx context.Context, cost plan.Cost) (_ *plan.Candidate, err error) {
+func (s *PlannerSet) bestBySearch(ctx context.Context, cost plan.Cost) (_ *plan.Candidate, err error) {
 	if s.search == nil {
 		if s.search, err = newSearch(s, stopWhenDone(ctx)); err != nil {
 			return nil, err

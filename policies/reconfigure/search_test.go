@@ -45,8 +45,8 @@ func TestBestFindsTheBestOfAll(t *testing.T) {
 		}
 		o := Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 1}
 		steps := rapid.Bool().Draw(t, "steps") // as of many GPUs
-		fresh := func() *Planning {
-			s, err := NewPlanning(p, o)
+		fresh := func() *PlannerSet {
+			s, err := NewPlannerSet(p, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,12 +118,12 @@ func TestBestEndsWithContext(t *testing.T) {
 	for name, p := range map[string]*plan.Problem{"uniform": plan.UniformProblem(12, 2, 2), "unequal": unequal(8, 2)} {
 		o := Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}
 		whole := contexttest.After(t.Context(), 0)
-		want, err := planning(t, p, o).bestOfPlus(whole, delayed(20*engine.Millisecond, 20))
+		want, err := newTestSet(t, p, o).bestOfPlus(whole, delayed(20*engine.Millisecond, 20))
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		for _, n := range []int64{1, 2, whole.Asked() / 3, whole.Asked() / 2, whole.Asked() * 9 / 10} {
-			s := planning(t, p, o)
+			s := newTestSet(t, p, o)
 			if _, err := s.bestOfPlus(contexttest.After(t.Context(), max(1, n)), delayed(20*engine.Millisecond, 20)); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s, asked %d of %d times: %v", name, n, whole.Asked(), err)
 			}

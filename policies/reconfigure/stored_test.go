@@ -88,7 +88,7 @@ func TestStoredCandidates(t *testing.T) {
 		digest := fnv.New64a()
 		for _, p := range problems {
 			for _, o := range options {
-				s := planning(t, p, o)
+				s := newTestSet(t, p, o)
 				list, err := s.Candidates(t.Context(), r.Name)
 				if errors.Is(err, ErrUnserved) || errors.Is(err, rounds.ErrOptions) {
 					fmt.Fprintln(digest, "none")

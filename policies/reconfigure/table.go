@@ -20,7 +20,7 @@ var Table = []Row{
 	},
 	{
 		Name: "reconfigure-during+", Doc: "better circulants, longest paths first, waiting and relaying, several paths per message, and better plans of other planners",
-		plan: planPlus, best: (*Planning).bestOfPlus, Reads: []string{"reconfigure-during", "reconfigure-during+", "static", "fast"}, Usual: true,
+		plan: planPlus, best: (*PlannerSet).bestOfPlus, Reads: []string{"reconfigure-during", "reconfigure-during+", "static", "fast"}, Usual: true,
 		Sure: true, Packs: true, Collective: collective.Candidates,
 	},
 	{
@@ -65,26 +65,26 @@ var Table = []Row{
 func stopWhenDone(ctx context.Context) halt.When { return func() bool { return ctx.Err() != nil } }
 
 // planBaseline adapts a planner of package baselines.
-func planBaseline(f func(*plan.Problem, baselines.Options) ([]plan.Candidate, error)) func(context.Context, *Planning) ([]plan.Candidate, error) {
-	return func(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+func planBaseline(f func(*plan.Problem, baselines.Options) ([]plan.Candidate, error)) func(context.Context, *PlannerSet) ([]plan.Candidate, error) {
+	return func(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 		return f(s.Problem, baselines.Options{Schedule: baselines.Schedule(s.Options.Static), Model: baselines.Model(s.Options.FastModel), Stop: stopWhenDone(ctx)})
 	}
 }
 
 // planDuring is the paper's construction.
-func planDuring(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+func planDuring(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 	return planDuringBelow(ctx, s, nil)
 }
 
 // planDuringBelow is planDuring with the slot limits of rounds.Options.Below.
-func planDuringBelow(ctx context.Context, s *Planning, below []int64) ([]plan.Candidate, error) {
+func planDuringBelow(ctx context.Context, s *PlannerSet, below []int64) ([]plan.Candidate, error) {
 	o := s.paperOptions()
 	o.Below, o.Stop = below, stopWhenDone(ctx)
 	return rounds.Candidates(s.Problem, o)
 }
 
 // paperOptions returns the options of the paper's construction.
-func (s *Planning) paperOptions() rounds.Options {
+func (s *PlannerSet) paperOptions() rounds.Options {
 	o := &s.Options.During
 	unlessBest := func(v string) string {
 		if v == "best" { // the planner selects the best one
@@ -96,7 +96,7 @@ func (s *Planning) paperOptions() rounds.Options {
 }
 
 // planImported returns the imported plans that are for this problem.
-func planImported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
+func planImported(_ context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 	var list []plan.Candidate
 	excluded := 0 // plans whose switches or delay do not match
 	for _, p := range s.Options.Plans {

@@ -139,7 +139,7 @@ func TestDecisions(t *testing.T) {
 		ringsGraph(t, torusProblem(t, link, "", 4, 2), 3, 3),
 		ringsGraph(t, sparse(7, 5), 2, 1, 3),
 	}
-	small := Optimised{Budget: 3000, Rounds: 60}
+	small := OptimisedRouter{Budget: 3000, Rounds: 60}
 	for _, c := range []struct {
 		name   string
 		router string
@@ -161,10 +161,12 @@ func TestDecisions(t *testing.T) {
 		{"multipath by hop", "multipath", func(o *Options) { o.Multipath = Multipath{Routes: 3, Over: OverShortest, Split: PerHop} }, 0xd25593137d98644c},
 		{"multipath, wild-first", "multipath", func(o *Options) { o.Multipath = Multipath{Routes: 4, Over: OverWildFirst, Extra: 2} }, 0x6e180242131ffffc},
 		{"optimised", "route-optimised", func(o *Options) { o.Optimised = small }, 0x7b254facaee0c280},
-		{"optimised, no cap", "route-optimised", func(o *Options) { o.Seed, o.Optimised = 6, Optimised{Budget: 40_000, Rounds: 300, NeighbourCap: -1} }, 0x6348e0ce53be391a},
+		{"optimised, no cap", "route-optimised", func(o *Options) {
+			o.Seed, o.Optimised = 6, OptimisedRouter{Budget: 40_000, Rounds: 300, NeighbourCap: -1}
+		}, 0x6348e0ce53be391a},
 		{"optimised, cap 1", "route-optimised", func(o *Options) { o.Optimised = small; o.Optimised.NeighbourCap = 1 }, 0xbfc7c077eca46098},
 		{"optimised for all", "route-optimised", func(o *Options) { o.Optimised = small; o.Optimised.Pattern = PatternAllToAll }, 0x9eb4ad47aba129ed},
-		{"optimised by few", "route-optimised", func(o *Options) { o.Optimised = Optimised{Budget: 1, Rounds: 1} }, 0xc013597f492df67a},
+		{"optimised by few", "route-optimised", func(o *Options) { o.Optimised = OptimisedRouter{Budget: 1, Rounds: 1} }, 0xc013597f492df67a},
 	} {
 		k := slices.IndexFunc(Table, func(r Row) bool { return r.Name == c.router })
 		if k < 0 {

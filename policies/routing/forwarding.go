@@ -12,11 +12,11 @@ import (
 	"sim/engine"
 )
 
-// Forwarding holds paths as static forwarding tables, as Zu et al. (NSDI 24, Sec. 3.5) program
+// ForwardingTables holds paths as static forwarding tables, as Zu et al. (NSDI 24, Sec. 3.5) program
 // them at the start of a job. A packet carries its destination and a tag that the source sets.
 // The table of each chip maps both to the port and virtual channel of the next hop. Paths to one
 // destination can share a tag if they do not diverge after they have met.
-type Forwarding struct {
+type ForwardingTables struct {
 	Nodes          int32
 	Entries        int64 // of all chips
 	MaxChipEntries int64 // maximum entries per chip
@@ -46,11 +46,11 @@ const maxTableSize = 1 << 31
 // destination are sorted by falling length. Each gets the first tag whose table does not
 // contradict it. Compile fails if a path visits a node twice, which no tag can express, and if
 // the tables are too large.
-func Compile(n *engine.Network, flows []engine.Flow, paths *engine.Paths) (*Forwarding, error) {
+func Compile(n *engine.Network, flows []engine.Flow, paths *engine.Paths) (*ForwardingTables, error) {
 	if paths.Spread != nil {
 		return nil, errors.New("routing: packets draw their next link; want paths with one port per destination and tag")
 	}
-	z := &Forwarding{
+	z := &ForwardingTables{
 		Nodes:   n.Nodes,
 		degree:  paths.Degree,
 		link:    paths.Link,
@@ -101,7 +101,7 @@ func Compile(n *engine.Network, flows []engine.Flow, paths *engine.Paths) (*Forw
 
 // tableCompiler is the state of Compile.
 type tableCompiler struct {
-	tables      *Forwarding // the result
+	tables      *ForwardingTables // the result
 	paths       *engine.Paths
 	chipEntries []int64           // indexed by node
 	lastPath    []int64           // number of the path that visited the node last, indexed by node
@@ -115,7 +115,7 @@ type tableCompiler struct {
 // destinationPath is a path to the current destination.
 type destinationPath struct {
 	id, src, hops int32 // index in engine.Paths, source, number of links
-	index         int64 // in Forwarding.tags
+	index         int64 // in ForwardingTables.tags
 }
 
 // compileDestination sets the tags of the paths of the given flows, which have one destination.
@@ -192,7 +192,7 @@ func (c *tableCompiler) isConsistent(table []engine.Step, node int32, steps []en
 }
 
 // FlowTags returns the tags of a flow, one per path. The result must not be changed.
-func (z *Forwarding) FlowTags(flow int32) []uint16 {
+func (z *ForwardingTables) FlowTags(flow int32) []uint16 {
 	if z.firstTag == nil {
 		return z.tags[flow : flow+1]
 	}
@@ -201,7 +201,7 @@ func (z *Forwarding) FlowTags(flow int32) []uint16 {
 
 // WriteCSV writes one row per entry: chip, destination, tag, and the port, virtual channel and
 // neighbour of the next hop.
-func (z *Forwarding) WriteCSV(out io.Writer) error {
+func (z *ForwardingTables) WriteCSV(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	if _, err := fmt.Fprintln(b, "chip,destination,tag,port,channel,next"); err != nil {
 		return err
@@ -226,7 +226,7 @@ func (z *Forwarding) WriteCSV(out io.Writer) error {
 
 // WriteTags writes one row per path: source, destination, index of the path within the pair, and
 // tag.
-func (z *Forwarding) WriteTags(out io.Writer) error {
+func (z *ForwardingTables) WriteTags(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	if _, err := fmt.Fprintln(b, "source,destination,way,tag"); err != nil {
 		return err

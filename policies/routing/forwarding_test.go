@@ -21,7 +21,7 @@ import (
 func checkTables(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, z *Forwarding, flows []engine.Flow, w *engine.Paths) {
+}, z *ForwardingTables, flows []engine.Flow, w *engine.Paths) {
 	t.Helper()
 	for i, f := range flows {
 		a, b := w.Of(w.ClassOf(int32(i)))
@@ -151,7 +151,7 @@ func TestForwardingByHand(t *testing.T) {
 	if _, err := z.follow(1, 3, 2); err == nil {
 		t.Error("there is no tag 2")
 	}
-	if errors.Is(z.WriteCSV(broken{}), nil) || errors.Is(z.WriteTags(broken{}), nil) {
+	if errors.Is(z.WriteCSV(brokenRouter{}), nil) || errors.Is(z.WriteTags(brokenRouter{}), nil) {
 		t.Error("writes failed without an error")
 	}
 	loop := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 0, Rate: 1}, {From: 0, To: 1, Rate: 1}}}
@@ -162,9 +162,9 @@ func TestForwardingByHand(t *testing.T) {
 	}
 }
 
-type broken struct{}
+type brokenRouter struct{}
 
-func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+func (brokenRouter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
 func BenchmarkCompile(b *testing.B) {
 	for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
@@ -174,7 +174,7 @@ func BenchmarkCompile(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			var z *Forwarding
+			var z *ForwardingTables
 			for b.Loop() {
 				if z, err = Compile(p.Network, p.Flows, d.Paths); err != nil {
 					b.Fatal(err)
@@ -189,7 +189,7 @@ func BenchmarkCompile(b *testing.B) {
 
 // next returns the step of packets with a destination and tag at a chip; false if there is no
 // entry.
-func (z *Forwarding) next(node, dst int32, tag uint16) (engine.Step, bool) {
+func (z *ForwardingTables) next(node, dst int32, tag uint16) (engine.Step, bool) {
 	table, i := z.table[dst], int(tag)*int(z.Nodes)+int(node)
 	if i >= len(table) || table[i] == engine.Arrived {
 		return 0, false
@@ -198,7 +198,7 @@ func (z *Forwarding) next(node, dst int32, tag uint16) (engine.Step, bool) {
 }
 
 // follow follows the tables from chip to chip. It fails if they do not lead from src to dst.
-func (z *Forwarding) follow(src, dst int32, tag uint16) ([]engine.Step, error) {
+func (z *ForwardingTables) follow(src, dst int32, tag uint16) ([]engine.Step, error) {
 	var path []engine.Step
 	for node := src; node != dst; {
 		s, ok := z.next(node, dst, tag)

@@ -10,7 +10,7 @@ import (
 	"sim/engine/packet"
 )
 
-// Optimised chooses one path per pair such that the maximum link load is small. This is maximum
+// OptimisedRouter chooses one path per pair such that the maximum link load is small. This is maximum
 // concurrent flow on single paths, as in the offline route optimiser of TPU v4 (Zu et al., NSDI
 // 24, Sec. 4.3).
 //
@@ -25,7 +25,7 @@ import (
 // If transfers depend on each other (Problem.Graph), a second search minimises the time at which
 // the graph ends in the fluid model. It starts from these paths, from wild-first routing, and
 // from the paths of other routers.
-type Optimised struct {
+type OptimisedRouter struct {
 	// NeighbourCap is the maximum load of a link if every node sends one unit to each neighbour.
 	// Negative means no cap. 0 means 2 on tori with equal rates, which is the minimum under a
 	// fault (Sec. 4.3). Elsewhere 0 means no cap, since links of unequal rates should not carry
@@ -56,7 +56,7 @@ type Optimised struct {
 }
 
 // neighbourCap returns NeighbourCap with its default for a problem.
-func (o Optimised) neighbourCap(p *Problem) int {
+func (o OptimisedRouter) neighbourCap(p *Problem) int {
 	switch {
 	case o.NeighbourCap != 0:
 		return o.NeighbourCap
@@ -67,7 +67,7 @@ func (o Optimised) neighbourCap(p *Problem) int {
 }
 
 // withDefaults replaces zero options by their defaults for a problem and its instance.
-func (o Optimised) withDefaults(p *Problem, in *routeInstance) Optimised {
+func (o OptimisedRouter) withDefaults(p *Problem, in *routeInstance) OptimisedRouter {
 	o.NeighbourCap = o.neighbourCap(p)
 	if o.Budget == 0 {
 		o.Budget = 30_000_000
@@ -107,7 +107,7 @@ const (
 //     differ; gap and the solver's metrics then refer to them. max_link_load is the maximum
 //     number of units on a link, without a bound;
 //   - milp_max_link_load and milp_bound_max_link_load, from the solver.
-func (o Optimised) Route(ctx context.Context, p *Problem, options Options) (*Decision, error) {
+func (o OptimisedRouter) Route(ctx context.Context, p *Problem, options Options) (*Decision, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
@@ -124,13 +124,13 @@ func (o Optimised) Route(ctx context.Context, p *Problem, options Options) (*Dec
 	// Optimise the problem of the canonical fault, then translate the paths back.
 	q, shift := p.canonical()
 	r := &optimiser{
-		Optimised: o,
-		wild:      options.wildFirst(),
-		options:   options,
-		problem:   q,
-		given:     p,
-		symmetry:  q.Symmetry(1),
-		seed:      options.Seed,
+		OptimisedRouter: o,
+		wild:            options.wildFirst(),
+		options:         options,
+		problem:         q,
+		given:           p,
+		symmetry:        q.Symmetry(1),
+		seed:            options.Seed,
 	}
 
 	if err := r.solve(ctx); err != nil {

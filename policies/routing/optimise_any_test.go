@@ -86,7 +86,7 @@ func TestOptimisedAnyGraph(t *testing.T) {
 				p.Demand = append(p.Demand, rapid.Float64Range(0.1, 4).Draw(t, "demand"))
 			}
 		}
-		d, err := Optimised{NeighbourCap: -1, Budget: 20000, Rounds: 200}.Route(context.Background(), p, Options{Seed: 1})
+		d, err := OptimisedRouter{NeighbourCap: -1, Budget: 20000, Rounds: 200}.Route(context.Background(), p, Options{Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestOptimisedSmallTori(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &Problem{Network: o.Network(h, engine.Link{Rate: 1e9, Channels: 2}), Torus: o, Flows: everyPair(o.Nodes())}
-		d, err := Optimised{NeighbourCap: -1, Budget: 300000, Rounds: 200}.Route(context.Background(), p, Options{Seed: 1})
+		d, err := OptimisedRouter{NeighbourCap: -1, Budget: 300000, Rounds: 200}.Route(context.Background(), p, Options{Seed: 1})
 		if err != nil {
 			if strings.Contains(err.Error(), "do not join") {
 				return
@@ -175,7 +175,7 @@ func TestOptimisedCanonical(t *testing.T) {
 					continue
 				}
 				p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: dim, Index: index}}}, c.twist, c.dims...)
-				d, z := route(t, Optimised{Budget: 100_000, Rounds: 2}, p, Options{Seed: 1})
+				d, z := route(t, OptimisedRouter{Budget: 100_000, Rounds: 2}, p, Options{Seed: 1})
 				if index == 0 {
 					first = z.Max
 				}
@@ -196,7 +196,7 @@ func TestOptimisedRepeats(t *testing.T) {
 	p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, twist, dims...)
 	var first string
 	for range 2 {
-		d, _ := route(t, Optimised{Budget: 100_000, Rounds: 20}, p, Options{Seed: 7})
+		d, _ := route(t, OptimisedRouter{Budget: 100_000, Rounds: 20}, p, Options{Seed: 7})
 		have := fmt.Sprint(d.Paths.Class, d.Paths.Step, d.Bound, d.Metrics)
 		if first == "" {
 			first = have
@@ -220,7 +220,7 @@ func TestOptimisedCap(t *testing.T) {
 		cap       int
 		load, own float64
 	}{{-1, 3, 2}, {0, 3, 2}, {1, 4, 1}} {
-		d, z := route(t, Optimised{NeighbourCap: c.cap, Budget: 10000, Rounds: 20}, p, Options{Seed: 1})
+		d, z := route(t, OptimisedRouter{NeighbourCap: c.cap, Budget: 10000, Rounds: 20}, p, Options{Seed: 1})
 		if z.MaxWeighted != c.load || d.Metrics["nearest_neighbour_max_load"] != c.own || neighbourLoad(p, d) != int64(c.own) {
 			t.Errorf("cap %d: load %g and of neighbours %g, want %g and %g", c.cap, z.MaxWeighted, d.Metrics["nearest_neighbour_max_load"], c.load, c.own)
 		}
@@ -230,12 +230,12 @@ func TestOptimisedCap(t *testing.T) {
 // TestOptimisedUnreachable verifies that the error names pairs that no path joins.
 func TestOptimisedUnreachable(t *testing.T) {
 	p := &Problem{Network: &engine.Network{Nodes: 3, Links: []engine.Link{{From: 0, To: 1, Rate: 1}, {From: 1, To: 2}}}, Flows: []engine.Flow{{Src: 0, Dst: 1}, {Src: 0, Dst: 2}}}
-	_, err := Optimised{}.Route(t.Context(), p, Options{})
+	_, err := OptimisedRouter{}.Route(t.Context(), p, Options{})
 	if err == nil || !strings.Contains(err.Error(), "from node 0 to 2") {
 		t.Error(err)
 	}
 	p.Flows, p.Demand = p.Flows[:1], []float64{math.NaN()}
-	if _, err := (Optimised{}).Route(t.Context(), p, Options{}); err == nil {
+	if _, err := (OptimisedRouter{}).Route(t.Context(), p, Options{}); err == nil {
 		t.Error("demand NaN")
 	}
 }
@@ -243,7 +243,7 @@ func TestOptimisedUnreachable(t *testing.T) {
 // TestOptimisedNoChoice verifies that nothing is searched if every pair has one path.
 func TestOptimisedNoChoice(t *testing.T) {
 	p := setRandomDemands(torusProblem(t, torus.Faults{}, "", 9), 1, 2)
-	d, z := route(t, Optimised{Budget: 200_000}, p, Options{Seed: 1})
+	d, z := route(t, OptimisedRouter{Budget: 200_000}, p, Options{Seed: 1})
 	if d.Metrics["max_link_load"] != z.MaxWeighted {
 		t.Errorf("load %g, metric %g", z.MaxWeighted, d.Metrics["max_link_load"])
 	}

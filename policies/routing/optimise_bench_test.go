@@ -53,7 +53,7 @@ func BenchmarkOptimised(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			p := c.make()
 			for b.Loop() {
-				d, err := Optimised{}.Route(b.Context(), p, Options{Seed: 1})
+				d, err := OptimisedRouter{}.Route(b.Context(), p, Options{Seed: 1})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -99,7 +99,7 @@ func BenchmarkOptimisedGraphs(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			p := randomGraph(n, 0, 2)
 			for b.Loop() {
-				d, err := Optimised{}.Route(b.Context(), p, Options{Seed: 1})
+				d, err := OptimisedRouter{}.Route(b.Context(), p, Options{Seed: 1})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -225,7 +225,7 @@ func TestBounds(t *testing.T) {
 		if math.Abs(y.bound-spread) < 1e-3*spread {
 			proved++
 		}
-		d, err := Optimised{NeighbourCap: -1, Budget: 20000}.Route(t.Context(), p, Options{Seed: 1})
+		d, err := OptimisedRouter{NeighbourCap: -1, Budget: 20000}.Route(t.Context(), p, Options{Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

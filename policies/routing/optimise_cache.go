@@ -48,7 +48,7 @@ func (r *optimiser) cacheKey() (string, error) {
 	p := r.problem
 	inputs := struct {
 		Version, Seed uint64
-		Options       Optimised
+		Options       OptimisedRouter
 		Wild          WildRule
 		Routers       Settings // options of the routers whose paths are compared for a graph; otherwise empty
 		Dims          []int    // of a torus; also Open and Shift
@@ -66,7 +66,7 @@ func (r *optimiser) cacheKey() (string, error) {
 	}{
 		Version: cacheVersion,
 		Seed:    r.seed,
-		Options: r.Optimised,
+		Options: r.OptimisedRouter,
 		Wild:    r.wild,
 		Nodes:   p.Network.Nodes,
 		Uniform: p.Uniform(),
@@ -91,7 +91,7 @@ func (r *optimiser) cacheKey() (string, error) {
 
 	if g := p.Graph; g != nil {
 		inputs.Fastest = p.maxRate()
-		inputs.Routers, inputs.Routers.Optimised = r.options.Settings, Optimised{}
+		inputs.Routers, inputs.Routers.Optimised = r.options.Settings, OptimisedRouter{}
 		inputs.Pinned = p.Pinned
 		for i, t := range g.Tasks {
 			inputs.Tasks = append(inputs.Tasks, task{t, g.In(int32(i))})

@@ -22,7 +22,7 @@ func TestOptimisedCache(t *testing.T) {
 		}
 		return all
 	}
-	o := Optimised{Cache: dir, Budget: 10_000, Rounds: 1}
+	o := OptimisedRouter{Cache: dir, Budget: 10_000, Rounds: 1}
 	fault := func(node int32) *Problem {
 		return torusProblem(t, torus.Faults{Links: []torus.Hop{{Node: node, Dim: 1, Up: true}}}, "", 4, 4)
 	}

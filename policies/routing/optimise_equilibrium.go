@@ -24,7 +24,7 @@ type equilibration struct {
 	steepness    float64         // exponent of lengths per unit of load
 	maxDemand    float64         // largest demand of a pair
 	net          []int8          // crossings by the new path minus the old one, indexed by orbit; 0 between exchanges
-	crossings    []crossing      // the nonzero values of net
+	crossings    []loadChange    // the nonzero values of net
 
 	// Proved bounds.
 	dual       *dualBound // tries lengths on the links of highest load; nil if path searches suffice
@@ -143,7 +143,7 @@ func (x *equilibration) exchange(from, to int32) {
 			}
 			x.net[o] = 0
 			loadPerUnit := n * x.in.perUnit(o)
-			x.crossings = append(x.crossings, crossing{o, loadPerUnit})
+			x.crossings = append(x.crossings, loadChange{o, loadPerUnit})
 
 			if n < 0 {
 				fromCost = fromCost - n*x.length[o]
@@ -185,9 +185,9 @@ func (x *equilibration) exchange(from, to int32) {
 	x.amount[to] += amount
 }
 
-// crossing is an orbit whose load changes when demand moves to another path. loadPerUnit is the
-// change per unit of demand, negative if the load falls.
-type crossing struct {
+// loadChange is the change of the load of an orbit if demand moves to another path. loadPerUnit
+// is the change per unit of demand, negative if the load falls.
+type loadChange struct {
 	orbit       int32
 	loadPerUnit float64
 }

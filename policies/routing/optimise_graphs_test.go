@@ -26,13 +26,13 @@ func large(t interface{ Cleanup(func()) }) {
 func TestLargeGraphs(t *testing.T) {
 	for _, n := range []int32{24, 60, 128} {
 		p := randomGraph(n, 0, 2)
-		small, err := Optimised{Budget: 3_000_000, Rounds: 60}.Route(t.Context(), p, Options{Seed: 1})
+		small, err := OptimisedRouter{Budget: 3_000_000, Rounds: 60}.Route(t.Context(), p, Options{Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			large(t)
-			d, err := Optimised{Budget: 3_000_000, Rounds: 60}.Route(t.Context(), p, Options{Seed: 1})
+			d, err := OptimisedRouter{Budget: 3_000_000, Rounds: 60}.Route(t.Context(), p, Options{Seed: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -42,7 +42,7 @@ func TestOptimisedDirected(t *testing.T) {
 	}
 	for name, rate := range map[string]func(int) float64{"equal": equalRate, "unequal": func(k int) float64 { return float64(1+k%2) * 1e9 }} {
 		p := digraph(n, rate, links, flows)
-		d, err := Optimised{Budget: 10_000}.Route(t.Context(), p, Options{Seed: 1})
+		d, err := OptimisedRouter{Budget: 10_000}.Route(t.Context(), p, Options{Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestOptimisedDirected(t *testing.T) {
 			t.Errorf("%s: %v, cycle %v, labels %v", name, err, cycle, d.Labels)
 		}
 	}
-	_, err := Optimised{}.Route(t.Context(), digraph(n, equalRate, links[:n-1], flows), Options{Seed: 1})
+	_, err := OptimisedRouter{}.Route(t.Context(), digraph(n, equalRate, links[:n-1], flows), Options{Seed: 1})
 	if err == nil || !strings.Contains(err.Error(), reasonDisconnected) {
 		t.Errorf("an open row: %v", err)
 	}
@@ -76,7 +76,7 @@ func TestOptimisedCapDefault(t *testing.T) {
 		cap       int
 		own, over float64
 	}{{0, 3, 3}, {-1, 3, 3}, {1, 1, 10}} {
-		d, err := Optimised{NeighbourCap: c.cap, Budget: 10_000}.Route(t.Context(), p, Options{Seed: 1})
+		d, err := OptimisedRouter{NeighbourCap: c.cap, Budget: 10_000}.Route(t.Context(), p, Options{Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestOptimisedTree(t *testing.T) {
 	}
 	p := digraph(n, func(k int) float64 { return float64(1+k%3) * 1e9 }, links, flows)
 	ctx := &countingContext{t.Context(), 20 * n}
-	d, err := Optimised{}.Route(ctx, p, Options{Seed: 1})
+	d, err := OptimisedRouter{}.Route(ctx, p, Options{Seed: 1})
 	if err != nil || d.Metrics["gap"] != 0 {
 		t.Fatalf("%v, %v", err, d)
 	}
@@ -149,7 +149,7 @@ func TestOptimisedTree(t *testing.T) {
 	}
 	for left := n / 2; left < used; left += n {
 		ctx.left = left
-		if _, err := (Optimised{}).Route(ctx, p, Options{Seed: 1}); err != context.Canceled || ctx.left < -20 {
+		if _, err := (OptimisedRouter{}).Route(ctx, p, Options{Seed: 1}); err != context.Canceled || ctx.left < -20 {
 			t.Errorf("asked %d times: %v, and %d times after that", left, err, -ctx.left)
 		}
 	}

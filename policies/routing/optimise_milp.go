@@ -143,12 +143,12 @@ func (r *optimiser) milpModel() (*milp.Model, []int) {
 
 	// One row per orbit for its load, and one for the neighbours' cap if it can be met.
 	for o := range rows {
-		m.AddRow(fmt.Sprintf("load_o%d", o), milp.AtMost, -fixed[o], append(rows[o], milp.Term{
+		m.AddRow(fmt.Sprintf("load_o%d", o), milp.LessOrEqual, -fixed[o], append(rows[o], milp.Term{
 			Column: 0,
 			Factor: -1,
 		})...)
 		if len(caps[o]) > 0 && s.bestExcess == 0 {
-			m.AddRow(fmt.Sprintf("near_o%d", o), milp.AtMost, float64(s.neighbourCap)-neighbours[o], caps[o]...)
+			m.AddRow(fmt.Sprintf("near_o%d", o), milp.LessOrEqual, float64(s.neighbourCap)-neighbours[o], caps[o]...)
 		}
 	}
 

@@ -15,7 +15,7 @@ func TestOptimisedMILP(t *testing.T) {
 	}
 	p := torusProblem(t, torus.Faults{}, "tpuv4", 4, 4, 8)
 	for _, budget := range []int64{0, 1} {
-		d, z := route(t, Optimised{MILP: true, Budget: budget}, p, Options{Seed: 1})
+		d, z := route(t, OptimisedRouter{MILP: true, Budget: budget}, p, Options{Seed: 1})
 		m := d.Metrics
 		if z.Max != 74 || m["milp_max_link_load"] != 74 || m["milp_bound_max_link_load"] != 74 {
 			t.Errorf("budget %d: load %d, of the solver %g, its bound %g; want 74", budget, z.Max, m["milp_max_link_load"], m["milp_bound_max_link_load"])

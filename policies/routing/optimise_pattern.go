@@ -7,7 +7,7 @@ import (
 	"sim/engine"
 )
 
-// Traffic patterns for which Optimised chooses paths (Optimised.Pattern).
+// Traffic patterns for which OptimisedRouter chooses paths (OptimisedRouter.Pattern).
 const (
 	PatternWork     = "work"
 	PatternAllToAll = "all-to-all"
@@ -16,7 +16,7 @@ const (
 // routeAllToAll optimises for one unit between all pairs of nodes that are up, and routes the
 // flows of p along these paths. The decision has no bounds, as they do not apply to the load of
 // these flows.
-func (o Optimised) routeAllToAll(ctx context.Context, p *Problem, options Options) (*Decision, error) {
+func (o OptimisedRouter) routeAllToAll(ctx context.Context, p *Problem, options Options) (*Decision, error) {
 	all := *p
 	all.Flows = nil
 	all.Demand = nil

@@ -11,7 +11,7 @@ import (
 // TestPatternAllToAll verifies that paths for pattern all-to-all equal the paths of an all-to-all
 // problem, for any flows.
 func TestPatternAllToAll(t *testing.T) {
-	o := Optimised{Budget: 100_000, Rounds: 10}
+	o := OptimisedRouter{Budget: 100_000, Rounds: 10}
 	tor, err := torus.New(4, 4)
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func singlePathRouters() (all []Row) {
 // a smaller maximum load, cannot deadlock and meet the neighbours' cap. The optimiser is
 // therefore never worse than a router whose paths it may choose. Paths that meet the cap also
 // count for the metric without regard to deadlock.
-func (o Optimised) useBetterRouter(ctx context.Context, p *Problem, options Options, d *Decision) error {
+func (o OptimisedRouter) useBetterRouter(ctx context.Context, p *Problem, options Options, d *Decision) error {
 	// The metrics to compare, and whether the decision meets the neighbours' cap.
 	metric := "link_load"
 	if p.RatesDiffer() {
@@ -82,7 +82,7 @@ func (o Optimised) useBetterRouter(ctx context.Context, p *Problem, options Opti
 
 // routeAdmissible returns the decision of a router if it meets the neighbours' cap, otherwise
 // nil, and whether its paths are free of deadlock.
-func (o Optimised) routeAdmissible(
+func (o OptimisedRouter) routeAdmissible(
 	ctx context.Context,
 	p *Problem,
 	options Options,

@@ -46,7 +46,7 @@ func TestNeverWorse(t *testing.T) {
 			}
 		}
 		o := Options{Seed: 1}
-		o.Optimised = Optimised{Budget: 1, Rounds: 1, NeighbourCap: -1}
+		o.Optimised = OptimisedRouter{Budget: 1, Rounds: 1, NeighbourCap: -1}
 		best, err := ByName("route-optimised").Router.Route(t.Context(), p, o)
 		if errors.Is(err, ErrUnserved) {
 			return
@@ -93,7 +93,7 @@ func TestSearchProgress(t *testing.T) {
 		p.Demand = demand
 		var reports []float64
 		o := Options{Seed: 1}
-		o.Optimised = Optimised{Budget: 20000, Rounds: 200}
+		o.Optimised = OptimisedRouter{Budget: 20000, Rounds: 200}
 		quiet, err := ByName("route-optimised").Router.Route(t.Context(), p, o)
 		if err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func TestRouterMeetsBound(t *testing.T) {
 		if !r.isRouterOptimal || r.spread != nil {
 			t.Errorf("ring of %d: met is %v, and the linear program of paths was solved: %v", n, r.isRouterOptimal, r.spread != nil)
 		}
-		d, err := Optimised{}.Route(t.Context(), p, Options{})
+		d, err := OptimisedRouter{}.Route(t.Context(), p, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,9 +11,9 @@ import (
 	"sim/engine"
 )
 
-// optimiser is one run of Optimised.
+// optimiser is one run of OptimisedRouter.
 type optimiser struct {
-	Optimised
+	OptimisedRouter
 	wild     WildRule  // wild-first paths of tori
 	options  Options   // of other routers
 	problem  *Problem  // after translation to the canonical fault (Problem.canonical)
@@ -93,7 +93,7 @@ func (r *optimiser) search(ctx context.Context) error {
 	if r.shortest, err = r.in.startPaths(ctx, r.in.unrestricted(), nil, reasonDisconnected); err != nil {
 		return err
 	}
-	r.Optimised = r.withDefaults(r.problem, r.in)
+	r.OptimisedRouter = r.withDefaults(r.problem, r.in)
 
 	// Simple bounds.
 	r.freeLoad, r.dual = math.Inf(1), newDualBound(r.in)

@@ -34,7 +34,7 @@ func neighbourLoad(p *Problem, d *Decision) int64 {
 // TestOptimisedLoads logs and verifies all-to-all loads, without faults and under the fault of
 // one optical switch per dimension.
 func TestOptimisedLoads(t *testing.T) {
-	opt := Optimised{}
+	opt := OptimisedRouter{}
 	type shape struct {
 		twist string
 		dims  []int

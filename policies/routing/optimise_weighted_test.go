@@ -152,7 +152,7 @@ func TestOptimisedSparse(t *testing.T) {
 			p.Flows = append(p.Flows, engine.Flow{Src: a, Dst: a - a%last + (a+1)%last})
 		}
 		setRandomDemands(p, 0.999, 1)
-		d, z := route(t, Optimised{Budget: 100_000}, p, Options{Seed: 1})
+		d, z := route(t, OptimisedRouter{Budget: 100_000}, p, Options{Seed: 1})
 		if d.Metrics["gap"] != 0 || z.MaxWeighted != maxOf(p.Demand) || d.BoundModel != ModelSinglePath {
 			t.Errorf("%v: load %g, bound %g (%s), want %g", dims, z.MaxWeighted, d.Bound, d.BoundModel, maxOf(p.Demand))
 		}
@@ -171,14 +171,14 @@ func TestOptimisedWeighted(t *testing.T) {
 			continue
 		}
 		p := setRandomDemands(torusProblem(t, torus.Faults{}, c.twist, c.dims...), 0, 2)
-		d, z := route(t, Optimised{Budget: 8_000_000}, p, Options{Seed: 1})
+		d, z := route(t, OptimisedRouter{Budget: 8_000_000}, p, Options{Seed: 1})
 		t.Logf("%v %s: load %g, gap %.5f", c.dims, c.twist, z.MaxWeighted, d.Metrics["gap"])
 		if d.Metrics["gap"] > c.gap {
 			t.Errorf("%v %s: gap %g, want at most %g", c.dims, c.twist, d.Metrics["gap"], c.gap)
 		}
 		first := ""
 		for range 2 {
-			d, _ := route(t, Optimised{Budget: 500_000}, p, Options{Seed: 1})
+			d, _ := route(t, OptimisedRouter{Budget: 500_000}, p, Options{Seed: 1})
 			if have := fmt.Sprint(d.Paths.Class, d.Paths.Step, d.Bound, d.Metrics); first == "" {
 				first = have
 			} else if have != first {
@@ -199,7 +199,7 @@ func TestOptimisedRates(t *testing.T) {
 	p := &Problem{Network: n, Demand: []float64{1, 1, 1, 1}, Flows: []engine.Flow{{Src: 0, Dst: 3}, {Src: 0, Dst: 3}, {Src: 0, Dst: 3}, {Src: 0, Dst: 3}}}
 	for _, c := range []struct{ rate, want float64 }{{0, 3}, {1e9, 1}, {6e9, 6}} {
 		p.Rate = c.rate
-		d, err := Optimised{}.Route(t.Context(), p, Options{Seed: 1})
+		d, err := OptimisedRouter{}.Route(t.Context(), p, Options{Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func TestOptimisedRates(t *testing.T) {
 	// An all-to-all on a torus with one slow link has no symmetry.
 	q := torusProblem(t, torus.Faults{}, "", 4, 4)
 	q.Network.Links[0].Rate /= 4
-	d, err := Optimised{Budget: 300_000}.Route(t.Context(), q, Options{Seed: 1})
+	d, err := OptimisedRouter{Budget: 300_000}.Route(t.Context(), q, Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,12 +21,12 @@ type Settings struct {
 	// dimension is first, and x, y, z among equal ones (Zu et al., NSDI 24, Sec. 4.1). Dimensions
 	// with shifted wrap-around links come last. For wild-first paths (Sec. 4.2) the last
 	// dimension has no failed links, if possible.
-	Order          []string       `key:"order" doc:"order of dimensions; an empty list means longest first, or an order that suits the faults" default:"" choices:"x|y|z" empty:"" when:"read(order)"`
-	WildFirst      WildFirst      `table:"wild-first" doc:"Wild-first routing (TPU v4, Sec. 4.2)." when:"read(wild-first)"`
-	ECMP           ECMP           `table:"ecmp" doc:"Equal-cost multi-path." when:"read(ecmp)"`
-	RandomShortest RandomShortest `table:"random-shortest" doc:"Shortest paths at random." when:"read(random-shortest)"`
-	Multipath      Multipath      `table:"multipath" doc:"Several routes a pair." when:"read(multipath)"`
-	Optimised      Optimised      `table:"route-optimised" doc:"The optimiser of routes (TPU v4, Sec. 4.3)." when:"read(route-optimised)"`
+	Order          []string        `key:"order" doc:"order of dimensions; an empty list means longest first, or an order that suits the faults" default:"" choices:"x|y|z" empty:"" when:"read(order)"`
+	WildFirst      WildFirst       `table:"wild-first" doc:"Wild-first routing (TPU v4, Sec. 4.2)." when:"read(wild-first)"`
+	ECMP           ECMP            `table:"ecmp" doc:"Equal-cost multi-path." when:"read(ecmp)"`
+	RandomShortest RandomShortest  `table:"random-shortest" doc:"Shortest paths at random." when:"read(random-shortest)"`
+	Multipath      Multipath       `table:"multipath" doc:"Several routes a pair." when:"read(multipath)"`
+	Optimised      OptimisedRouter `table:"route-optimised" doc:"The optimiser of routes (TPU v4, Sec. 4.3)." when:"read(route-optimised)"`
 }
 
 // wildFirst returns wild-first routing in the configured order.

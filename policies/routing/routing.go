@@ -8,7 +8,7 @@
 //   - wild-first, in WildRule: dimension order around faults, with a few extra hops
 //   - shortest, ecmp and random-shortest: shortest paths on any graph
 //   - multipath, in Multipath: several paths per pair
-//   - route-optimised, in Optimised: paths that minimise the maximum link load
+//   - route-optimised, in OptimisedRouter: paths that minimise the maximum link load
 //
 // Routers on tori share geometry (hop vectors, virtual channels) and pathAssigner. Routers on
 // graphs share adjacency, destinationTree and nextHopSelector. If only link loads are needed,

@@ -265,20 +265,20 @@ func TestRotation(t *testing.T) {
 	const ms = 1_000_000_000 // in ticks
 	for _, c := range []struct {
 		o       RotorOptions
-		s       Switching
+		s       SwitchTiming
 		want    int64
 		carries bool
 	}{
-		{RotorOptions{Period: 7, Switches: 4}, Switching{Delay: 6}, 7, true},
-		{RotorOptions{Period: 7, Switches: 4}, Switching{Delay: 7}, 7, false},
-		{RotorOptions{Period: 28, Switches: 4}, Switching{Delay: 6, StopsAll: true}, 28, true},
-		{RotorOptions{Period: 28, Switches: 4}, Switching{Delay: 7, StopsAll: true}, 28, false},
-		{RotorOptions{Period: 8, Switches: 0}, Switching{Delay: 7, StopsAll: true}, 8, true},
-		{RotorOptions{Switches: 4}, Switching{Delay: ms}, 10 * ms, true},
-		{RotorOptions{Switches: 4}, Switching{Delay: ms + 1}, 10*ms + 10, true},
-		{RotorOptions{Switches: 4}, Switching{}, 10 * ms, true},
-		{RotorOptions{Switches: 10}, Switching{Delay: 2 * ms, StopsAll: true}, 20 * ms, false},
-		{RotorOptions{Switches: 9}, Switching{Delay: 2 * ms, StopsAll: true}, 20 * ms, true},
+		{RotorOptions{Period: 7, Switches: 4}, SwitchTiming{Delay: 6}, 7, true},
+		{RotorOptions{Period: 7, Switches: 4}, SwitchTiming{Delay: 7}, 7, false},
+		{RotorOptions{Period: 28, Switches: 4}, SwitchTiming{Delay: 6, StopsAll: true}, 28, true},
+		{RotorOptions{Period: 28, Switches: 4}, SwitchTiming{Delay: 7, StopsAll: true}, 28, false},
+		{RotorOptions{Period: 8, Switches: 0}, SwitchTiming{Delay: 7, StopsAll: true}, 8, true},
+		{RotorOptions{Switches: 4}, SwitchTiming{Delay: ms}, 10 * ms, true},
+		{RotorOptions{Switches: 4}, SwitchTiming{Delay: ms + 1}, 10*ms + 10, true},
+		{RotorOptions{Switches: 4}, SwitchTiming{}, 10 * ms, true},
+		{RotorOptions{Switches: 10}, SwitchTiming{Delay: 2 * ms, StopsAll: true}, 20 * ms, false},
+		{RotorOptions{Switches: 9}, SwitchTiming{Delay: 2 * ms, StopsAll: true}, 20 * ms, true},
 	} {
 		if got := c.o.period(c.s.Delay); int64(got) != c.want {
 			t.Errorf("%+v at %+v: period %d, want %d", c.o, c.s, got, c.want)

@@ -35,7 +35,7 @@ func TestController(t *testing.T) {
 			same[e] = e
 		}
 		for range 5 {
-			p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)*rng.IntN(5)) * millisecond / 2, StopsAll: rng.IntN(3) == 0}
+			p.Switching = topology.SwitchTiming{Delay: engine.Time(rng.IntN(5)*rng.IntN(5)) * millisecond / 2, StopsAll: rng.IntN(3) == 0}
 			q := drawSequence(p, all, rng)
 			runs, from, mean, ok := p.Steady(q, flow.MaxMin)
 			if !ok {
@@ -53,7 +53,7 @@ func TestController(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			planned, trace := c.Planned()
+			planned, trace := c.PlannedRun()
 			if planned.Makespan != runs[last].Makespan || !slices.Equal(planned.Fired, runs[last].Fired) {
 				t.Fatalf("the controller's iteration is %+v, the plan's %+v", planned, runs[last])
 			}

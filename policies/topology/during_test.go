@@ -104,7 +104,7 @@ func TestSequencesAsSimulated(t *testing.T) {
 		}
 		all := allTopologies(p)
 		for range 10 {
-			p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)*rng.IntN(5)) * millisecond / 2, StopsAll: rng.IntN(3) == 0}
+			p.Switching = topology.SwitchTiming{Delay: engine.Time(rng.IntN(5)*rng.IntN(5)) * millisecond / 2, StopsAll: rng.IntN(3) == 0}
 			q := drawSequence(p, all, rng)
 			service := services[rng.IntN(len(services))]
 			runs, _, _, ok := p.Steady(q, service)
@@ -180,7 +180,7 @@ func TestMovesByRule(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)) * millisecond / 2,
+		p.Switching = topology.SwitchTiming{Delay: engine.Time(rng.IntN(5)) * millisecond / 2,
 			StopsAll: rng.IntN(4) == 0}
 		options := duringOptions(100)
 		options.Rotor = topology.RotorOptions{Period: engine.Time(3+rng.IntN(9)) * millisecond,
@@ -436,7 +436,7 @@ func TestDuringOnTableI(t *testing.T) {
 			j := setting{m, r, 4096}.job(t)
 			name := fmt.Sprint(m, " at ", r)
 			for _, delay := range []engine.Time{0, 10 * engine.Millisecond} {
-				j.problem.Switching = topology.Switching{Delay: delay}
+				j.problem.Switching = topology.SwitchTiming{Delay: delay}
 				d, err := chooseDuring(j.problem, duringOptions(500))
 				if err != nil {
 					t.Fatal(err)
@@ -446,7 +446,7 @@ func TestDuringOnTableI(t *testing.T) {
 					t.Errorf("%s, delay %v: NCT %.6f, gap %g", name, delay, j.nct(d.Makespan), gap)
 				}
 			}
-			j.problem.Switching = topology.Switching{Delay: 10 * engine.Millisecond, StopsAll: true}
+			j.problem.Switching = topology.SwitchTiming{Delay: 10 * engine.Millisecond, StopsAll: true}
 			whole, err := chooseDuring(j.problem, duringOptions(300))
 			if err != nil {
 				t.Fatal(err)

@@ -13,22 +13,22 @@ import (
 	"sim/policies/topology"
 )
 
-// linear is a linear program: minimise x[0] subject to x >= 0 and, for each row, row.x <=
+// linearProgram is a linear program: minimise x[0] subject to x >= 0 and, for each row, row.x <=
 // rhs, or row.x = rhs if equal is true.
-type linear struct {
+type linearProgram struct {
 	rows  [][]float64
 	rhs   []float64
 	equal []bool
 	n     int
 }
 
-func (p *linear) add(equal bool, rhs float64, row []float64) {
+func (p *linearProgram) add(equal bool, rhs float64, row []float64) {
 	p.rows, p.rhs, p.equal = append(p.rows, row), append(p.rhs, rhs), append(p.equal, equal)
 }
 
 // solve is the two-phase simplex method on a dense tableau. It uses Bland's rule if the
 // largest coefficient makes no progress. It returns false if the program is infeasible.
-func (p *linear) solve() (float64, []float64, bool) {
+func (p *linearProgram) solve() (float64, []float64, bool) {
 	const zero = 1e-10
 	m := len(p.rows)
 	// One artificial variable per row follows. It has no column, because it never returns
@@ -169,7 +169,7 @@ func (p *linear) solve() (float64, []float64, bool) {
 }
 
 // gonum solves p with gonum's simplex method.
-func (p *linear) gonum() (float64, error) {
+func (p *linearProgram) gonum() (float64, error) {
 	m := len(p.rows)
 	width := p.n + m
 	a := mat.NewDense(m, width, nil)
@@ -206,7 +206,7 @@ func (p *linear) gonum() (float64, error) {
 func TestSimplexAgainstGonum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	seen, agreed, gaveUp := 0, 0, 0
-	sample := func(p *linear, value float64, ok bool) {
+	sample := func(p *linearProgram, value float64, ok bool) {
 		if seen++; seen%5 > 0 {
 			return
 		}

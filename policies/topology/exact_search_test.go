@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// puzzle is a small problem in the form of the exact search: transfers, their precedence
+// exactInstance is a small problem in the form of the exact search: transfers, their precedence
 // and resources. Times are in milliseconds, capacities and volumes in circuits.
-type puzzle struct {
+type exactInstance struct {
 	work    []float64   // in circuit-milliseconds
 	release []float64   // from the start
 	before  [][]float64 // before[i][j] is the lag from transfer j to transfer i; NaN if i does not depend on j
@@ -20,8 +20,8 @@ type puzzle struct {
 	full, span []float64
 	order      []event // events fixed so far
 	best       float64
-	programs   int                          // number of linear programs solved
-	sample     func(*linear, float64, bool) // if not nil, called for each program
+	programs   int                                 // number of linear programs solved
+	sample     func(*linearProgram, float64, bool) // if not nil, called for each program
 }
 
 // event is the start or the end of a transfer.
@@ -34,7 +34,7 @@ type event struct {
 // too many linear programs. It is a branch and bound over the orders of starts and ends.
 // For a given order, the best rates are a linear program. For a prefix of an order, the
 // remaining transfers are relaxed to their fastest paths and the loads of resources.
-func (z *puzzle) optimum(best float64, maxPrograms int) (float64, bool) {
+func (z *exactInstance) optimum(best float64, maxPrograms int) (float64, bool) {
 	n := len(z.work)
 	z.full, z.span = make([]float64, n), make([]float64, n)
 	for i := n - 1; i >= 0; i-- {
@@ -60,7 +60,7 @@ func (z *puzzle) optimum(best float64, maxPrograms int) (float64, bool) {
 const accuracy = 1e-6
 
 // branch extends the current order by each possible event, in the order of bounds.
-func (z *puzzle) branch(maxPrograms int) {
+func (z *exactInstance) branch(maxPrograms int) {
 	type child struct {
 		e     event
 		bound float64
@@ -120,16 +120,16 @@ func seqOf(n int) []int {
 
 // placed returns the positions of the start and the end of transfer i in the order; -1 if
 // they are not in it.
-func (z *puzzle) placed(i int) (start, end int) {
+func (z *exactInstance) placed(i int) (start, end int) {
 	return slices.Index(z.order, event{i, false}), slices.Index(z.order, event{i, true})
 }
 
 // program returns the linear program of the current order. Variable 0 is the makespan,
 // 1+k the time between events k-1 and k. Then follows the work done, for each transfer
 // and interval.
-func (z *puzzle) program() *linear {
+func (z *exactInstance) program() *linearProgram {
 	n, m := len(z.work), len(z.order)
-	p := &linear{n: 1 + m + n*m}
+	p := &linearProgram{n: 1 + m + n*m}
 	done := func(i, k int) int { return 1 + m + i*m + k }
 	row := func() []float64 { return make([]float64, p.n) }
 

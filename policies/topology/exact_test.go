@@ -112,8 +112,8 @@ func (d smallProblem) graph(t testing.TB) problemParts {
 // puzzle returns the problem for given circuits between pods in the form of the exact
 // search. It is built from the description alone and shares nothing with packages fabric
 // and engine.
-func (d smallProblem) puzzle(circuits map[[2]int32]int) *puzzle {
-	z := &puzzle{}
+func (d smallProblem) puzzle(circuits map[[2]int32]int) *exactInstance {
+	z := &exactInstance{}
 	n := len(d.transfers)
 	use := map[string]int{}
 	at := func(name string, capacity float64) []float64 {
@@ -154,7 +154,7 @@ func (d smallProblem) puzzle(circuits map[[2]int32]int) *puzzle {
 
 // optimum returns the minimum makespan over all topologies in milliseconds, or false if a
 // search exceeds its limit.
-func (d smallProblem) optimum(p *topology.Problem, maxPrograms int, sample func(*linear, float64, bool)) (float64, bool) {
+func (d smallProblem) optimum(p *topology.Problem, maxPrograms int, sample func(*linearProgram, float64, bool)) (float64, bool) {
 	best := math.Inf(1)
 	all := true
 	var try func(x []int, e int)

@@ -80,15 +80,15 @@ func (s *fastSearch) visitRepairs(x []int, e, pod int, visit func([]int)) {
 // topologies and in several orders of the bundles. All reductions advance together, so
 // that they share simulations.
 func (s *fastSearch) minimisePorts(limit engine.Time) {
-	type shaving struct {
+	type portReduction struct {
 		individual
 		order []int // bundles from which circuits may still be removed, in this order
 	}
 
-	var all []*shaving
+	var all []*portReduction
 	for _, start := range s.reductionStarts(limit) {
 		for _, order := range s.bundleOrders(len(start.circuits)) {
-			all = append(all, &shaving{start, order})
+			all = append(all, &portReduction{start, order})
 		}
 	}
 
@@ -96,7 +96,7 @@ func (s *fastSearch) minimisePorts(limit engine.Time) {
 	// that fails, it goes to its next bundle.
 	for active := slices.Clone(all); len(active) > 0 && !s.interrupted(); {
 		var next []individual
-		active = slices.DeleteFunc(active, func(t *shaving) bool {
+		active = slices.DeleteFunc(active, func(t *portReduction) bool {
 			for len(t.order) > 0 && t.circuits[t.order[0]] == 1 {
 				t.order = t.order[1:]
 			}

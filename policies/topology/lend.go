@@ -8,11 +8,11 @@ import (
 	"sim/engine"
 )
 
-// NoDonor is the value of the key policy.donor that stands for no port-lending job.
-const NoDonor = "none"
+// NoLender is the value of the key policy.donor that stands for no port-lending job.
+const NoLender = "none"
 
-// HasDonor reports whether there is a port-lending job.
-func (a *Allocation) HasDonor() bool { return a.Donor != "" && a.Donor != NoDonor }
+// HasLender reports whether there is a port-lending job.
+func (a *Allocation) HasLender() bool { return a.Donor != "" && a.Donor != NoLender }
 
 // LoanTies selects one of the topologies of the port-lending job with an acceptable
 // makespan.

@@ -11,10 +11,10 @@ import (
 	"sim/engine"
 )
 
-// TestDonorServesBest compares Lend with an enumeration of the port-lending job's
+// TestLenderServesBest compares Lend with an enumeration of the port-lending job's
 // topologies that keep its limit: all of them, or all with minimum ports. None may give
 // the borrowing job a shorter iteration than the selected one.
-func TestDonorServesBest(t *testing.T) {
+func TestLenderServesBest(t *testing.T) {
 	t.Parallel()
 	for range 3 {
 		rapid.Check(t, func(t *rapid.T) {

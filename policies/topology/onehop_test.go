@@ -154,10 +154,10 @@ func TestOneHopIsOptimal(t *testing.T) {
 	}
 }
 
-// TestOneHopBesideNICs adds limits by NICs, or different start and end times. The bound
+// TestOneHopMatchesNICs adds limits by NICs, or different start and end times. The bound
 // must not exceed the makespan of the fastest topology, and delta-topo must find that
 // topology.
-func TestOneHopBesideNICs(t *testing.T) {
+func TestOneHopMatchesNICs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 2))
 	met := 0
 	for range 150 {

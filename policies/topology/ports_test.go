@@ -138,9 +138,9 @@ func (d *portCase) exhaustiveMinima(t *rapid.T) (minSimulated, minBounded int, m
 	return minSimulated, minBounded, minima
 }
 
-// TestFewestPortsByExhaustion compares the ports found and the bound proved with an
+// TestMinPortsByExhaustion compares the ports found and the bound proved with an
 // enumeration.
-func TestFewestPortsByExhaustion(t *testing.T) {
+func TestMinPortsByExhaustion(t *testing.T) {
 	checkManyCases(t, func(t *rapid.T) {
 		d := drawPortCase(t)
 		minSimulated, minBounded, _ := d.exhaustiveMinima(t)

@@ -53,7 +53,7 @@ type Problem struct {
 	KnownBound engine.Time
 	Brief      bool // one of many problems to be compared: the shared bound uses the budget of Options.Brief
 	// Switching describes how circuits can change during an iteration.
-	Switching Switching
+	Switching SwitchTiming
 
 	oneHop       *oneHopDemand           // nil if a transfer waits for another transfer
 	evaluators   sync.Pool               // of *circuitEvaluator

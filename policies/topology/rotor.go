@@ -28,7 +28,7 @@ func (o *RotorOptions) period(delay engine.Time) engine.Time {
 }
 
 // Carries reports whether circuits carry data at all before the next change stops them.
-func (o *RotorOptions) Carries(s Switching) bool {
+func (o *RotorOptions) Carries(s SwitchTiming) bool {
 	period := o.period(s.Delay)
 	if s.StopsAll {
 		period /= engine.Time(max(1, o.Switches))

@@ -7,8 +7,8 @@ import (
 	"sim/fabric"
 )
 
-// Switching describes how circuits change.
-type Switching struct {
+// SwitchTiming describes how circuits change.
+type SwitchTiming struct {
 	// Delay is the reconfiguration delay: an added circuit carries nothing for this time
 	// after its ports are free.
 	Delay    engine.Time
@@ -88,7 +88,7 @@ type circuitSetup struct {
 // sequenceSimulator simulates sequences. It must be used by one goroutine at a time.
 type sequenceSimulator struct {
 	evaluator *circuitEvaluator
-	Switching
+	SwitchTiming
 	target       []int            // assigned circuits, including those being set up, indexed by bundle
 	setups       [][]circuitSetup // circuits being set up, indexed by bundle, in order of time
 	scheduled    [][][]int        // scheduled rate changes, indexed by bundle and link of the bundle
@@ -106,7 +106,7 @@ type sequenceSimulator struct {
 func (w *circuitEvaluator) newSequenceSimulator() *sequenceSimulator {
 	p := w.problem
 	w.PrepareControl(p.bundleOfTask(), len(p.Fabric.Bundles))
-	r := &sequenceSimulator{evaluator: w, Switching: p.Switching,
+	r := &sequenceSimulator{evaluator: w, SwitchTiming: p.Switching,
 		target:    make([]int, len(p.Fabric.Bundles)),
 		setups:    make([][]circuitSetup, len(p.Fabric.Bundles)),
 		scheduled: make([][][]int, len(p.Fabric.Bundles))}

@@ -89,7 +89,7 @@ func TestStoredDecisions(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.Switching = topology.Switching{Delay: engine.Time(i%3) * millisecond / 2,
+				p.Switching = topology.SwitchTiming{Delay: engine.Time(i%3) * millisecond / 2,
 					StopsAll: i%4 == 3}
 				if o.Workers = 1; c.name == "rotor" && !o.Rotor.Carries(p.Switching) {
 					continue

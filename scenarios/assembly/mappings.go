@@ -14,7 +14,7 @@ func CheckMappings(c *schema.Reader, k *mapping.Keys, check func(text string) er
 		}
 		if err := check(text); err != nil {
 			problem, remedy := SplitError(err)
-			c.Clash([]string{"policy.mappings", "policy.mapping"}, schema.Quote(text)+": "+problem, remedy)
+			c.Conflict([]string{"policy.mappings", "policy.mapping"}, schema.Quote(text)+": "+problem, remedy)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func sweepDir(t *testing.T, dir string, factor, solve float64) *result.Sweep {
 }
 
 // TestReadAlike: the same run gives the same set from every kind of file and directory.
-func TestReadAlike(t *testing.T) {
+func TestReadIdentical(t *testing.T) {
 	dir := t.TempDir()
 	at := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
 	run(t, at("runs", "one"), document(1), timings(1))
@@ -165,8 +165,8 @@ func TestLatest(t *testing.T) {
 			t.Errorf("%s is %q of %q", name, dir, known)
 		}
 	}
-	if kept := result.List(filepath.Join(root, "none")); kept != nil {
-		t.Errorf("got %v", kept)
+	if results := result.List(filepath.Join(root, "none")); results != nil {
+		t.Errorf("got %v", results)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// style is the layout of a printed comparison: titles, tables and lists in plain text or
+// textStyle is the layout of a printed comparison: titles, tables and lists in plain text or
 // Markdown.
-type style struct {
+type textStyle struct {
 	section string // format of a section with its title
 	table   func(*text.Table) string
 	less    string // format of the number of omitted differences
@@ -39,7 +39,7 @@ func (c *Comparison) WriteText(w io.Writer, v View) error {
 	}
 	fmt.Fprintf(&b, "\n%s\n", c.Summary())
 	wrap := func(line string) string { return text.Wrap(line, text.Width, 2) + "\n" }
-	return c.write(w, &b, v, keys, common, style{
+	return c.write(w, &b, v, keys, common, textStyle{
 		section: "\n%s\n", table: func(t *text.Table) string { return narrow(t, keys).String(v.Bold) },
 		less: "and %d that differ less; --all lists them\n", means: wrap,
 		missing: "missing rows, which fail:", new: "new rows:", row: func(row string) string { return row },
@@ -63,7 +63,7 @@ func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
 	}
 	fmt.Fprintf(&b, "**%s**: %s.\n", outcome, c.Summary())
 	paragraph := func(line string) string { return "\n" + line + "\n" }
-	return c.write(w, &b, v, keys, common, style{
+	return c.write(w, &b, v, keys, common, textStyle{
 		section: "\n#### %s\n\n", table: (*text.Table).Markdown, less: "\nAnd %d that differ less.\n", means: paragraph,
 		missing: "Missing rows, which fail", new: "New rows", row: code,
 		item: func(row string) string { return "- " + code(row) + "\n" }, more: "- and %d more\n",
@@ -79,7 +79,7 @@ func code(s string) string {
 
 // write writes everything after the summary in b: one table per metric, missing and new
 // rows, wall-clock times, and the definition of a regression.
-func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []string, common result.Name, as style) error {
+func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []string, common result.Name, as textStyle) error {
 	if len(c.Keys) > 0 {
 		fmt.Fprintf(b, as.section, "the scenarios differ in "+text.Plural(len(c.Keys), "key"))
 	}

@@ -71,7 +71,7 @@ func TestLargeResults(t *testing.T) {
 }
 
 // publishAll publishes n items and returns their results.
-func publishAll(b *bed, n int) (rs []Result) {
+func publishAll(b *testServer, n int) (rs []Result) {
 	b.Helper()
 	if err := Publish(context.Background(), b.options("n"), numbered(n), func(r Result) error {
 		rs = append(rs, r)

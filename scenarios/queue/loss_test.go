@@ -90,7 +90,7 @@ func TestItemsRemoved(t *testing.T) {
 	b := newBed(t)
 	po := b.options("n")
 	po.AckWait = 200 * time.Millisecond
-	ended := make(chan *results)
+	ended := make(chan *resultLog)
 	go func() { ended <- b.publish(po, numbered(50)) }()
 	l, _ := b.store("other")
 	var removed uint64

@@ -87,7 +87,7 @@ func TestResultsAreThere(t *testing.T) {
 }
 
 // store creates the stream of a batch's results.
-func (b *bed) store(name string) (*link, jetstream.Stream) {
+func (b *testServer) store(name string) (*link, jetstream.Stream) {
 	b.Helper()
 	l, err := dial(context.Background(), Peer{URL: b.url, Version: "1", AckWait: time.Second, Reconnect: time.Second, Log: b.j.log}, nil)
 	if err != nil {
@@ -222,7 +222,7 @@ func TestKilledPublisher(t *testing.T) {
 			rest = append(rest, it)
 		}
 	}
-	ended := make(chan *results)
+	ended := make(chan *resultLog)
 	go func() { ended <- b.publish(b.options("n"), rest) }()
 	time.Sleep(200 * time.Millisecond) // let it meet items that still wait
 	gate.Store(true)
@@ -323,7 +323,7 @@ func TestTwoBatches(t *testing.T) {
 		return echo(ctx, payload)
 	})
 	type end struct {
-		r   *results
+		r   *resultLog
 		err error
 	}
 	ends := map[string]chan end{}
@@ -364,19 +364,19 @@ func TestTwoBatches(t *testing.T) {
 
 // TestAhead: the number of published items without a result is limited. The queue may
 // contain more, because an item stays there until its acknowledgement arrives.
-func TestAhead(t *testing.T) {
-	const ahead = 20
+func TestOutstanding(t *testing.T) {
+	const maxOutstanding = 20
 	b := newBed(t)
 	l, _ := b.store("other")
-	most := 0
+	outstanding := 0
 	b.work(b.workerOptions(), echo)
 	o := b.options("n")
-	o.Ahead = ahead
+	o.Ahead = maxOutstanding
 	r := newResults(t)
 	r.after = func(got int) error {
 		s, err := l.js.Stream(context.Background(), workStream)
 		if err == nil {
-			most = max(most, int(s.CachedInfo().State.LastSeq)-got)
+			outstanding = max(outstanding, int(s.CachedInfo().State.LastSeq)-got)
 		}
 		return err
 	}
@@ -384,8 +384,8 @@ func TestAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.check(want(300))
-	if most == 0 || most > ahead {
-		t.Errorf("%d items were published and without result at a time", most)
+	if outstanding == 0 || outstanding > maxOutstanding {
+		t.Errorf("%d items were published and without result at a time", outstanding)
 	}
 }
 

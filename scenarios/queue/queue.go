@@ -70,8 +70,8 @@ type Server interface {
 	Close() error  // stops it and removes a temporary store
 }
 
-// Embed starts a Server; see embedded.Start.
-type Embed func(address, token string, log func(format string, args ...any)) (Server, error)
+// ServerStarter starts a Server; see embedded.Start.
+type ServerStarter func(address, token string, log func(format string, args ...any)) (Server, error)
 
 // Peer is the common configuration of publishers and workers. URL and Version are
 // required.
@@ -122,7 +122,7 @@ type Options struct {
 	// processes, such as ":4222", or "TOKEN@:4222" to require a token; "": none.
 	Listen string
 	// Embed starts the server for EmbeddedURL; nil if the program has none.
-	Embed Embed
+	Embed ServerStarter
 
 	Ahead int // maximum number of outstanding items; 0: 20000
 }

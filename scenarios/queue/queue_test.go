@@ -50,17 +50,17 @@ func want(n int) map[string]string {
 	return m
 }
 
-// results collects the arguments of done.
-type results struct {
+// resultLog collects the arguments of done.
+type resultLog struct {
 	t     *testing.T
 	mu    sync.Mutex // lets the race detector see a done from two goroutines
 	got   map[string]string
 	after func(n int) error // called after each result; may be nil
 }
 
-func newResults(t *testing.T) *results { return &results{t: t, got: map[string]string{}} }
+func newResults(t *testing.T) *resultLog { return &resultLog{t: t, got: map[string]string{}} }
 
-func (r *results) done(res Result) error {
+func (r *resultLog) done(res Result) error {
 	if !r.mu.TryLock() {
 		r.t.Error("done is called from two goroutines at a time")
 		r.mu.Lock()
@@ -79,7 +79,7 @@ func (r *results) done(res Result) error {
 	return nil
 }
 
-func (r *results) check(want map[string]string) {
+func (r *resultLog) check(want map[string]string) {
 	r.t.Helper()
 	if len(r.got) != len(want) {
 		r.t.Errorf("%d results instead of %d", len(r.got), len(want))
@@ -117,18 +117,18 @@ func (j *journal) count(part string) (n int) {
 	return n
 }
 
-// bed is a server for tests. At the end of a test it verifies that no goroutines and
+// testServer is a server for tests. At the end of a test it verifies that no goroutines and
 // temporary files remain.
-type bed struct {
+type testServer struct {
 	*testing.T
 	s   *embedded.Server
 	url string
 	j   *journal
 }
 
-func newBed(t *testing.T) *bed {
+func newBed(t *testing.T) *testServer {
 	clean(t)
-	b := &bed{T: t, j: &journal{t: t}}
+	b := &testServer{T: t, j: &journal{t: t}}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(strings.Join(b.j.lines, "\n"))
@@ -181,16 +181,16 @@ func goroutines() []string {
 	return slices.DeleteFunc(all, func(s string) bool { return strings.Contains(s, "(*pullConsumer).fetch.func") })
 }
 
-func (b *bed) options(name string) Options {
+func (b *testServer) options(name string) Options {
 	return Options{Peer: Peer{URL: b.url, Version: "1", Log: b.j.log, checkInterval: 200 * time.Millisecond}, Name: name}
 }
 
-func (b *bed) workerOptions() WorkerOptions {
+func (b *testServer) workerOptions() WorkerOptions {
 	return WorkerOptions{Peer: Peer{URL: b.url, Version: "1", Workers: 2, Log: b.j.log, fetchWait: 100 * time.Millisecond}}
 }
 
 // work starts a worker and returns a function that stops it.
-func (b *bed) work(o WorkerOptions, f Func) (stop func()) {
+func (b *testServer) work(o WorkerOptions, f Func) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -209,7 +209,7 @@ func (b *bed) work(o WorkerOptions, f Func) (stop func()) {
 
 // dying starts workers one after the other. f may cut the connection of a worker, which
 // then loses its items as if it were killed.
-func (b *bed) dying(o WorkerOptions, lives int, f func(kill func(), payload []byte) ([]byte, error)) {
+func (b *testServer) dying(o WorkerOptions, lives int, f func(kill func(), payload []byte) ([]byte, error)) {
 	ended := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	b.Cleanup(func() {
@@ -240,7 +240,7 @@ func (b *bed) dying(o WorkerOptions, lives int, f func(kill func(), payload []by
 }
 
 // publish publishes items and fails the test on an error.
-func (b *bed) publish(o Options, items []Item) *results {
+func (b *testServer) publish(o Options, items []Item) *resultLog {
 	b.Helper()
 	r := newResults(b.T)
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
@@ -287,8 +287,8 @@ func (c *counter) total() int {
 	return len(c.runs)
 }
 
-// wire forwards connections to a server until it is cut.
-type wire struct {
+// proxy forwards connections to a server until it is cut.
+type proxy struct {
 	t  *testing.T
 	to string
 	l  net.Listener
@@ -299,12 +299,12 @@ type wire struct {
 	cut   bool
 }
 
-func newWire(t *testing.T, url string) *wire {
+func newWire(t *testing.T, url string) *proxy {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{t: t, to: strings.TrimPrefix(url, "nats://"), l: l}
+	w := &proxy{t: t, to: strings.TrimPrefix(url, "nats://"), l: l}
 	w.wg.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -322,9 +322,9 @@ func newWire(t *testing.T, url string) *wire {
 	return w
 }
 
-func (w *wire) url() string { return "nats://" + w.l.Addr().String() }
+func (w *proxy) url() string { return "nats://" + w.l.Addr().String() }
 
-func (w *wire) pass(c net.Conn) {
+func (w *proxy) pass(c net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	d, err := net.Dial("tcp", w.to)
@@ -345,7 +345,7 @@ func (w *wire) pass(c net.Conn) {
 }
 
 // set cuts or restores the wire.
-func (w *wire) set(cut bool) {
+func (w *proxy) set(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = cut

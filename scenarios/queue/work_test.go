@@ -37,7 +37,7 @@ func TestKilledWorker(t *testing.T) {
 		return echo(context.Background(), payload)
 	})
 	eventually(t, "the worker to be killed is there", func() bool { return b.waiting() > 0 })
-	ended := make(chan *results)
+	ended := make(chan *resultLog)
 	po := b.options("n")
 	go func() { ended <- b.publish(po, numbered(n)) }()
 	eventually(t, "the first worker dies", killed.Load)
@@ -48,7 +48,7 @@ func TestKilledWorker(t *testing.T) {
 }
 
 // waiting returns the number of workers of version 1 that wait for items.
-func (b *bed) waiting() int {
+func (b *testServer) waiting() int {
 	l, _ := b.store("waiting")
 	defer l.close()
 	_, c, err := l.openWork(context.Background())
@@ -100,7 +100,7 @@ func TestStoppedWorkers(t *testing.T) {
 		}
 		return echo(ctx, payload)
 	}
-	ended := make(chan *results)
+	ended := make(chan *resultLog)
 	go func() { ended <- b.publish(b.options("n"), numbered(12)) }()
 	o := b.workerOptions()
 	o.Attempts = 2
@@ -124,7 +124,7 @@ func TestStopKeepsWhatIsFinished(t *testing.T) {
 	b := newBed(t)
 	var runs counter
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan *results)
+	ended := make(chan *resultLog)
 	go func() { ended <- b.publish(b.options("n"), numbered(8)) }()
 	o := b.workerOptions()
 	o.Workers = 8
@@ -169,24 +169,24 @@ func TestLongItem(t *testing.T) {
 // reserve long ones: a later worker gets its share.
 func TestSlowItemsAreShared(t *testing.T) {
 	b := newBed(t)
-	var mine [2]atomic.Int32
+	var counts [2]atomic.Int32
 	worker := func(i int) {
 		o := b.workerOptions()
 		o.Workers = 1
 		b.work(o, func(ctx context.Context, payload []byte) ([]byte, error) {
-			mine[i].Add(1)
+			counts[i].Add(1)
 			sleep(ctx, 120*time.Millisecond)
 			return echo(ctx, payload)
 		})
 	}
-	ended := make(chan *results)
+	ended := make(chan *resultLog)
 	go func() { ended <- b.publish(b.options("n"), numbered(8)) }()
 	worker(0)
-	eventually(t, "the first worker is at its second item", func() bool { return mine[0].Load() == 2 })
+	eventually(t, "the first worker is at its second item", func() bool { return counts[0].Load() == 2 })
 	worker(1)
 	(<-ended).check(want(8))
-	if mine[1].Load() < 2 {
-		t.Errorf("the first worker had %d items, the other %d", mine[0].Load(), mine[1].Load())
+	if counts[1].Load() < 2 {
+		t.Errorf("the first worker had %d items, the other %d", counts[0].Load(), counts[1].Load())
 	}
 }
 
@@ -210,7 +210,7 @@ func TestVersions(t *testing.T) {
 		wrong.Add(1)
 		return echo(ctx, payload)
 	})
-	ended := make(chan *results)
+	ended := make(chan *resultLog)
 	go func() { ended <- b.publish(b.options("n"), numbered(10)) }()
 	eventually(t, "the publisher and the worker tell", func() bool {
 		return b.j.count("no worker of version 1 is taking items; start: sim worker "+b.url) > 0 &&
@@ -269,7 +269,7 @@ func TestRights(t *testing.T) {
 	if !s.ReadyForConnections(5 * time.Second) {
 		t.Fatal("no server")
 	}
-	b := &bed{T: t, j: &journal{t: t}, url: "nats://u:secret@" + s.Addr().String()}
+	b := &testServer{T: t, j: &journal{t: t}, url: "nats://u:secret@" + s.Addr().String()}
 	o, po := b.workerOptions(), b.options("n")
 	o.AckWait, po.AckWait = 200*time.Millisecond, 200*time.Millisecond
 	var deaths atomic.Int32

@@ -204,8 +204,8 @@ func (p *writer) printSteps(sim *result.Simulation) {
 	p.table(t)
 }
 
-// pathStep is consecutive steps of a path over the same bundle of circuits.
-type pathStep struct {
+// stepGroup is consecutive steps of a path over the same bundle of circuits.
+type stepGroup struct {
 	name  string // name of the first step
 	link  string
 	tasks int
@@ -214,8 +214,8 @@ type pathStep struct {
 }
 
 // mergeSteps merges consecutive steps over the same bundle, in either direction.
-func mergeSteps(sim *result.Simulation) []pathStep {
-	var out []pathStep
+func mergeSteps(sim *result.Simulation) []stepGroup {
+	var out []stepGroup
 	last := ""
 	for i := range sim.Path {
 		t := &sim.Path[i]
@@ -228,7 +228,7 @@ func mergeSteps(sim *result.Simulation) []pathStep {
 		}
 
 		if key := fmt.Sprint(t.Transfer(), link); len(out) == 0 || key != last {
-			out = append(out, pathStep{name: t.Name, link: link})
+			out = append(out, stepGroup{name: t.Name, link: link})
 			last = key
 		}
 

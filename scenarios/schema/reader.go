@@ -260,9 +260,9 @@ func (r *Reader) Reject(path, problem, remedy string) {
 	r.invalid[path] = true
 }
 
-// Clash reports that the keys at paths exclude each other. It names the first one set by
+// Conflict reports that the keys at paths exclude each other. It names the first one set by
 // an override, else the first one given.
-func (r *Reader) Clash(paths []string, problem, remedy string) {
+func (r *Reader) Conflict(paths []string, problem, remedy string) {
 	at := slices.IndexFunc(paths, func(p string) bool { return r.Given(p) && r.Overridden(p) })
 	if at < 0 {
 		at = max(0, slices.IndexFunc(paths, r.Given))

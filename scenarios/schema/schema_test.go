@@ -199,7 +199,7 @@ func TestElementsByIndex(t *testing.T) {
 
 // TestClash: keys that exclude each other are reported at the first one given, preferably
 // by an override.
-func TestClash(t *testing.T) {
+func TestConflict(t *testing.T) {
 	for _, c := range []struct {
 		set  []string
 		want string
@@ -208,7 +208,7 @@ func TestClash(t *testing.T) {
 		{[]string{"oven.fan=on"}, "--set: oven.fan: is too much"},
 	} {
 		_, r := read(t, "[oven]\nheat = 1\nfan = \"off\"\n", c.set...)
-		r.Clash([]string{"oven.grow", "oven.heat", "oven.fan"}, "is too much", "")
+		r.Conflict([]string{"oven.grow", "oven.heat", "oven.fan"}, "is too much", "")
 		if got := r.Diagnostics.Error(); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}

@@ -30,10 +30,10 @@ level = "static"
 	for i := range all {
 		all[i] = i
 	}
-	decided := 0
+	decisions := 0
 	if err := LocalRunner(2)(context.Background(), p, all, func(i int, r *Record) error {
 		if r.Timings.SolveS > 0 {
-			decided++
+			decisions++
 		}
 		s, err := p.Study.Variant(p.Variant[i])
 		if err != nil {
@@ -54,8 +54,8 @@ level = "static"
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 24 || decided != 4 {
-		t.Errorf("%d cells were decided %d times, want 24 and 4: two faults under two routers", len(all), decided)
+	if len(all) != 24 || decisions != 4 {
+		t.Errorf("%d cells were decided %d times, want 24 and 4: two faults under two routers", len(all), decisions)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestJoin(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(dir, leasesPrefix+"*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	if again := whole(t, dir, p, refuse(t)); !bytes.Equal(again, want) {
+	if again := whole(t, dir, p, unusedRunner(t)); !bytes.Equal(again, want) {
 		t.Error("a sweep after workers that joined differs")
 	}
 }
@@ -126,7 +126,7 @@ func TestLeases(t *testing.T) {
 	for i := range others {
 		others[i] = testLeases(t, dir, p, term)
 	}
-	race := func(name string, d time.Duration) int {
+	claimConcurrently := func(name string, d time.Duration) int {
 		var owners atomic.Int64
 		var wg sync.WaitGroup
 		for _, l := range others {
@@ -146,17 +146,17 @@ func TestLeases(t *testing.T) {
 		}
 	}
 	clock(1990)
-	if n := race("7", 3*term/2); n != 0 {
+	if n := claimConcurrently("7", 3*term/2); n != 0 {
 		t.Fatalf("%d took over what is renewed", n)
 	}
 	for i := range 30 {
-		if n := race(fmt.Sprint("free", i), 0); n != 1 {
+		if n := claimConcurrently(fmt.Sprint("free", i), 0); n != 1 {
 			t.Fatalf("%d workers have one lease", n)
 		}
 	}
 	first.mu.Lock() // its renewals hang
 	clock(2090)
-	if n := race("7", 5*term); n != 1 {
+	if n := claimConcurrently("7", 5*term); n != 1 {
 		t.Errorf("%d took over what is not renewed", n)
 	}
 	first.mu.Unlock()
@@ -172,7 +172,7 @@ func TestLeases(t *testing.T) {
 		t.Fatal(ours, err)
 	}
 	giver.close()
-	if n := race("8", term); n != 1 {
+	if n := claimConcurrently("8", term); n != 1 {
 		t.Errorf("%d took what was given back", n)
 	}
 	others[1].remove()

@@ -79,8 +79,8 @@ func finish(t testing.TB, p *Plan, s *Store) []byte {
 	return data
 }
 
-// refuse is a Runner for sweeps without missing cells.
-func refuse(t testing.TB) Runner {
+// unusedRunner is a Runner for sweeps without missing cells.
+func unusedRunner(t testing.TB) Runner {
 	return func(_ context.Context, _ *Plan, todo []int, _ func(int, *Record) error) error {
 		t.Errorf("%d cells were computed again", len(todo))
 		return nil
@@ -191,7 +191,7 @@ func TestSameBytes(t *testing.T) {
 	t.Run("again", func(t *testing.T) {
 		dir := t.TempDir()
 		whole(t, dir, p, LocalRunner(2))
-		if got := whole(t, dir, p, refuse(t)); !bytes.Equal(got, want) {
+		if got := whole(t, dir, p, unusedRunner(t)); !bytes.Equal(got, want) {
 			t.Error("a second run changed the result")
 		}
 	})

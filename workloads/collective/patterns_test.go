@@ -82,7 +82,7 @@ func TestPatterns(t *testing.T) {
 			t.Fatal("uniform-random is not random")
 		}
 		near := func(s, d int32) bool {
-			apart := 0
+			differing := 0
 			for k, size := range o.Dims {
 				c := (o.Coord(d, k) - o.Coord(s, k) + size) % size
 				c = min(c, size-c)
@@ -90,9 +90,9 @@ func TestPatterns(t *testing.T) {
 					c = o.Coord(d, k) - o.Coord(s, k)
 					c = max(c, -c)
 				}
-				apart += c
+				differing += c
 			}
-			return apart == 1
+			return differing == 1
 		}
 		if x, err := NearestNeighbour(o, 7, down); err == nil {
 			wantPairs(t, x, down, near)

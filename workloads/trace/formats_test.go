@@ -167,7 +167,7 @@ func TestChakra(t *testing.T) {
 // TestEndsDisagree checks that differences between the two ends of a message are
 // reported.
 func TestEndsDisagree(t *testing.T) {
-	told := func(j *Job, err error) string {
+	message := func(j *Job, err error) string {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -179,10 +179,10 @@ func TestEndsDisagree(t *testing.T) {
 		return b.String()
 	}
 	const sizes, ranks = "1 messages are received as of another size than they are sent", "messages name another rank at their own end than that of their file"
-	if text := told(readText(t, goalText, Keys{})); strings.Contains(text, sizes) {
+	if text := message(readText(t, goalText, Keys{})); strings.Contains(text, sizes) {
 		t.Errorf("sizes that agree: %s", text)
 	}
-	if text := told(readText(t, strings.Replace(goalText, "recv 70000b", "recv 700b", 1), Keys{})); !strings.Contains(text, sizes) {
+	if text := message(readText(t, strings.Replace(goalText, "recv 70000b", "recv 700b", 1), Keys{})); !strings.Contains(text, sizes) {
 		t.Errorf("sizes that do not: %s", text)
 	}
 	at := func(src int) string {
@@ -190,7 +190,7 @@ func TestEndsDisagree(t *testing.T) {
 		send = chMessage(send, chEncode(9, chSend, "send", 0, nil, "", "comm_size", 64, "comm_src", src, "comm_dst", 1))
 		receive := chMessage(nil, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "1.0"))
 		receive = chMessage(receive, chEncode(9, chRecv, "receive", 0, nil, "", "comm_size", 64, "comm_src", 0))
-		return told(Read(ByName("chakra"), []File{{"w.0.et", send}, {"w.1.et", receive}}, &ReadOptions{}))
+		return message(Read(ByName("chakra"), []File{{"w.0.et", send}, {"w.1.et", receive}}, &ReadOptions{}))
 	}
 	if text := at(0); strings.Contains(text, ranks) {
 		t.Errorf("ranks that agree: %s", text)

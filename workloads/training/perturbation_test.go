@@ -45,11 +45,11 @@ func (it *Iteration) factors(t testing.TB, p Perturbation, seed uint64) []float6
 	t.Helper()
 	f := make([]float64, len(it.Meta))
 	for i, d := range it.durations(t, p, seed) {
-		switch planned := it.Graph.Tasks[i].Duration; {
+		switch nominal := it.Graph.Tasks[i].Duration; {
 		case it.Meta[i].Phase == Forward || it.Meta[i].Phase == Backward:
-			f[i] = float64(d) / float64(planned)
-		case d != planned:
-			t.Fatalf("%s takes %v, was planned with %v", it.Graph.Name(int32(i)), d, planned)
+			f[i] = float64(d) / float64(nominal)
+		case d != nominal:
+			t.Fatalf("%s takes %v, was planned with %v", it.Graph.Name(int32(i)), d, nominal)
 		}
 	}
 	return f

@@ -123,7 +123,7 @@ func (b *bruteForceSearch) hasPhases(d int) bool {
 
 // The minimum slots for one chunk per pair without relaying are compared with brute force.
 // Proved plans are optimal, and so are all others except one.
-func TestFewestSlots(t *testing.T) {
+func TestMinSlots(t *testing.T) {
 	for _, c := range []struct{ n, k, most int }{{4, 2, 2}, {5, 1, 4}, {5, 2, 2}, {6, 1, 4}, {6, 2, 3}, {6, 3, 2}, {7, 1, 3}, {7, 2, 2}, {7, 3, 2}, {8, 1, 3}, {8, 2, 2}, {8, 3, 2}, {8, 4, 1}, {10, 2, 1}} {
 		list, err := Candidates(plan.UniformProblem(c.n, c.k, 1), Options{})
 		if err != nil {

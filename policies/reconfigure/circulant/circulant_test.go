@@ -102,8 +102,8 @@ func TestCandidates(t *testing.T) {
 		if !seen[[2]int{0, 1}] {
 			t.Fatal("no candidate of one topology")
 		}
-		most := (n - 2 + k) / k
-		if last := slices.MinFunc(list, func(a, b plan.Candidate) int { return int(a.Slots - b.Slots) }); last.Reconfigurations > most ||
+		maxSlots := (n - 2 + k) / k
+		if last := slices.MinFunc(list, func(a, b plan.Candidate) int { return int(a.Slots - b.Slots) }); last.Reconfigurations > maxSlots ||
 			k == 1 && last.Slots != int64(n-1)*int64(p.Chunks[1]) {
 			t.Fatalf("the minimum is %d slots, with %d topologies", last.Slots, last.Reconfigurations)
 		}

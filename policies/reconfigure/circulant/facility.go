@@ -222,12 +222,12 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 // offset divides n. If there are too many tuples to try all, a local search starts at
 // offset 1 with each other offset, or with some of them for large n.
 func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
-	type ranked struct {
+	type rankedTuple struct {
 		tuple []int
 		hops  int64
 	}
 
-	var list []ranked
+	var list []rankedTuple
 	count := 3.0 * float64(t.n) // steps to try all tuples
 	for j := 1; j < t.k; j++ {
 		count = count * float64(t.n-2+j) / float64(j)
@@ -245,7 +245,7 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 		var rest func(tuple []int, from int, hops []int32)
 		rest = func(tuple []int, from int, hops []int32) {
 			if len(tuple) == t.k {
-				list = append(list, ranked{tuple, plan.TotalHops(hops)})
+				list = append(list, rankedTuple{tuple, plan.TotalHops(hops)})
 				return
 			}
 			t.stop.Check()
@@ -259,7 +259,7 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 		for _, a := range divisors {
 			rest([]int{a}, 1, plan.Reach(t.n, []int{a}))
 		}
-		list = slices.DeleteFunc(list, func(r ranked) bool { return r.hops >= int64(plan.Far) })
+		list = slices.DeleteFunc(list, func(r rankedTuple) bool { return r.hops >= int64(plan.Far) })
 	} else {
 		for v := 2; v < t.n; v += max(1, t.n/64) {
 			tuple := []int{1, v}
@@ -268,11 +268,11 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 				tuple = append(tuple, w)
 			}
 			t.localSearch(base, tuple, nil)
-			list = append(list, ranked{tuple, plan.TotalHops(plan.Reach(t.n, tuple))})
+			list = append(list, rankedTuple{tuple, plan.TotalHops(plan.Reach(t.n, tuple))})
 		}
 	}
 
-	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(a.hops, b.hops) })
+	slices.SortStableFunc(list, func(a, b rankedTuple) int { return cmp.Compare(a.hops, b.hops) })
 	var tuples [][]int
 	for _, r := range list[:min(maxTuples, len(list))] {
 		tuples = append(tuples, r.tuple)

@@ -34,7 +34,7 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 	transit := int32(0)
 	for _, p := range t.order {
 		// Only chunks with hops in this phase take part.
-		var chunks, laterHops, shopHops, pathOf []int32
+		var chunks, laterHops, currentHops, pathOf []int32
 		var inTransit []bool
 		stop.Check()
 		for i, j := range t.chunks {
@@ -42,9 +42,9 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 			for w := s.paths.pathStart[j.path]; w < s.paths.pathStart[j.path+1]; w++ {
 				if g := int(s.paths.gen[w]); g/s.k == p {
 					if hops == 0 {
-						shopHops = append(shopHops, make([]int32, s.k)...)
+						currentHops = append(currentHops, make([]int32, s.k)...)
 					}
-					shopHops[len(shopHops)-s.k+g%s.k] = s.paths.count[w]
+					currentHops[len(currentHops)-s.k+g%s.k] = s.paths.count[w]
 					hops += s.paths.count[w]
 				}
 			}
@@ -59,17 +59,17 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 			}
 		}
 
-		shop := newOpenShop(s.k, shopHops, laterHops, pathOf, inTransit)
+		jobs := newOpenShop(s.k, currentHops, laterHops, pathOf, inTransit)
 		moves := make([]scheduledHop, 0, len(chunks))
 		for slot := range int32(s.slots[p]) {
 			stop.Check()
-			shop.matchSlot(int32(s.slots[p]) - slot)
-			for j, i := range shop.matched {
+			jobs.matchSlot(int32(s.slots[p]) - slot)
+			for j, i := range jobs.matched {
 				if i >= 0 {
 					moves = append(moves, scheduledHop{slot, chunks[i], int32(p*s.k + j)})
 				}
 			}
-			transit += shop.commitSlot()
+			transit += jobs.commitSlot()
 			t.buffer = max(t.buffer, transit)
 		}
 

@@ -18,20 +18,20 @@ type chainStage struct {
 	below int
 }
 
-// cost is the criteria by which plans are compared for all delays.
-type cost struct {
+// planCriteria has the values by which plans are compared for all delays.
+type planCriteria struct {
 	phases, steps int
 	parts         int64 // parts of shards on the most loaded link, summed over steps
 }
 
 // plus returns the sum of two costs.
-func (c cost) plus(d cost) cost {
-	return cost{c.phases + d.phases, c.steps + d.steps, c.parts + d.parts}
+func (c planCriteria) plus(d planCriteria) planCriteria {
+	return planCriteria{c.phases + d.phases, c.steps + d.steps, c.parts + d.parts}
 }
 
 // frontier returns the elements that no other one matches or beats in phases, steps and parts,
 // sorted by phases and steps. Of equal elements it keeps the first.
-func frontier[T any](all []T, costOf func(T) cost) (result []T) {
+func frontier[T any](all []T, costOf func(T) planCriteria) (result []T) {
 	slices.SortStableFunc(all, func(a, b T) int {
 		x, y := costOf(a), costOf(b)
 		return cmp.Or(cmp.Compare(x.phases, y.phases), cmp.Compare(x.steps, y.steps),
@@ -52,13 +52,13 @@ func frontier[T any](all []T, costOf func(T) cost) (result []T) {
 // chain is a chain of stages: the innermost stage and the rest. rest is nil for an empty chain.
 // cost is the cost of all stages.
 type chain struct {
-	cost
+	planCriteria
 	stage chainStage // the innermost stage
 	rest  *chain
 }
 
 // total returns the cost of a chain.
-func (c *chain) total() cost { return c.cost }
+func (c *chain) total() planCriteria { return c.planCriteria }
 
 // stages returns the stages of a chain, the innermost first.
 func (c *chain) stages() (list []chainStage) {
@@ -132,7 +132,7 @@ func (t *chainTable) chains(low, high int, vectors bool) []*chain {
 		t.stop.Check()
 		for _, s := range t.stages[q] {
 			for _, rest := range t.chains(low*q, high, vectors) {
-				all = append(all, &chain{rest.plus(cost{len(s.phases), s.steps, shards * s.parts}),
+				all = append(all, &chain{rest.plus(planCriteria{len(s.phases), s.steps, shards * s.parts}),
 					chainStage{s, low}, rest})
 			}
 		}

@@ -50,23 +50,23 @@ func TestUniquePaths(t *testing.T) {
 			}
 			edges := f.graph().topology(false)
 			for u := range f.n {
-				walks := make([]int, f.n)
-				walks[u] = 1
+				paths := make([]int, f.n)
+				paths[u] = 1
 				var before []int
 				for range f.digits {
-					before = walks
-					walks = make([]int, f.n)
+					before = paths
+					paths = make([]int, f.n)
 					for _, e := range edges {
-						walks[e.To] += before[e.From]
+						paths[e.To] += before[e.From]
 					}
 				}
 				for v := range f.n {
 					if f.isKautz {
-						walks[v] += before[v]
+						paths[v] += before[v]
 					}
 				}
-				if slices.Max(walks) != 1 || slices.Min(walks) != 1 {
-					t.Fatalf("%v, from %d: %v walks", c, u, walks)
+				if slices.Max(paths) != 1 || slices.Min(paths) != 1 {
+					t.Fatalf("%v, from %d: %v walks", c, u, paths)
 				}
 			}
 		}

@@ -10,7 +10,7 @@ import (
 // the inner subgroup; exchange whole vectors, outwards; and gather, outwards.
 type recipe struct {
 	scatter, exchange, gather []chainStage
-	cost
+	planCriteria
 }
 
 // recipes returns the recipes of an operation on the frontier of phases, steps and parts.
@@ -27,7 +27,7 @@ func (t *chainTable) recipes(op collective.Kind) []*recipe {
 	var all []*recipe
 	if op != collective.AllReduce {
 		for _, c := range t.chains(1, t.n, false) {
-			r := &recipe{cost: c.cost, gather: c.stages()}
+			r := &recipe{planCriteria: c.planCriteria, gather: c.stages()}
 			if op == collective.ReduceScatter {
 				r.scatter = reverseStages(r.gather)
 				r.gather = nil
@@ -41,28 +41,28 @@ func (t *chainTable) recipes(op collective.Kind) []*recipe {
 	for _, h := range t.divisors[1:] {
 		for _, outer := range t.chains(h, t.n, false) {
 			gather := outer.stages()
-			twice := outer.plus(outer.cost)
+			twice := outer.plus(outer.planCriteria)
 			for _, s := range t.stages[h] { // the first gather reuses the topology of the last scatter
 				whole := append([]chainStage{{s, 1}}, gather...)
 				all = append(all, &recipe{
-					cost:    twice.plus(cost{2*len(s.phases) - 1, 2 * s.steps, 2 * s.parts}),
-					scatter: reverseStages(whole),
-					gather:  whole,
+					planCriteria: twice.plus(planCriteria{2*len(s.phases) - 1, 2 * s.steps, 2 * s.parts}),
+					scatter:      reverseStages(whole),
+					gather:       whole,
 				})
 			}
 
 			for _, inner := range t.chains(1, h, true) {
 				all = append(all, &recipe{
-					cost:     twice.plus(inner.cost),
-					scatter:  reverseStages(gather),
-					exchange: inner.stages(),
-					gather:   gather,
+					planCriteria: twice.plus(inner.planCriteria),
+					scatter:      reverseStages(gather),
+					exchange:     inner.stages(),
+					gather:       gather,
 				})
 			}
 		}
 	}
 
-	return frontier(all, func(r *recipe) cost { return r.cost })
+	return frontier(all, func(r *recipe) planCriteria { return r.planCriteria })
 }
 
 // reverseStages returns the stages in reverse order.

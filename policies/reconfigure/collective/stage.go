@@ -69,7 +69,7 @@ func newStages(q, k int, parts int32, bases []stampBasis, stop halt.When) []*sta
 		}
 	}
 
-	return frontier(all, func(s *stage) cost { return cost{len(s.phases), s.steps, s.parts} })
+	return frontier(all, func(s *stage) planCriteria { return planCriteria{len(s.phases), s.steps, s.parts} })
 }
 
 // ringSet is a set of static rings.

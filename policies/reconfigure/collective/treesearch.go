@@ -57,8 +57,8 @@ func findTrees(n, k int, stop halt.When) []*broadcastTrees {
 
 // frontier returns the found trees on the frontier of topologies, steps and load.
 func (f *treeSearch) frontier() []*broadcastTrees {
-	return frontier(f.found, func(t *broadcastTrees) cost {
-		return cost{len(t.phases), t.steps(), int64(t.load)}
+	return frontier(f.found, func(t *broadcastTrees) planCriteria {
+		return planCriteria{len(t.phases), t.steps(), int64(t.load)}
 	})
 }
 

@@ -130,8 +130,8 @@ func (m *hopMatrix) relaxRow(a, b []uint64) bool {
 
 		// The high bit of a lane of (y | high) - x is set if y >= x. Subtracting it,
 		// shifted down, from itself sets all lower bits of the lane.
-		atLeast := ((y | high) - x) & high
-		z := (x ^ y) & (atLeast - atLeast>>signShift)
+		isGreaterOrEqual := ((y | high) - x) & high
+		z := (x ^ y) & (isGreaterOrEqual - isGreaterOrEqual>>signShift)
 		b[i] = y ^ z
 		changed |= z
 	}
@@ -222,8 +222,8 @@ func (m *hopMatrix) savedHops(hops, rest []uint64, demand []int32) (sum int64) {
 
 	for i, x := range hops {
 		y := rest[i] + one
-		atLeast := ((x | high) - y) & high // high bit set if hops >= rest + 1
-		low := atLeast - atLeast>>signShift
+		isGreaterOrEqual := ((x | high) - y) & high // high bit set if hops >= rest + 1
+		low := isGreaterOrEqual - isGreaterOrEqual>>signShift
 		z := (x&low | high) - y&low ^ high
 		if log == 4 && z != 0 && 4*i+4 <= len(demand) { // all four lanes in one step
 			d := demand[4*i : 4*i+4]
@@ -320,8 +320,8 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 		need = need[:len(hops)]
 		for i, x := range hops {
 			y := rest[i] + one
-			atLeast := ((x | high) - y) & high
-			low := atLeast - atLeast>>signShift
+			isGreaterOrEqual := ((x | high) - y) & high
+			low := isGreaterOrEqual - isGreaterOrEqual>>signShift
 			z := (x&low | high) - y&low ^ high
 			sum += int64(z&low7*need[i]>>48) + int64(z>>halfBits&low7*need[i]>>48)<<halfBits
 		}
@@ -333,8 +333,8 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 		need = need[:len(hops)]
 		for i, x := range hops {
 			y := rest[i] + one
-			atLeast := ((x | high) - y) & high
-			low := atLeast - atLeast>>signShift
+			isGreaterOrEqual := ((x | high) - y) & high
+			low := isGreaterOrEqual - isGreaterOrEqual>>signShift
 			sum += int64(((x&low | high) - y&low ^ high) * need[i] >> 48)
 		}
 
@@ -344,8 +344,8 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 	need = need[:2*len(hops)]
 	for i, x := range hops {
 		y := rest[i] + one
-		atLeast := ((x | high) - y) & high
-		low := atLeast - atLeast>>signShift
+		isGreaterOrEqual := ((x | high) - y) & high
+		low := isGreaterOrEqual - isGreaterOrEqual>>signShift
 		z := (x&low | high) - y&low ^ high
 		sum += int64(z&even*need[2*i]>>48) + int64(z>>8&even*need[2*i+1]>>48)
 	}

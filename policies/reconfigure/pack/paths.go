@@ -53,7 +53,7 @@ func (w *Paths) AppendTo(
 	phase int,
 	slotOf []int32,
 	stop halt.When,
-	chunk func(walk int) (src, dst, number int32),
+	chunk func(path int) (src, dst, number int32),
 ) {
 	edges := out.Topologies[phase]
 	for i := range w.Len() {

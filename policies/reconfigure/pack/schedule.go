@@ -144,8 +144,8 @@ func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 		} else {
 			player.Schedule(len(r.Topologies[i]), &s.Paths, Farthest, slots)
 		}
-		s.AppendTo(p, i, slots, stop, func(walk int) (src, dst, chunk int32) {
-			c := s.chunk[walk]
+		s.AppendTo(p, i, slots, stop, func(path int) (src, dst, chunk int32) {
+			c := s.chunk[path]
 			return flow[c] / int32(n), flow[c] % int32(n), number[c]
 		})
 	}

@@ -63,15 +63,15 @@ func TestFrontier(t *testing.T) {
 			}
 			list = append(list, c)
 		}
-		kept := plan.Frontier(slices.Clone(list))
+		frontier := plan.Frontier(slices.Clone(list))
 		work := func(c plan.Candidate) float64 { return max(c.Fluid, float64(c.Slots)) }
-		together := kept[:len(kept)-own]
-		for i, c := range kept {
+		together := frontier[:len(frontier)-own]
+		for i, c := range frontier {
 			switch {
 			case (c.Switches != nil) != (i >= len(together)):
 				t.Fatalf("%+v is at %d", c, i)
-			case i > 0 && i < len(together) && (c.Reconfigurations <= kept[i-1].Reconfigurations || work(c) >= work(kept[i-1])):
-				t.Fatalf("%+v comes behind %+v", c, kept[i-1])
+			case i > 0 && i < len(together) && (c.Reconfigurations <= frontier[i-1].Reconfigurations || work(c) >= work(frontier[i-1])):
+				t.Fatalf("%+v comes behind %+v", c, frontier[i-1])
 			}
 		}
 		for _, c := range list {
@@ -83,16 +83,16 @@ func TestFrontier(t *testing.T) {
 		}
 		delay, slot := engine.Time(rapid.IntRange(0, 1000).Draw(t, "R")), engine.Time(rapid.IntRange(1, 1000).Draw(t, "T"))
 		a, err := plan.Best(list, at(delay, slot))
-		b, err2 := plan.Best(kept, at(delay, slot))
+		b, err2 := plan.Best(frontier, at(delay, slot))
 		if err != nil || err2 != nil || a.Cost(delay, slot) != b.Cost(delay, slot) {
 			t.Fatal(a, b, err, err2)
 		}
-		least := engine.Time(math.MaxInt64)
+		minCompletion := engine.Time(math.MaxInt64)
 		for i := range list {
-			least = min(least, list[i].Cost(delay, slot))
+			minCompletion = min(minCompletion, list[i].Cost(delay, slot))
 		}
-		if a.Cost(delay, slot) != least {
-			t.Fatalf("%+v is not the best at %v", a, least)
+		if a.Cost(delay, slot) != minCompletion {
+			t.Fatalf("%+v is not the best at %v", a, minCompletion)
 		}
 	})
 }

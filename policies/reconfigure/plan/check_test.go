@@ -110,25 +110,25 @@ func holds(p *plan.Plan) bool {
 	for f := range n * n {
 		src, dst := f/n, f%n
 		for c := range p.Chunks[f] {
-			var mine []plan.Tx
+			var own []plan.Tx
 			for _, x := range p.Tx {
 				if x.Src == src && x.Dst == dst && x.Chunk == c {
-					mine = append(mine, x)
+					own = append(own, x)
 				}
 			}
-			moves += len(mine)
-			slices.SortFunc(mine, func(a, b plan.Tx) int {
+			moves += len(own)
+			slices.SortFunc(own, func(a, b plan.Tx) int {
 				if a.Phase != b.Phase {
 					return int(a.Phase - b.Phase)
 				}
 				return int(a.Slot - b.Slot)
 			})
 			at := src
-			for i, x := range mine {
+			for i, x := range own {
 				if x.Phase < 0 || int(x.Phase) >= len(p.Topologies) || x.Slot < 0 || x.Slot >= p.Slots[x.Phase] || x.From != at {
 					return false
 				}
-				if i > 0 && (x.Phase == mine[i-1].Phase && x.Slot == mine[i-1].Slot || x.Phase != mine[i-1].Phase && !p.Relay) {
+				if i > 0 && (x.Phase == own[i-1].Phase && x.Slot == own[i-1].Slot || x.Phase != own[i-1].Phase && !p.Relay) {
 					return false
 				}
 				if at = x.To; at != dst {

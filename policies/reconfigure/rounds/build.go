@@ -60,7 +60,7 @@ func (m *candidateSchedule) buildPlan(p *plan.Problem, stop halt.When) (*plan.Pl
 // writeByRound sends chunk 0 of each flow round by round, then chunk 1 of the flows that
 // have one, and so on. A round takes as many slots as the largest number of hops of its
 // flows that still have chunks.
-func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []flow, stop halt.When) (slots int64) {
+func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []chunkFlow, stop halt.When) (slots int64) {
 	slices.SortStableFunc(flows, s.compareRounds)
 	edges := out.Topologies[phase]
 	var links []int32
@@ -89,7 +89,7 @@ func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []flow, sto
 			slots += int64(maxHops)
 		}
 
-		flows = slices.DeleteFunc(flows, func(f flow) bool { return f.chunks <= chunk+1 })
+		flows = slices.DeleteFunc(flows, func(f chunkFlow) bool { return f.chunks <= chunk+1 })
 	}
 
 	return slots
@@ -97,12 +97,12 @@ func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []flow, sto
 
 // listPaths stores the paths of a phase's chunks in w, ordered by chunk index and then by
 // flow. flowOf, if not nil, receives the flow of each path. It reuses the memory of w.
-func (s *roundSchedule) listPaths(w *pack.Paths, flows []flow, flowOf *[]int32) {
+func (s *roundSchedule) listPaths(w *pack.Paths, flows []chunkFlow, flowOf *[]int32) {
 	w.Reset()
 	w.Start = append(w.Start, 0)
 	remaining := numbers.Below(int32(len(flows)))
 	for chunk := int32(0); len(remaining) > 0; chunk++ {
-		kept := remaining[:0]
+		longer := remaining[:0]
 		for _, i := range remaining {
 			f := &flows[i]
 			if chunk == 0 {
@@ -118,25 +118,25 @@ func (s *roundSchedule) listPaths(w *pack.Paths, flows []flow, flowOf *[]int32) 
 				*flowOf = append(*flowOf, i)
 			}
 			if f.chunks > chunk+1 {
-				kept = append(kept, i)
+				longer = append(longer, i)
 			}
 		}
 
-		remaining = kept
+		remaining = longer
 	}
 }
 
 // writeByIndex starts all flows together. Each link sends the chunk with the smallest index
 // first, then the one with the smallest flow number (Sec. 5.1).
-func writeByIndex(out *plan.Plan, s *roundSchedule, phase int, flows []flow, stop halt.When) int64 {
+func writeByIndex(out *plan.Plan, s *roundSchedule, phase int, flows []chunkFlow, stop halt.When) int64 {
 	var w pack.Paths
 	var flowOf []int32
 	s.listPaths(&w, flows, &flowOf)
 	slotOf := make([]int32, len(w.Link))
 	slots := (&pack.Scheduler{Stop: stop}).Schedule(len(out.Topologies[phase]), &w, pack.ByRank, slotOf)
 	numSent := make([]int32, len(flows))
-	w.AppendTo(out, phase, slotOf, stop, func(walk int) (src, dst, chunk int32) {
-		f := flowOf[walk]
+	w.AppendTo(out, phase, slotOf, stop, func(path int) (src, dst, chunk int32) {
+		f := flowOf[path]
 		numSent[f]++
 		return flows[f].src, flows[f].dst, numSent[f] - 1
 	})

@@ -99,20 +99,20 @@ func TestFigure8(t *testing.T) {
 func TestFigure8Needs9(t *testing.T) {
 	offsets := []int{2, 3}
 	paths := make([][][]int, 8)
-	var extend func(at int, way []int)
-	extend = func(at int, way []int) {
-		if len(way) > 0 && at != 0 {
-			paths[at] = append(paths[at], slices.Clone(way))
+	var extend func(at int, path []int)
+	extend = func(at int, path []int) {
+		if len(path) > 0 && at != 0 {
+			paths[at] = append(paths[at], slices.Clone(path))
 		}
-		if len(way) < 5 {
+		if len(path) < 5 {
 			for _, o := range offsets {
-				extend((at+o)%8, append(way, o))
+				extend((at+o)%8, append(path, o))
 			}
 		}
 	}
 	extend(0, nil)
 	costTogether := func(a, b int) int {
-		least := 100
+		minSlots := 100
 		for _, v := range paths[a] {
 			for _, w := range paths[b] {
 				free := true
@@ -120,11 +120,11 @@ func TestFigure8Needs9(t *testing.T) {
 					free = free && v[i] != w[i]
 				}
 				if free {
-					least = min(least, max(len(v), len(w)))
+					minSlots = min(minSlots, max(len(v), len(w)))
 				}
 			}
 		}
-		return least
+		return minSlots
 	}
 	best := make([]int, 1<<8)
 	for set := 2; set < 1<<8; set += 2 {

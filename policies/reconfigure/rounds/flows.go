@@ -97,9 +97,9 @@ func (g *flowGroups) slots(n int, chunks, label []int32) int64 {
 	return g.slotsOf(maxChunks)
 }
 
-// flow is a flow with chunks. The flows of a phase are ordered by source and destination
-// GPU.
-type flow struct {
+// chunkFlow is a flow that consists of chunks. The flows of a phase are ordered by source and
+// destination GPU.
+type chunkFlow struct {
 	unit               int32
 	node               int32 // source, in the node numbers of the schedule
 	src, dst           int32 // source and destination, as GPUs
@@ -108,7 +108,7 @@ type flow struct {
 }
 
 // flowsByPhase returns the flows with chunks, indexed by phase.
-func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]flow {
+func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]chunkFlow {
 	n := s.n
 	node := make([]int32, n)
 	for i, l := range label {
@@ -128,8 +128,8 @@ func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]flow {
 	for i := range s.numPhases() {
 		start[i+1] += start[i]
 	}
-	flows := make([]flow, start[s.numPhases()])
-	list := make([][]flow, s.numPhases())
+	flows := make([]chunkFlow, start[s.numPhases()])
+	list := make([][]chunkFlow, s.numPhases())
 	for i := range list {
 		list[i] = flows[start[i]:start[i]:start[i+1]]
 	}
@@ -140,7 +140,7 @@ func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]flow {
 				u := s.unit(int(node[a]), int(node[b]))
 				phase := s.rounds[s.round[u]].phase
 				list[phase] = append(list[phase],
-					flow{int32(u), node[a], int32(a), int32(b), c, 0, 0})
+					chunkFlow{int32(u), node[a], int32(a), int32(b), c, 0, 0})
 			}
 		}
 	}
@@ -198,6 +198,6 @@ func (s *roundSchedule) loads(chunks, label []int32, chunksPerFlow int32) (cross
 }
 
 // compareRounds compares flows by round, for a stable sort.
-func (s *roundSchedule) compareRounds(a, b flow) int {
+func (s *roundSchedule) compareRounds(a, b chunkFlow) int {
 	return cmp.Compare(s.round[a.unit], s.round[b.unit])
 }

@@ -8,18 +8,18 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// kautzPath is a path of a kautzListing: its round, its hops, and the index of its first
-// link in kautzListing.links.
+// kautzPath is a path of a kautzPathSet: its round, its hops, and the index of its first
+// link in kautzPathSet.links.
 type kautzPath struct {
 	round     int32
 	hops      int32
 	firstLink int32
 }
 
-// kautzListing has all paths of a generalised Kautz topology with 1, 2, .. hops, including
+// kautzPathSet has all paths of a generalised Kautz topology with 1, 2, .. hops, including
 // paths with loops and returns. They are packed into rounds without contention (Sec. 4.2,
 // Fig. 9c).
-type kautzListing struct {
+type kautzPathSet struct {
 	edges  scaleup.Topology
 	paths  []kautzPath
 	links  []int32
@@ -33,8 +33,8 @@ type kautzListing struct {
 //
 // Without all, only the shortest paths between two GPUs are stored, in the rounds that they
 // have among all paths.
-func listKautzPaths(n, k int, all bool, stop halt.When) *kautzListing {
-	l := &kautzListing{edges: scaleup.GeneralizedKautz(n, k)}
+func listKautzPaths(n, k int, all bool, stop halt.When) *kautzPathSet {
+	l := &kautzPathSet{edges: scaleup.GeneralizedKautz(n, k)}
 	reached := make([]int32, n*n) // minimum hops so far, indexed by source*n+destination; 0 if not reached
 	missing := n * (n - 1)
 	for h := 1; missing > 0; h++ {

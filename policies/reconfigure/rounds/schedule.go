@@ -89,14 +89,14 @@ func (s *roundSchedule) normaliseRounds() {
 			cmp.Compare(s.rounds[a].hops, s.rounds[b].hops))
 	})
 	newIndex := make([]int32, len(s.rounds))
-	kept := make([]roundInfo, len(order))
+	reordered := make([]roundInfo, len(order))
 	for i, r := range order {
-		newIndex[r], kept[i] = int32(i), s.rounds[r]
+		newIndex[r], reordered[i] = int32(i), s.rounds[r]
 	}
 	for u, r := range s.round {
 		s.round[u] = newIndex[r]
 	}
-	s.rounds = kept
+	s.rounds = reordered
 }
 
 // topology returns the topology of a phase, in the node numbers of the schedule.

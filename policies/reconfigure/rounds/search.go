@@ -113,10 +113,10 @@ func (s *Search) At(d int, limit int64, stop halt.When) (_ *plan.Candidate, err 
 		s.evaluator.simulatedWork = 0
 		if m := s.evaluator.best(b.schedules[d-1], b.labels[d-1],
 			best.slots); m.slots < best.slots {
-			made := b.schedules[d-1]
+			schedule := b.schedules[d-1]
 			best = m
 			best.topologies = d
-			best.rebuild = func() *roundSchedule { return made }
+			best.rebuild = func() *roundSchedule { return schedule }
 		}
 	}
 

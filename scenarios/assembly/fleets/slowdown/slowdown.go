@@ -188,7 +188,7 @@ func optimise(ctx context.Context, s Slice, t *torus.Torus, h *torus.Health) (Lo
 			}
 		}
 	}
-	d, err := routing.Optimised{}.Route(ctx, p, routing.Options{Seed: 1})
+	d, err := routing.OptimisedRouter{}.Route(ctx, p, routing.Options{Seed: 1})
 	if err != nil {
 		return Loads{}, fmt.Errorf("slowdown: slice %s: %w", s.Shape, err)
 	}
