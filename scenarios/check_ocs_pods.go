@@ -82,7 +82,7 @@ func checkOCSPods(c *checker) {
 			"a pod of %d GPUs is not a multiple of a stage of %d GPUs; make it a multiple of %d",
 			f.GPUsPerPodPerReplica, stage, stage)
 	case full%f.GPUsPerPodPerReplica != 0:
-		c.Clash(parallel,
+		c.Conflict(parallel,
 			fmt.Sprintf(
 				"pp does not divide into pods: %d stages of %d GPUs do not fill pods of %d GPUs",
 				t.PP, stage, f.GPUsPerPodPerReplica,
@@ -171,7 +171,7 @@ func checkPodMappings(c *checker) {
 	case len(s.Replicas) > 0:
 		c.conflictf(keys+" replica",
 			"is of replicas that are all the same, and [[replica]] has others, with pods of their own; leave one of the two out")
-	case s.Policy.HasDonor():
+	case s.Policy.HasLender():
 		c.conflictf(keys+" policy.donor",
 			`is of one job, and policy.donor is a second one in its pods; set policy.donor = "none"`)
 	case s.Fabric.Reverse:
@@ -209,7 +209,7 @@ func checkPodLevel(c *checker) {
 		c.conflictf(level+" replay",
 			`trials are simulated as fluid; set engine.level = "flow", or leave [replay] out`)
 		return
-	case s.Policy.HasDonor():
+	case s.Policy.HasLender():
 		c.conflictf(level+" policy.donor",
 			`two jobs are simulated as fluid; set engine.level = "flow", or policy.donor = "none"`)
 		return

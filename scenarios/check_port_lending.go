@@ -5,7 +5,7 @@ import "sim/policies/topology"
 // portLenders returns the values of policy.donor: the allocators that can lend ports to a
 // second job, and the name for no lending.
 func portLenders() []string {
-	names := []string{topology.NoDonor}
+	names := []string{topology.NoLender}
 	for _, r := range topology.Table {
 		if r.Single {
 			names = append(names, r.Name)
@@ -17,12 +17,12 @@ func portLenders() []string {
 // checkPortLending checks that a second, identical job fits into the pods of the scenario.
 // It borrows the ports that the first job does not use.
 func checkPortLending(c *checker) {
-	if !c.OK("policy.donor") || !c.s.Policy.HasDonor() || len(c.s.Jobs) > 0 {
+	if !c.OK("policy.donor") || !c.s.Policy.HasLender() || len(c.s.Jobs) > 0 {
 		return
 	}
 	c.conflictIf(len(c.s.Replicas) > 0 && c.OK("replica"), "policy.donor replica.0",
 		`a donor is a job whose replicas are identical, and so is its recipient; leave out the replicas that differ, or set donor = "%s"`,
-		topology.NoDonor)
+		topology.NoLender)
 	c.conflictIf(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"),
 		"policy.donor workload.replicas",
 		`does not go with replicas = "decomposed", which decides for heterogeneous replicas one by one; set replicas = "single" or "all"`)

@@ -59,9 +59,9 @@ func checkReconfiguration(c *checker) {
 			key+" replay",
 			"%s moves circuits by the clock until the iteration ends as planned, and in trials that last longer would stop; leave it out, or leave [replay] out",
 			schema.Quote(name))
-		c.conflictIf(c.s.Policy.HasDonor() && c.OK("policy.donor"), key+" policy.donor",
+		c.conflictIf(c.s.Policy.HasLender() && c.OK("policy.donor"), key+" policy.donor",
 			`%s uses all ports in turn, those that are lent, too; leave it out, or set donor = "%s"`,
-			schema.Quote(name), topology.NoDonor)
+			schema.Quote(name), topology.NoLender)
 		c.conflictIf(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"),
 			key+" workload.replicas",
 			`%s decides for all replicas together; leave it out, or set replicas = "single" or "all"`,
@@ -78,7 +78,7 @@ func checkPortTolerance(c *checker) {
 		!c.Given(key) ||
 		!c.OK(key, "policy.allocators") ||
 		p.PortTolerance == 0 ||
-		p.HasDonor() ||
+		p.HasLender() ||
 		len(c.s.Jobs) > 0 {
 		return
 	}

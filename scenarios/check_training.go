@@ -407,7 +407,7 @@ func checkDuration(c *checker) {
 		if compute*longest < t/2 { // else bytes or rates are at fault
 			keys = slices.Concat(rates, keys)
 		}
-		c.Clash(keys,
+		c.Conflict(keys,
 			fmt.Sprintf("an iteration may take %.3g s, which is absurd", t),
 			fmt.Sprintf("stay within %d s", maxIterationSeconds))
 	}

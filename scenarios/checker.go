@@ -206,19 +206,19 @@ func (c *checker) checkName() {
 // Clash reports that the keys at paths exclude each other. It names the first one set by an
 // override, else the first one given. Of several jobs, a key that the job itself sets takes
 // precedence over keys for all jobs.
-func (c *checker) Clash(paths []string, problem, remedy string) {
+func (c *checker) Conflict(paths []string, problem, remedy string) {
 	overridden := func(path string) bool { return c.Given(path) && c.Overridden(path) }
 	if jobKey := c.job.firstSet(paths); jobKey != "" && !slices.ContainsFunc(paths, overridden) {
 		paths = []string{jobKey}
 	}
-	c.Reader.Clash(paths, problem, remedy)
+	c.Reader.Conflict(paths, problem, remedy)
 }
 
 // conflictf reports a conflict of keys, whose paths are separated by spaces. format is
 // "PROBLEM; REMEDY".
 func (c *checker) conflictf(keys, format string, args ...any) {
 	problem, remedy := formatProblem(format, args)
-	c.Clash(strings.Fields(keys), problem, remedy)
+	c.Conflict(strings.Fields(keys), problem, remedy)
 }
 
 // blame reports err, if it is not nil, as a fault of the keys, whose paths are separated by

@@ -215,7 +215,7 @@ func (c *checker) checkPodCall() {
 		bytes *= gpus / 2
 	}
 	if long := 8 * bytes / float64(slowest); long > maxIterationSeconds {
-		c.Clash([]string{"workload.message", "fabric.port_bandwidth", "fabric.nic_bandwidth"},
+		c.Conflict([]string{"workload.message", "fabric.port_bandwidth", "fabric.nic_bandwidth"},
 			fmt.Sprintf("the collective may take %.3g s, which is absurd", long),
 			fmt.Sprintf("stay within %d s", maxIterationSeconds))
 		return
@@ -285,7 +285,7 @@ func (c *checker) checkPodFlows() {
 			"no traffic crosses pods; write bytes from a GPU of one pod to one of another")
 	case c.blame("workload.matrix workload.matrix_file fabric.pods", assembly.PodTask.Scale(float64(load.crossing)).CheckLimits("the transfers between pods", "fewer")):
 	case long > maxIterationSeconds:
-		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...),
+		c.Conflict(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...),
 			fmt.Sprintf("the traffic may take %.3g s, which is absurd", long),
 			fmt.Sprintf("stay within %d s", maxIterationSeconds))
 	case s.traffic().DrawsDestinations:

@@ -133,7 +133,7 @@ func checkPodProgram(c *checker) {
 			"U_p = %d is too small to connect: each pod exchanges data with %d others; give at least %d ports",
 			f.PortsPerPod, others, others)
 	case long > maxIterationSeconds:
-		c.Clash(append(w.SizeKeys(), "fabric.port_bandwidth", "fabric.nic_bandwidth"),
+		c.Conflict(append(w.SizeKeys(), "fabric.port_bandwidth", "fabric.nic_bandwidth"),
 			fmt.Sprintf("the step may take %.3g s, which is absurd", long),
 			fmt.Sprintf("stay within %d s", maxIterationSeconds))
 	case s.Engine.Level == "packet":

@@ -45,10 +45,10 @@ func (w *recommendation) SizeRemedy() string { return "or fewer samples" }
 func (w *recommendation) Check(c *schema.Reader) {
 	switch {
 	case float64(w.Samples)*float64(w.Tables)*float64(w.Width) > 1e15:
-		c.Clash([]string{"workload.samples", "workload.tables", "workload.width"},
+		c.Conflict([]string{"workload.samples", "workload.tables", "workload.width"},
 			"a GPU exchanges more than 1e15 numbers", "choose fewer samples or tables")
 	case w.Pooling*w.LookupSeconds()+w.ForwardSeconds()*(1+w.BackwardRatio) > 1e6:
-		c.Clash(
+		c.Conflict(
 			[]string{
 				"workload.samples", "workload.dense_parameters", "workload.effective_tflops",
 				"workload.memory_rate",

@@ -509,7 +509,7 @@ func (w *traceWork) SizeRemedy() string { return "" }
 func (w *traceWork) Check(c *schema.Reader) {
 	bytes, _ := w.job().Wire()
 	if t := w.job().Compute().Seconds() + 8*bytes/float64(w.s.Fabric.LinkRate); t > assembly.MaxInjectionTime.Seconds() {
-		c.Clash([]string{"workload.files", "fabric.link_rate"},
+		c.Conflict([]string{"workload.files", "fabric.link_rate"},
 			fmt.Sprintf("the trace may take %.3g s, which is absurd", t),
 			fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
 	}

@@ -139,11 +139,11 @@ func (w *stepWork) Check(c *schema.Reader) {
 	passes := 2 * float64(t.Microbatches*t.PP*t.Chunks*t.Replicas())
 	switch {
 	case t.PP == 1 && t.Replicas() == 1 && !t.CallsInGraph():
-		c.Clash([]string{gpus, "workload.pp"},
+		c.Conflict([]string{gpus, "workload.pp"},
 			"nothing is sent: there is one stage and one replica",
 			"raise gpus or pp")
 	case t.GPUs == 1:
-		c.Clash([]string{gpus}, "nothing is sent: there is one GPU", "raise gpus")
+		c.Conflict([]string{gpus}, "nothing is sent: there is one GPU", "raise gpus")
 	default:
 		assembly.ReportConflict(
 			c,

@@ -239,7 +239,7 @@ func TestPresets(t *testing.T) {
 // state of policies. It also ignores the generator of a graph, because the generated links are
 // written.
 var compareKeys = cmp.Options{
-	cmpopts.IgnoreUnexported(Scenario{}, routing.WildFirst{}, routing.Optimised{}, routing.Multipath{}),
+	cmpopts.IgnoreUnexported(Scenario{}, routing.WildFirst{}, routing.OptimisedRouter{}, routing.Multipath{}),
 	cmpopts.IgnoreFields(links.GraphLinks{}, "Generator"), cmpopts.IgnoreFields(links.Links{}, "Generators"),
 }
 

@@ -186,7 +186,7 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 			"policy.circuits",
 		),
 		"donor": when(
-			constant("a scenario without a donor"), "name an allocator as policy.donor", s.Policy.HasDonor,
+			constant("a scenario without a donor"), "name an allocator as policy.donor", s.Policy.HasLender,
 			"policy.donor",
 		),
 		"placed": when(

@@ -8,6 +8,6 @@ import (
 )
 
 // embedServer starts the server for --queue embedded.
-var embedServer queue.Embed = func(address, token string, log func(string, ...any)) (queue.Server, error) {
+var embedServer queue.ServerStarter = func(address, token string, log func(string, ...any)) (queue.Server, error) {
 	return embedded.Start(address, token, log)
 }

@@ -6,4 +6,4 @@ import "sim/scenarios/queue"
 
 // embedServer starts the server for --queue embedded; it is nil because this build has no
 // server.
-var embedServer queue.Embed
+var embedServer queue.ServerStarter

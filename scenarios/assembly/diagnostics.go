@@ -13,13 +13,13 @@ func SplitError(err error) (problem, remedy string) {
 
 // ReportConflict notes that the keys at paths are at fault for an error of traffic, and reports whether there is one.
 func ReportConflict(c interface {
-	Clash(paths []string, problem, remedy string)
+	Conflict(paths []string, problem, remedy string)
 }, paths []string, err error) bool {
 	if err == nil {
 		return false
 	}
 	problem, remedy := SplitError(err)
-	c.Clash(paths, problem, remedy)
+	c.Conflict(paths, problem, remedy)
 	return true
 }
 

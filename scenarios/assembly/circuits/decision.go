@@ -209,7 +209,7 @@ func (in *instance) agree(complete, reduced engine.Time) error {
 
 // tailed reports whether decisions may have tails of their own: those of one job, simulated as they are.
 func (in *instance) tailed() bool {
-	return in.s.Workload.ReplicaMode != "decomposed" && !in.byKinds() && !in.s.Policy.HasDonor() && in.s.Replay.Seeds == 0
+	return in.s.Workload.ReplicaMode != "decomposed" && !in.byKinds() && !in.s.Policy.HasLender() && in.s.Replay.Seeds == 0
 }
 
 // tails returns what levels go by on the complete DAG, nil for its own tails. Only those of transfers between pods

@@ -45,7 +45,7 @@ func (in *instance) simulateMoves(ctx context.Context, d *topology.Decision) (tr
 		if err != nil {
 			return nil, fmt.Errorf("iteration %d, in which circuits move: %w", k+1, err)
 		}
-		_, trace = c.Planned()
+		_, trace = c.PlannedRun()
 	}
 	return trace, nil
 }

@@ -53,7 +53,7 @@ func (in *instance) controllers(ctx context.Context, d *topology.Decision) (func
 		if err != nil {
 			return nil, err
 		}
-		run, _ := c.Planned()
+		run, _ := c.PlannedRun()
 		return c, in.agree(run.Makespan, d.Moves.Runs[k].Makespan)
 	}, nil
 }

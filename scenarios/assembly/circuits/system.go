@@ -80,7 +80,7 @@ func build(ctx context.Context, s *Scenario, workers int) (in *instance, err err
 		in, err = buildOnPods(ctx, s)
 	case s.Mapping.IsSet():
 		in, err = buildPlaced(ctx, s)
-	case s.Policy.HasDonor():
+	case s.Policy.HasLender():
 		in, err = buildBorrower(ctx, s, workers)
 	default:
 		in, err = buildIn(ctx, s, nil)

@@ -66,6 +66,6 @@ func (r *trials) controller(ctx context.Context, d *topology.Decision) (*topolog
 	if err != nil {
 		return nil, nil, err
 	}
-	run, _ := c.Planned()
+	run, _ := c.PlannedRun()
 	return p, c, r.agree(run.Makespan, d.Moves.Runs[last].Makespan)
 }

@@ -35,7 +35,7 @@ import (
 type Keys struct {
 	Kind       string `key:"kind" doc:"fabric of the tier, whose other keys are those of that fabric" required:"" choices:"@tier-kinds" called:"tier"`
 	Collective string `key:"collective" doc:"for an inner tier of links: the algorithm of its collective calls; 'best' selects the fastest by simulation" default:"best" choices:"@tier-collectives"`
-	reconfigure.Fixed
+	reconfigure.InnerTierKeys
 	Chunk      units.Bytes `key:"chunk" doc:"for an inner tier 'scaleup': chunk size of messages" default:"4MB"`
 	KnownAhead string      `key:"known_ahead" doc:"for an inner tier 'scaleup': all-to-alls for which switches reconfigure during the preceding compute: 'none'; 'returns', the returns and those of backward passes; or 'all'" default:"none" choices:"none|returns|all" implicit:""`
 }
@@ -449,7 +449,7 @@ func (m *Machine) simulate(
 	network, first := m.machine.Domain(t)
 	var flows []engine.Flow
 	for _, s := range schedules {
-		routed, _ := s.RoutedFlows()
+		routed, _ := s.FlowsOnPaths()
 		flows = append(flows, routed...) // of groups that share no GPU
 	}
 

@@ -57,7 +57,7 @@ func newScaleUp(gpus int, rate units.Rate, planner string) Tier {
 		Delay: engine.Microsecond, Reconfigure: "together", KnownAhead: "none"}
 	s.Policy.During.Schedule, s.Policy.During.Base, s.Policy.Static, s.Policy.FastModel = "best",
 		"best", "simulated", "together"
-	return Tier{Keys: Keys{Kind: "scaleup", Fixed: reconfigure.Fixed{Planner: planner},
+	return Tier{Keys: Keys{Kind: "scaleup", InnerTierKeys: reconfigure.InnerTierKeys{Planner: planner},
 		Chunk:      1e4,
 		KnownAhead: "none"}, Plans: s}
 }

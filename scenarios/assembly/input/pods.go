@@ -72,6 +72,6 @@ func (r *Replay) MakesReplicasDiffer() bool {
 }
 
 // SwitchingModel says how circuits change in an iteration.
-func (f *OCSPods) SwitchingModel() topology.Switching {
-	return topology.Switching{Delay: f.Delay, StopsAll: f.Switching == "per-switch"}
+func (f *OCSPods) SwitchingModel() topology.SwitchTiming {
+	return topology.SwitchTiming{Delay: f.Delay, StopsAll: f.Switching == "per-switch"}
 }

@@ -39,7 +39,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	case len(s.Fabric.InnerTiers) > 0:
 		hardware, err := s.Fabric.Build()
 		if err != nil {
-			c.Clash([]string{"fabric.kind"}, assembly.ErrorText(err),
+			c.Conflict([]string{"fabric.kind"}, assembly.ErrorText(err),
 				"choose tiers that fit each other")
 			return
 		}
@@ -65,7 +65,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	}
 
 	if up < 2 {
-		c.Clash(EndpointKeys,
+		c.Conflict(EndpointKeys,
 			fmt.Sprintf("traffic needs at least 2 nodes that are up and no switches, of %d there are %d", nodes, up),
 			"choose more nodes, fewer switches, or let fewer fail")
 		return
@@ -74,7 +74,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	flows := float64(up) * float64(up-1)
 	totalBytes := flows * float64(w.Message)
 	if s.CoversAllPairs() && w.Message > 0 && totalBytes > assembly.MaxTotalBytes {
-		c.Clash([]string{"workload.message"},
+		c.Conflict([]string{"workload.message"},
 			fmt.Sprintf("%.0f messages of %d B are more bytes than can be counted", flows,
 				int64(w.Message)),
 			fmt.Sprintf("write at most %.0f B", math.Floor(assembly.MaxTotalBytes/flows)))
@@ -175,14 +175,14 @@ func (r *routingSystem) checkDataTensor(int64, []string) (keys []string, err err
 func checkPackets(c *schema.Reader, s *Scenario) {
 	w, l := &s.Workload.Traffic, &s.Fabric
 	if l.LinkRate < assembly.MinLinkRate {
-		c.Clash([]string{"fabric.link_rate"},
+		c.Conflict([]string{"fabric.link_rate"},
 			fmt.Sprintf("%v is too slow for packets", l.LinkRate),
 			fmt.Sprintf("write at least %v, or set engine.level = \"flow\" or \"static\"",
 				assembly.MinLinkRate))
 	}
 
 	if l.LinkLatency > assembly.MaxLatency {
-		c.Clash([]string{"fabric.link_latency"},
+		c.Conflict([]string{"fabric.link_latency"},
 			fmt.Sprintf("%v a hop is more than packets can take", l.LinkLatency),
 			fmt.Sprintf("stay within %.0fh", assembly.MaxLatency.Seconds()/3600))
 	}
@@ -190,7 +190,7 @@ func checkPackets(c *schema.Reader, s *Scenario) {
 	for i, e := range l.Edges { // from, to, rate, latency
 		rate, latency := units.Rate(e[2]), engine.Time(e[3])
 		if rate > 0 && rate < assembly.MinLinkRate || latency > assembly.MaxLatency {
-			c.Clash([]string{"fabric.edges", "fabric.file"},
+			c.Conflict([]string{"fabric.edges", "fabric.file"},
 				fmt.Sprintf("link %d has %d b/s and a latency of %d ps", i+1, e[2], e[3]),
 				fmt.Sprintf("for packets write at least %.0f b/s and at most %d ps",
 					float64(assembly.MinLinkRate), assembly.MaxLatency))
@@ -199,7 +199,7 @@ func checkPackets(c *schema.Reader, s *Scenario) {
 	}
 
 	if l.Queue == "credit" && l.Buffer > 0 && l.Buffer < w.Packet {
-		c.Clash([]string{"fabric.buffer", "workload.packet"},
+		c.Conflict([]string{"fabric.buffer", "workload.packet"},
 			fmt.Sprintf("a buffer of %v has no room for a packet of %v", l.Buffer, w.Packet),
 			"give it room for one at least, or 0B for what a round trip needs")
 	}
@@ -208,7 +208,7 @@ func checkPackets(c *schema.Reader, s *Scenario) {
 	// of small probabilities.
 	p := -math.Expm1(8 * float64(w.Packet) * math.Log1p(-l.BitErrors))
 	if p > assembly.MaxErrorProbability {
-		c.Clash([]string{"fabric.bit_errors", "workload.packet"},
+		c.Conflict([]string{"fabric.bit_errors", "workload.packet"},
 			fmt.Sprintf("a packet of %v arrives wrong with probability %.6f, and is sent again",
 				w.Packet, p),
 			fmt.Sprintf("choose fewer errors or smaller packets, for at most %g",
@@ -243,7 +243,7 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 	stayWithin := fmt.Sprintf("stay within %.0f s", limit.Seconds())
 	checkEnd := func(seconds float64, keys ...string) {
 		if seconds > limit.Seconds() {
-			c.Clash(keys, fmt.Sprintf("packets are injected for up to %.3g s", seconds), stayWithin)
+			c.Conflict(keys, fmt.Sprintf("packets are injected for up to %.3g s", seconds), stayWithin)
 		}
 	}
 
@@ -257,7 +257,7 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 			Start: w.Start, Duration: w.Phase,
 		}
 		if err := ring.Check(); err != nil {
-			c.Clash([]string{"workload.ring_rate", "workload.phase"}, assembly.ErrorText(err),
+			c.Conflict([]string{"workload.ring_rate", "workload.phase"}, assembly.ErrorText(err),
 				"choose a higher rate or more time")
 		}
 	case w.Source == "on-off":
@@ -265,11 +265,11 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 	case w.Source == "poisson":
 		checkEnd(w.Warmup.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.warmup")
 		if w.Duration == 0 {
-			c.Clash([]string{"workload.duration"}, "no packets are measured in 0s",
+			c.Conflict([]string{"workload.duration"}, "no packets are measured in 0s",
 				"write a time above 0")
 		}
 		if every := s.packetTime() / w.Load; every > float64(limit) {
-			c.Clash([]string{"workload.load"},
+			c.Conflict([]string{"workload.load"},
 				fmt.Sprintf("a node injects a packet every %.3g s", every/float64(engine.Second)),
 				fmt.Sprintf("write a load of at least %.3g", s.packetTime()/float64(limit)))
 		}
@@ -278,7 +278,7 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 	l := &s.Fabric
 	rerouted := l.FailAt.Seconds() + l.RerouteAfter.Seconds()
 	if l.FailAt > 0 && rerouted > limit.Seconds() {
-		c.Clash([]string{"fabric.reroute_after", "fabric.fail_at"},
+		c.Conflict([]string{"fabric.reroute_after", "fabric.fail_at"},
 			fmt.Sprintf("packets are rerouted at %.3g s", rerouted), stayWithin)
 	}
 }
@@ -309,19 +309,19 @@ func CheckStep(c *schema.Reader, s *Scenario) {
 		switch {
 		case k.key == table+".overlap" && step.Share == 0:
 			if !c.IsSwitchedOff(k.key, table+".share") {
-				c.Clash([]string{k.key}, "is not used without share",
+				c.Conflict([]string{k.key}, "is not used without share",
 					"set workload.step.share, or leave it out")
 			}
 			return
 		case c.IsSwitchedOff(k.key, slices.Concat(links, nodes)...):
 			return
 		case !l.Faulty():
-			c.Clash([]string{k.key},
+			c.Conflict([]string{k.key},
 				"is not used where no link is down, so that the step stays as it is",
 				"leave it out, or name what is down, such as fabric.failed_links")
 			return
 		case l.FailAt > 0 || len(l.FailedChips)+len(l.FailedMachines) > 0:
-			c.Clash([]string{k.key}, "is not used where links fail in mid-run, or nodes do",
+			c.Conflict([]string{k.key}, "is not used where links fail in mid-run, or nodes do",
 				"leave it out, or let only links or switches be down, from the start")
 			return
 		}

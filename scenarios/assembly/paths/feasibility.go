@@ -35,7 +35,7 @@ func checkPaths(c *schema.Reader, r *routingSystem, cell bool, up int) {
 
 	if s.Workload.Call != nil { // the transfers depend on the algorithm
 		if !r.connectsCall() {
-			c.Clash(append([]string{"workload.group"}, relatedKeys["policy.routers"]...),
+			c.Conflict(append([]string{"workload.group"}, relatedKeys["policy.routers"]...),
 				"links that are up do not join all ranks",
 				"add links, let fewer fail, or choose other ranks")
 		}
@@ -111,7 +111,7 @@ func reject(c *schema.Reader, err error) {
 		return
 	}
 	for _, d := range diagnostics {
-		c.Clash(append([]string{d.Key}, relatedKeys[d.Key]...), d.Problem, d.Remedy)
+		c.Conflict(append([]string{d.Key}, relatedKeys[d.Key]...), d.Problem, d.Remedy)
 	}
 }
 

@@ -58,13 +58,13 @@ func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) bool {
 			nodes = fmt.Sprintf("the %d of domains of %d without a node that is down",
 				up, s.BlockGPUs)
 		}
-		c.Clash([]string{
+		c.Conflict([]string{
 			keys[0], "fabric.dims", "fabric.nodes", "fabric.gpus", "fabric.edges",
 			"fabric.file", "fabric.failed_chips", "fabric.failed_machines"},
 			fmt.Sprintf("%d GPUs do not fit %s", w.Ranks(), nodes),
 			"choose a larger fabric, or fewer GPUs")
 	case s.Fabric.FailAt > 0:
-		c.Clash([]string{"fabric.fail_at"},
+		c.Conflict([]string{"fabric.fail_at"},
 			"what links carry when they fail is lost, nothing sends it again, and what waits for it never begins",
 			"let it fail from the start")
 	default:

@@ -26,7 +26,7 @@ type exchangeSystem struct {
 	chunk    int64 // bytes
 	slot     engine.Time
 	bounds   *plan.Bounder
-	planning *reconfigure.Planning
+	planning *reconfigure.PlannerSet
 	// isRepeated says that all-to-alls follow each other, so that a plan of one topology finds it set up.
 	isRepeated bool
 	// leadTimes is how long before each of the four all-to-alls of a training step's layer switches may begin to
@@ -140,14 +140,14 @@ var sharedPlannings planningCache
 type planningCache struct {
 	mu    sync.Mutex
 	keys  [][sha256.Size]byte // oldest first
-	byKey map[[sha256.Size]byte]*reconfigure.Planning
+	byKey map[[sha256.Size]byte]*reconfigure.PlannerSet
 }
 
 // maxPlannings is how many are kept: those of few studies' settings that are at work at a time, and of the stages of a
 // step whose sizes are drawn.
 const maxPlannings = 64
 
-func (k *planningCache) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Planning, error) {
+func (k *planningCache) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.PlannerSet, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %d %d\n", p.GPUs, p.Degree, p.Seed)
 	for _, c := range p.Chunks {
@@ -166,12 +166,12 @@ func (k *planningCache) get(p *plan.Problem, o reconfigure.Options) (*reconfigur
 	if s, ok := k.byKey[key]; ok {
 		return s, nil
 	}
-	s, err := reconfigure.NewPlanning(p, o)
+	s, err := reconfigure.NewPlannerSet(p, o)
 	if err != nil {
 		return nil, err
 	}
 	if k.byKey == nil {
-		k.byKey = map[[sha256.Size]byte]*reconfigure.Planning{}
+		k.byKey = map[[sha256.Size]byte]*reconfigure.PlannerSet{}
 	}
 	if len(k.keys) == maxPlannings {
 		delete(k.byKey, k.keys[0])
