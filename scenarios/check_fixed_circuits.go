@@ -11,11 +11,13 @@ import "slices"
 // replicas.
 func checkFixedCircuits(c *checker, payload string, pairs [][2]int) {
 	path := c.PathOf(&c.s.Policy.Fixed.Circuits)
-	if !c.IsUsed(path) ||
-		!c.Given(path) ||
-		!c.OK(path, "policy.allocators", "fabric.ports_per_pod", "replica", "workload.schedule") {
+	if !c.IsUsed(path) || !c.Given(path) {
 		return
 	}
+	if !c.OK(path, "policy.allocators", "fabric.ports_per_pod", "replica", "workload.schedule") {
+		return
+	}
+
 	s := c.s
 	m, pods, peers := s.Policy.Fixed.Circuits, s.Fabric.Pods, 0
 	if !s.isPodTraffic() {
@@ -38,6 +40,8 @@ func checkFixedCircuits(c *checker, payload string, pairs [][2]int) {
 	for i := range s.Replicas {
 		ports = min(ports, s.Replicas[i].PortsPerPod)
 	}
+
+	// Check symmetry, the diagonal and the number of ports, row by row.
 	for p := range m {
 		if m[p][p] != 0 && s.isPodTraffic() {
 			c.conflictf(path,
@@ -58,6 +62,7 @@ func checkFixedCircuits(c *checker, payload string, pairs [][2]int) {
 			used += m[p][q]
 		}
 
+		// Replicas synchronise their gradients between equal pods.
 		if m[p][p] == 0 && peers > 0 {
 			c.conflictf(path,
 				"pod %d has no circuit to its twin in another replica; give it at least one, on the diagonal",
@@ -73,6 +78,7 @@ func checkFixedCircuits(c *checker, payload string, pairs [][2]int) {
 		}
 	}
 
+	// Pods that exchange data need a direct circuit, since circuits do not forward.
 	for _, pair := range pairs {
 		if m[pair[0]][pair[1]] == 0 {
 			c.conflictf(path,

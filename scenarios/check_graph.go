@@ -25,6 +25,7 @@ func prepareGraph(c *checker) {
 		return
 	}
 
+	// The file replaces the keys that describe a graph.
 	for _, other := range []string{"fabric.nodes", "fabric.edges", "fabric.names"} {
 		if c.Given(other) {
 			c.rejectf(key, "stands beside %s; keep one of the two", other)
@@ -63,6 +64,7 @@ func prepareGraph(c *checker) {
 		}
 	}
 
+	// Convert the links to rows [from, to, rate, latency].
 	for _, e := range g.Links {
 		row := []int{int(e.From), int(e.To), int(e.Rate), int(e.Latency)}
 		if e.Rate == noRate {
@@ -71,6 +73,8 @@ func prepareGraph(c *checker) {
 		l.Edges = append(l.Edges, row)
 	}
 
+	// The resolved scenario holds the links as text, which takes up to four times the
+	// space.
 	if len(data) > schema.MaxFileBytes/4 {
 		c.rejectf(key,
 			"%s is too large to be kept with results; write at most %d MiB",
@@ -88,6 +92,7 @@ func generateGraph(c *checker) bool {
 		return true
 	}
 
+	// A generator replaces them as well.
 	for _, other := range []string{"fabric.file", "fabric.edges", "fabric.switches.from"} {
 		if c.Given(other) {
 			c.rejectf(key, "stands beside %s; keep one of the two", other)
@@ -102,6 +107,7 @@ func generateGraph(c *checker) bool {
 		return false
 	}
 
+	// The last nodes of a shape are switches.
 	l.Nodes = shape.Nodes
 	if shape.Endpoints < shape.Nodes {
 		l.Switches.From = shape.Endpoints
@@ -152,6 +158,7 @@ func checkGraph(c *checker) {
 		minNodes = max(minNodes, e[0]+1, e[1]+1)
 	}
 
+	// The number of nodes is given, or follows from the links.
 	if l.Nodes == 0 {
 		l.Nodes = minNodes
 	}
@@ -169,6 +176,7 @@ func checkGraph(c *checker) {
 		return
 	}
 
+	// Names and switches must fit the nodes.
 	if n := len(l.Names); n != 0 && n != l.Nodes {
 		c.conflictf("fabric.names", "%d names for %d nodes; name every node", n, l.Nodes)
 		return

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"sim/policies/mapping"
 	"sim/scenarios/schema"
@@ -17,52 +16,53 @@ const mappingKey, mappingsKey, endpointsKey = "policy.mapping", "policy.mappings
 // the decision that the scenario compares.
 func (c *checker) normaliseMappings() {
 	policy := schema.Child(c.Root, "policy")
-	text := func(v any) any {
-		table, ok := v.(map[string]any)
-		axes := map[string]string{}
-		for dim, axis := range table {
-			if axes[dim], ok = axis.(string); !ok {
-				break
-			}
-		}
-
-		if !ok || len(table) == 0 {
-			return v
-		}
-
-		return mapping.AxesText(axes)
-	}
 	if v, given := policy["mapping"]; given {
-		policy["mapping"] = text(v)
+		policy["mapping"] = axesText(v)
 	}
+
+	// The decoder returns a list of tables with a type of its own.
+	var list []any
+	switch v := policy["mappings"].(type) {
+	case []any:
+		list = slices.Clone(v)
+	case []map[string]any:
+		for _, table := range v {
+			list = append(list, table)
+		}
+	default:
+		return
+	}
+
 	var names []string
-	note := func(v any) {
-		if name, ok := v.(string); ok {
+	for i, v := range list {
+		list[i] = axesText(v)
+		if name, ok := list[i].(string); ok {
 			names = append(names, name)
 		}
 	}
-	switch list := policy["mappings"].(type) {
-	case []any:
-		list = slices.Clone(list)
-		for i, v := range list {
-			list[i] = text(v)
-			note(list[i])
-		}
-
-		policy["mappings"] = list
-	case []map[string]any: // all are tables
-		var all []any
-		for _, v := range list {
-			all = append(all, text(v))
-			note(all[len(all)-1])
-		}
-
-		policy["mappings"] = all
-	}
-
+	policy["mappings"] = list
 	if k := c.s.workload(); k != nil && k.hasMappings || c.describesJobs() {
 		c.s.Policy.Mapping.Mappings = names
 	}
+}
+
+// axesText returns the text of a mapping that is written as a table from dimensions to
+// axes. It returns other values unchanged.
+func axesText(v any) any {
+	table, _ := v.(map[string]any)
+	if len(table) == 0 {
+		return v
+	}
+
+	axes := map[string]string{}
+	for dim, axis := range table {
+		text, ok := axis.(string)
+		if !ok {
+			return v // Read rejects the table
+		}
+		axes[dim] = text
+	}
+	return mapping.AxesText(axes)
 }
 
 // readMappings reads the mappings that are files. Results name such a mapping by its file
@@ -91,6 +91,8 @@ func (c *checker) readMappings() {
 	if len(k.Mappings) > 0 {
 		key = mappingsKey
 	}
+
+	// Read the endpoints, which a file names by number or by the name of a node.
 	for _, name := range files {
 		data, fileName, err := c.readRelative(key, name)
 		if err != nil {
@@ -114,20 +116,22 @@ func (c *checker) readMappings() {
 		k.Endpoints = append(k.Endpoints, list)
 	}
 
-	c.MarkGiven(endpointsKey) // it now holds the content of the files
-	base := func(name string) string {
+	// policy.endpoints now holds the content of the files, whose directories are no longer
+	// needed.
+	c.MarkGiven(endpointsKey)
+	shorten := func(name string) string {
 		if slices.Contains(files, name) {
 			return filepath.Base(name)
 		}
-
 		return name
 	}
 	if k.Mapping != "" {
-		k.Mapping = base(k.Mapping)
+		k.Mapping = shorten(k.Mapping)
 	}
 	for i, name := range k.Mappings {
-		k.Mappings[i] = base(name)
+		k.Mappings[i] = shorten(name)
 	}
+
 	for i, name := range k.Mappings {
 		if slices.Contains(k.Mappings[:i], name) {
 			c.rejectf(mappingsKey, "two files are called %s; name them differently", schema.Quote(name))
@@ -150,7 +154,8 @@ func (c *checker) checkMappings() {
 	key := "policy." + next.policyKey
 	if listed := *next.list(&c.s.Policy); len(listed) > 1 && c.OK(key) {
 		c.conflictf(key+" policy."+d.policyKey,
-			strconv.Itoa(len(listed))+" %s and %d %s would be compared; list one of the %s, or give one of the %s",
-			next.policyKey, len(*d.list(&c.s.Policy)), d.policyKey, next.policyKey, d.policyKey)
+			"%d %s and %d %s would be compared; list one of the %s, or give one of the %s",
+			len(listed), next.policyKey, len(*d.list(&c.s.Policy)), d.policyKey,
+			next.policyKey, d.policyKey)
 	}
 }

@@ -71,28 +71,25 @@ func checkOCSPods(c *checker) {
 	f, t := &c.s.Fabric, &c.s.Workload.Spec
 	stage := t.StageGPUs()
 	const perPod = "fabric.gpus_per_pod_per_replica"
-	parallel := []string{"workload.pp", perPod, "workload.tp", "workload.cp", "workload.ep", "workload.etp"}
-	switch full := t.PP * stage; {
-	case c.s.hasCallsInGraph() && f.GPUsPerPodPerReplica < stage && stage%f.GPUsPerPodPerReplica != 0:
-		c.conflictf(perPod+" workload.tp workload.cp workload.ep workload.etp",
+
+	const stageKeys = perPod + " workload.tp workload.cp workload.ep workload.etp"
+	pod, replica := f.GPUsPerPodPerReplica, t.PP*stage // GPUs
+	isStageDivided := c.s.hasCallsInGraph() && pod < stage
+	switch {
+	case isStageDivided && stage%pod != 0:
+		c.conflictf(stageKeys,
 			"a stage of %d GPUs is not a multiple of a pod of %d GPUs; make it a divisor or a multiple of %d",
-			stage, f.GPUsPerPodPerReplica, stage)
-	case f.GPUsPerPodPerReplica%stage != 0 && !(c.s.hasCallsInGraph() && f.GPUsPerPodPerReplica < stage):
-		c.conflictf(perPod+" workload.tp workload.cp workload.ep workload.etp",
+			stage, pod, stage)
+	case pod%stage != 0 && !isStageDivided:
+		c.conflictf(stageKeys,
 			"a pod of %d GPUs is not a multiple of a stage of %d GPUs; make it a multiple of %d",
-			f.GPUsPerPodPerReplica, stage, stage)
-	case full%f.GPUsPerPodPerReplica != 0:
-		c.Conflict(parallel,
-			fmt.Sprintf(
-				"pp does not divide into pods: %d stages of %d GPUs do not fill pods of %d GPUs",
-				t.PP, stage, f.GPUsPerPodPerReplica,
-			),
-			fmt.Sprintf(
-				"make pp a multiple of %d, or change gpus_per_pod_per_replica",
-				f.GPUsPerPodPerReplica/stage,
-			))
-	case t.GPUs%full != 0: // reported by checkTraining
-	case full == f.GPUsPerPodPerReplica && t.Replicas() == 1:
+			pod, stage, stage)
+	case replica%pod != 0:
+		c.conflictf("workload.pp "+stageKeys,
+			"pp does not divide into pods: %d stages of %d GPUs do not fill pods of %d GPUs; make pp a multiple of %d, or change gpus_per_pod_per_replica",
+			t.PP, stage, pod, pod/stage)
+	case t.GPUs%replica != 0: // reported by checkTraining
+	case replica == pod && t.Replicas() == 1:
 		c.conflictf(perPod+" workload.gpus workload.pp",
 			"no traffic crosses pods: the only replica fits in one pod; lower gpus_per_pod_per_replica, or raise gpus")
 	default:
@@ -127,11 +124,12 @@ func checkPodCalls(c *checker) {
 		return
 	}
 
-	if err := e.VisitCalls(context.Background(), func(_ training.Call, _ []int32, _ float64, z *collective.Schedule) {
-		for _, x := range z.Transfers {
-			join(z.Group[x.Src], z.Group[x.Dst])
+	joinTransfers := func(_ training.Call, _ []int32, _ float64, schedule *collective.Schedule) {
+		for _, x := range schedule.Transfers {
+			join(schedule.Group[x.Src], schedule.Group[x.Dst])
 		}
-	}); err != nil {
+	}
+	if err := e.VisitCalls(context.Background(), joinTransfers); err != nil {
 		return // reported above
 	}
 
@@ -143,7 +141,8 @@ func checkPodCalls(c *checker) {
 		}
 	}
 
-	// A replica of its own may have another number of ports.
+	// Compare with the ports of the pod. A heterogeneous replica may have another number of
+	// ports.
 	for pod := range joined {
 		ports, key := f.PortsPerPod, "fabric.ports_per_pod"
 		for i, r := range c.s.Replicas {
@@ -168,15 +167,20 @@ func checkPodMappings(c *checker) {
 	s := c.s
 	switch {
 	case !s.Policy.Mapping.IsSet() || !c.OK("policy", "fabric", "replica", "workload"):
+	// Replicas that differ have pod maps of their own.
 	case len(s.Replicas) > 0:
 		c.conflictf(keys+" replica",
 			"is of replicas that are all the same, and [[replica]] has others, with pods of their own; leave one of the two out")
 	case s.Policy.HasLender():
 		c.conflictf(keys+" policy.donor",
 			`is of one job, and policy.donor is a second one in its pods; set policy.donor = "none"`)
+
+	// The mapping replaces the order of stages that reverse changes.
 	case s.Fabric.Reverse:
 		c.conflictf("fabric.reverse",
 			"is not used beside policy.mapping, which says where stages are; leave it out")
+
+	// Circuits are decided per replica, so replicas do not share a mapping.
 	case s.Workload.ReplicaMode == "decomposed":
 		c.conflictf(keys+" workload.replicas",
 			`replicas that are decided for one by one have pods of their own; set workload.replicas = "auto"`)
@@ -184,9 +188,13 @@ func checkPodMappings(c *checker) {
 		c.conflictf(keys+" fabric.gpus_per_pod_per_replica",
 			"is of whole stages, and pods of %d GPUs hold parts of a stage of %d; make pods a multiple of a stage",
 			s.Fabric.GPUsPerPodPerReplica, s.Workload.StageGPUs())
+
+	// The search moves stages only, and does not see calls between parts of a stage.
 	case s.hasCallsInGraph() && slices.ContainsFunc(s.Policy.Mapping.Names(), mapping.IsSearch):
 		c.conflictf(keys+" workload.collectives",
 			"the search is of steps whose stages keep their calls to themselves, and these are in the graph; choose an order or a file, or leave workload.collectives out")
+
+	// The listed circuits belong to the pods of stages in order.
 	case len(s.Policy.Fixed.Circuits) > 0:
 		c.conflictf(keys+" policy.allocators",
 			"circuits that are given are of stages in order; choose another allocator")
@@ -224,22 +232,27 @@ func checkPodLevel(c *checker) {
 	c.checkPodPackets(slowest, s.podPacketHops())
 }
 
-// podPacketHops estimates the number of hops of all packets of a training step on pods. A
-// packet makes three hops: sending NIC, circuit and receiving NIC.
+// hopsPerPacket is the number of links that a packet between pods passes: sending NIC,
+// circuit and receiving NIC.
+const hopsPerPacket = 3
+
+// podPacketHops estimates the number of hops of all packets of a training step on pods.
 func (s *Scenario) podPacketHops() float64 {
 	t := &s.Workload.Spec
 	packets := func(bytes int64) float64 {
 		return math.Ceil(float64(bytes) / float64(max(1, s.Workload.Packet)))
 	}
-	hops := 3 * packets(t.PipelineBytes()) * s.passCount() * float64(t.StageGPUs())
+	hops := hopsPerPacket * packets(t.PipelineBytes()) * s.passCount() * float64(t.StageGPUs())
 	if s.hasCallsInGraph() {
 		bytes, transfers, _ := (*stepWork)(t).Size()
-		hops = 3 * (float64(bytes)/float64(max(1, s.Workload.Packet)) + transfers)
+		hops = hopsPerPacket * (float64(bytes)/float64(max(1, s.Workload.Packet)) + transfers)
 	}
 
+	// Messages that synchronise gradients.
+	gpus := float64(t.StageGPUs() * t.Replicas())
 	for v := range t.VirtualStages() {
 		t.StageMessages(v, func(bytes int64, times, _ int) {
-			hops += 3 * float64(times) * packets(bytes) * float64(t.StageGPUs()*t.Replicas())
+			hops += hopsPerPacket * float64(times) * packets(bytes) * gpus
 		})
 	}
 
@@ -258,25 +271,23 @@ func (c *checker) checkPodPackets(slowest units.Rate, hopCount float64) {
 			`%v is too slow for packets; write at least %v, or set engine.level = "flow"`,
 			slowest, assembly.MinLinkRate)
 	default:
-		c.blame(key,
-			assembly.QueuedHop.Scale(hopCount).CheckLimits(
-				"the packets", `larger ones or engine.level = "flow"`,
-			))
+		cost := assembly.QueuedHop.Scale(hopCount)
+		c.blame(key, cost.CheckLimits("the packets", `larger ones or engine.level = "flow"`))
 	}
 }
 
 // checkTaskCount rejects a task graph that does not fit into memory. A graph has two passes
 // per stage and micro-batch, and two transfers between neighbouring pods.
 func checkTaskCount(c *checker) {
-	if !c.OK("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
+	if !c.OK("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas",
+		"workload.flows", "replica") {
 		return
 	}
+
+	cost := assembly.PodTask.Scale(c.s.passCount())
 	c.blame(
 		"workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
-		assembly.PodTask.Scale(c.s.passCount()).CheckLimits(
-			"passes of stages and transfers between pods", "fewer",
-		),
-	)
+		cost.CheckLimits("passes of stages and transfers between pods", "fewer"))
 }
 
 // podCost estimates the time to simulate training steps and programs of ranks on pods. It
@@ -325,10 +336,12 @@ func (s *Scenario) passCount() float64 {
 
 	// All replicas are simulated if the keys require it, or if one cannot represent the
 	// others.
-	if t.ReplicaMode == "all" ||
-		t.ReplicaMode == "decomposed" ||
-		t.ReplicaMode == "auto" &&
-			(len(s.Replicas) > 0 || s.circuitsView().Whole() || s.circuitsView().Mixes()) {
+	simulatesAll := t.ReplicaMode == "all" || t.ReplicaMode == "decomposed"
+	if t.ReplicaMode == "auto" {
+		view := s.circuitsView()
+		simulatesAll = len(s.Replicas) > 0 || view.Whole() || view.Mixes()
+	}
+	if simulatesAll {
 		n *= float64(t.Replicas())
 	}
 	return n

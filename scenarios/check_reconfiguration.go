@@ -23,47 +23,44 @@ func checkReconfiguration(c *checker) {
 	c.conflictIf(c.OK("fabric.reconfiguration_delay") && c.s.Fabric.Delay > maxReconfigurationDelay,
 		"fabric.reconfiguration_delay",
 		"is %v, and no more than %v can be simulated", c.s.Fabric.Delay, maxReconfigurationDelay)
+	// A rotor that changes faster than its switches move never carries traffic.
 	r := &c.s.Policy.Rotor
-	c.conflictIf(
-		c.IsUsed("policy.rotor") &&
-			c.OK("policy.rotor", "fabric.reconfiguration_delay") &&
-			!r.Carries(c.s.Fabric.SwitchingModel()),
-		"policy.rotor.period",
+	usesRotor := c.IsUsed("policy.rotor") && c.OK("policy.rotor", "fabric.reconfiguration_delay")
+	c.conflictIf(usesRotor && !r.Carries(c.s.Fabric.SwitchingModel()), "policy.rotor.period",
 		"%v is no longer than fabric.reconfiguration_delay, or for a change of each of %d switches that hold all circuits, so that these never carry; lengthen it",
-		r.Period, r.Switches,
-	)
-	c.conflictIf(
-		c.s.Replay.React == "redecide" &&
-			c.s.Workload.ReplicaMode == "decomposed" &&
-			c.OK("replay", "workload.replicas"),
-		"replay.react workload.replicas",
-		`replicas that are decomposed are decided for together, not one by one; leave it out, or set replicas = "single" or "all"`,
-	)
+		r.Period, r.Switches)
+
+	// Circuits are decided again, after losses of circuits in a trial, for all replicas.
+	redecides := c.s.Replay.React == "redecide" && c.OK("replay")
+	isDecomposed := c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas")
+	c.conflictIf(redecides && isDecomposed, "replay.react workload.replicas",
+		`replicas that are decomposed are decided for together, not one by one; leave it out, or set replicas = "single" or "all"`)
+
 	for i, name := range c.s.Policy.Allocators {
 		row, err := topology.Find(name)
 		key := fmt.Sprintf("policy.allocators.%d", i)
-		c.conflictIf(err == nil && row.Given && c.s.Replay.React == "redecide" && c.OK("replay"),
-			key+" replay.react",
+		c.conflictIf(err == nil && row.Given && redecides, key+" replay.react",
 			"%s decides nothing that ports that are left could change; leave it out, or set react = \"keep\"",
 			schema.Quote(name))
 		if err != nil || !row.Moves {
 			continue
 		}
+
+		// The allocator moves circuits during an iteration, for a single job whose replicas
+		// move theirs together.
 		c.conflictIf(c.s.Engine.Level == "static", key+" engine.level",
 			`%s moves circuits in an iteration, and level "static" has no time; leave it out, or set engine.level = "flow"`,
 			schema.Quote(name))
 		c.conflictIf(c.s.Replay.LostCircuits > 0 && c.OK("replay"), key+" replay.lost_circuits",
 			"%s has every port carry one pair's traffic and then another's, so a port that is lost leaves no circuits to keep; leave it out, or set lost_circuits = 0",
 			schema.Quote(name))
-		c.conflictIf(row.Clocked && c.s.Replay.Seeds > 0 && c.OK("replay"),
-			key+" replay",
+		c.conflictIf(row.Clocked && c.s.Replay.Seeds > 0 && c.OK("replay"), key+" replay",
 			"%s moves circuits by the clock until the iteration ends as planned, and in trials that last longer would stop; leave it out, or leave [replay] out",
 			schema.Quote(name))
 		c.conflictIf(c.s.Policy.HasLender() && c.OK("policy.donor"), key+" policy.donor",
 			`%s uses all ports in turn, those that are lent, too; leave it out, or set donor = "%s"`,
 			schema.Quote(name), topology.NoLender)
-		c.conflictIf(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"),
-			key+" workload.replicas",
+		c.conflictIf(isDecomposed, key+" workload.replicas",
 			`%s decides for all replicas together; leave it out, or set replicas = "single" or "all"`,
 			schema.Quote(name))
 	}
@@ -74,20 +71,18 @@ func checkReconfiguration(c *checker) {
 func checkPortTolerance(c *checker) {
 	const key = "policy.port_tolerance"
 	p := &c.s.Policy
-	if c.isCell ||
-		!c.Given(key) ||
-		!c.OK(key, "policy.allocators") ||
-		p.PortTolerance == 0 ||
-		p.HasLender() ||
-		len(c.s.Jobs) > 0 {
+	if c.isCell || !c.Given(key) || !c.OK(key, "policy.allocators") || p.PortTolerance == 0 {
 		return
 	}
-	c.conflictIf(
-		!slices.ContainsFunc(p.Allocators, func(name string) bool {
-			row, err := topology.Find(name)
-			return err != nil || slices.Contains(row.Reads, "delta-fast")
-		}),
-		key,
-		`is read by no allocator that is listed; leave it out, or add "delta-fast" to policy.allocators`,
-	)
+
+	// A port-lending job and arbiters of several jobs read it too.
+	if p.HasLender() || len(c.s.Jobs) > 0 {
+		return
+	}
+	readsTolerance := func(name string) bool {
+		row, err := topology.Find(name)
+		return err != nil || slices.Contains(row.Reads, "delta-fast")
+	}
+	c.conflictIf(!slices.ContainsFunc(p.Allocators, readsTolerance), key,
+		`is read by no allocator that is listed; leave it out, or add "delta-fast" to policy.allocators`)
 }

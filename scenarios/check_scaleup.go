@@ -135,26 +135,8 @@ func checkScaleUp(c *checker) {
 		"%d switches for %d GPUs; write at most %d: with so many every GPU has a link to every other",
 		f.Switches, f.GPUs, f.GPUs-1)
 
-	// Collectives other than all-to-alls have a message per GPU, and planners of their own.
 	if s.plansNonAllToAll() {
-		if c.OK("policy.planners") {
-			i := slices.IndexFunc(
-				s.Policy.Planners,
-				func(name string) bool { return reconfigure.ByName(name).Collective == nil },
-			)
-			if i >= 0 {
-				c.conflictf(
-					"policy.planners", "%s does not plan %s; choose from %s", s.Policy.Planners[i], w.Kind,
-					schema.QuotedList(collectivePlanners()),
-				)
-			}
-		}
-
-		c.conflictIf(c.OK("workload.message") && int64(w.Exchange.Message) < int64(f.GPUs),
-			"workload.message",
-			"%v does not give each of %d GPUs a byte; write at least %d B",
-			w.Exchange.Message, f.GPUs, f.GPUs)
-		checkCollectiveDuration(c)
+		checkScaleUpCollective(c)
 		return
 	}
 
@@ -163,12 +145,13 @@ func checkScaleUp(c *checker) {
 		return
 	}
 
-	// An all-to-all is divided into chunks. Its sizes are uniform, random or listed.
+	// Sizes and chunks of the messages.
 	if w.Exchange.Chunk < 1 {
 		c.conflictf(table+".chunk", "is no size; write at least 1 B")
 		return
 	}
 
+	// The experts of a training step determine the size of the domain.
 	if s.isTraining() {
 		checkExperts(c)
 		if len(c.Diagnostics) > 0 {
@@ -176,6 +159,7 @@ func checkScaleUp(c *checker) {
 		}
 	}
 
+	// The sizes are listed, or are drawn around a mean.
 	if w.Exchange.Sizes == input.ListedSizes {
 		if !checkSizeMatrix(c, f.GPUs) {
 			return
@@ -185,40 +169,8 @@ func checkScaleUp(c *checker) {
 		return
 	}
 
-	// Plans list chunks, and some planners list every hop of every chunk. Both numbers are
-	// limited.
-	mean := float64(w.Exchange.Message)
-	if spec := &w.Spec; s.isTraining() {
-		mean = float64(spec.ExpertBytes())
-	}
-	if w.Exchange.Sizes == input.ListedSizes {
-		mean = 0
-		for _, row := range w.Exchange.Matrix {
-			for _, b := range row {
-				mean += float64(b) / float64(f.GPUs*f.GPUs)
-			}
-		}
-	}
-
-	chunks := (mean/float64(w.Exchange.Chunk) + 1) * float64(f.GPUs) * float64(f.GPUs-1)
-	if chunks > maxChunks {
-		c.conflictf(table+".chunk workload.message fabric.gpus",
-			"%.3g chunks in all; choose larger chunks, for at most %d",
-			chunks, maxChunks)
-		return
-	}
-
-	// packs reports whether the planner lists every hop of every chunk.
-	packs := func(name string) bool {
-		r := reconfigure.ByName(name)
-		return r.OneTopology || r.Packs && w.Exchange.Sizes != "uniform"
-	}
-	if hops := chunks * float64(f.GPUs) / float64(f.Switches); hops > maxChunkHops &&
-		slices.ContainsFunc(s.Policy.Planners, packs) {
-		i := slices.IndexFunc(s.Policy.Planners, packs)
-		c.conflictf(table+".chunk workload.message fabric.gpus",
-			"%.3g chunks may take %.3g hops, which %s lists one by one; choose larger chunks, or other planners",
-			chunks, hops, s.Policy.Planners[i])
+	chunks, ok := checkChunks(c)
+	if !ok {
 		return
 	}
 	checkPlanDuration(c, chunks)
@@ -229,16 +181,79 @@ func checkScaleUp(c *checker) {
 			w.Exchange.Chunk, int64(assembly.MaxPacketSize))
 	}
 
-	during := c.PathOf(&s.Policy.During)
-	if _, planner := schema.CutLast(during); s.Policy.During.Base == rounds.GenKautz &&
-		f.Switches == 1 &&
-		slices.Contains(s.Policy.Planners, planner) {
+	// With one switch, a generalised Kautz graph is not connected. The table of the options
+	// has the name of the planner that reads them.
+	_, planner := schema.CutLast(c.PathOf(&s.Policy.During))
+	isUsed := slices.Contains(s.Policy.Planners, planner)
+	if isUsed && s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 {
 		c.conflictf(c.PathOf(&s.Policy.During.Base)+" fabric.switches",
 			"a generalised Kautz graph of one switch only pairs GPUs up; choose another base, or at least 2 switches")
 	}
 	if len(c.Diagnostics) == 0 {
 		checkPlans(c)
 	}
+}
+
+// checkScaleUpCollective checks a collective other than an all-to-all. Each GPU has a part
+// of the message, and the planners must plan such collectives.
+func checkScaleUpCollective(c *checker) {
+	s := c.s
+	message, gpus := s.Workload.Exchange.Message, s.Fabric.ScaleUp.GPUs
+	if c.OK("policy.planners") {
+		lacksCollectives := func(name string) bool { return reconfigure.ByName(name).Collective == nil }
+		if i := slices.IndexFunc(s.Policy.Planners, lacksCollectives); i >= 0 {
+			c.conflictf("policy.planners", "%s does not plan %s; choose from %s",
+				s.Policy.Planners[i], s.Workload.Kind, schema.QuotedList(collectivePlanners()))
+		}
+	}
+	c.conflictIf(c.OK("workload.message") && int64(message) < int64(gpus), "workload.message",
+		"%v does not give each of %d GPUs a byte; write at least %d B",
+		message, gpus, gpus)
+	checkCollectiveDuration(c)
+}
+
+// checkChunks estimates the number of chunks of an all-to-all and returns it. It returns
+// false if there are too many: plans list all chunks, and some planners list every hop of
+// every chunk.
+func checkChunks(c *checker) (chunks float64, ok bool) {
+	s := c.s
+	w, f := &s.Workload.Exchange, &s.Fabric.ScaleUp
+	keys := s.exchangeTable() + ".chunk workload.message fabric.gpus"
+
+	// meanBytes is the mean size of a message.
+	meanBytes := float64(w.Message)
+	if s.isTraining() {
+		meanBytes = float64(s.Workload.Spec.ExpertBytes())
+	}
+	if w.Sizes == input.ListedSizes {
+		meanBytes = 0
+		for _, row := range w.Matrix {
+			for _, b := range row {
+				meanBytes += float64(b) / float64(f.GPUs*f.GPUs)
+			}
+		}
+	}
+
+	// The last chunk of a message may be partly empty.
+	chunks = (meanBytes/float64(w.Chunk) + 1) * float64(f.GPUs) * float64(f.GPUs-1)
+	if chunks > maxChunks {
+		c.conflictf(keys, "%.3g chunks in all; choose larger chunks, for at most %d", chunks, maxChunks)
+		return chunks, false
+	}
+
+	// On a ring of GPUs, a chunk makes at most GPUs / Switches hops.
+	hops := chunks * float64(f.GPUs) / float64(f.Switches)
+	listsHops := func(name string) bool {
+		r := reconfigure.ByName(name)
+		return r.OneTopology || r.Packs && w.Sizes != "uniform"
+	}
+	if i := slices.IndexFunc(s.Policy.Planners, listsHops); i >= 0 && hops > maxChunkHops {
+		c.conflictf(keys,
+			"%.3g chunks may take %.3g hops, which %s lists one by one; choose larger chunks, or other planners",
+			chunks, hops, s.Policy.Planners[i])
+		return chunks, false
+	}
+	return chunks, true
 }
 
 // checkSlowLinks rejects links that are too slow for the simulation of packets.
@@ -275,12 +290,17 @@ func checkCollectiveDuration(c *checker) {
 		return
 	}
 
-	for _, lower := range []struct {
-		key string
-		set func()
-	}{{keys[1], func() { p.Latency = 0 }}, {keys[2], func() { p.Delay = 0 }}} {
-		if lower.set(); p.Check() == nil {
-			c.conflictf(lower.key,
+	// Remove latency and delay one after the other, until the collective is short enough.
+	for _, removal := range []struct {
+		key   string
+		apply func()
+	}{
+		{keys[1], func() { p.Latency = 0 }},
+		{keys[2], func() { p.Delay = 0 }},
+	} {
+		removal.apply()
+		if p.Check() == nil {
+			c.conflictf(removal.key,
 				"the collective may take longer than simulated time, which is 106 days; choose a shorter time")
 			return
 		}
@@ -299,6 +319,8 @@ const maxChunkHops = 1 << 30
 func checkPlanDuration(c *checker, chunks float64) {
 	s := c.s
 	w, f := &s.Workload, &s.Fabric.ScaleUp
+
+	// slot is the time of one chunk on one link.
 	slot := f.LinkLatency.Seconds() + 8*float64(w.Exchange.Chunk)/float64(f.LinkRate)
 	longest := float64(f.GPUs)*f.Delay.Seconds() + chunks*slot
 	if s.isTraining() {
@@ -317,11 +339,12 @@ func checkPlanDuration(c *checker, chunks float64) {
 // GPU, with zeros on the diagonal. It returns false if they do not.
 func checkSizeMatrix(c *checker, n int) bool {
 	m := c.s.Workload.Exchange.Matrix
-	keys := c.s.exchangeTable() + ".matrix " + c.s.exchangeTable() + ".sizes"
+	matrixKey, sizesKey := c.s.exchangeTable()+".matrix", c.s.exchangeTable()+".sizes"
 
 	// Name the key sizes first if the matrix was read from a file.
-	if !containsKey(c.Root, c.s.exchangeTable()+".matrix") {
-		keys = c.s.exchangeTable() + ".sizes " + c.s.exchangeTable() + ".matrix"
+	keys := matrixKey + " " + sizesKey
+	if !containsKey(c.Root, matrixKey) {
+		keys = sizesKey + " " + matrixKey
 	}
 	if len(m) == 0 {
 		c.conflictf(keys, "is empty; write %d rows of %d sizes in bytes", n, n)

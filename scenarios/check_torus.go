@@ -43,11 +43,9 @@ func checkTorus(c *checker) {
 		return
 	}
 
-	// Check the faults together, and then each kind alone to name the key at fault.
-	for _, key := range []string{"failed_ocs", "failed_links", "failed_machines", "failed_chips", "drained_links"} {
-		if !c.OK("fabric." + key) {
-			return
-		}
+	if !c.OK("fabric.failed_ocs", "fabric.failed_links", "fabric.failed_machines", "fabric.failed_chips",
+		"fabric.drained_links") {
+		return
 	}
 
 	f, key, err := l.Faults()
@@ -56,26 +54,32 @@ func checkTorus(c *checker) {
 		return
 	}
 
-	for _, one := range []struct {
-		key string
-		f   torus.Faults
+	// Apply each kind of fault alone, so that the diagnostic names the key at fault.
+	for _, part := range []struct {
+		key    string
+		faults torus.Faults
 	}{
-		{"fabric.failed_ocs", torus.Faults{Switches: f.Switches}}, {"fabric.failed_links", torus.Faults{Links: f.Links}},
-		{"fabric.failed_machines", torus.Faults{Machines: f.Machines}}, {"fabric.failed_chips", torus.Faults{Chips: f.Chips}},
+		{"fabric.failed_ocs", torus.Faults{Switches: f.Switches}},
+		{"fabric.failed_links", torus.Faults{Links: f.Links}},
+		{"fabric.failed_machines", torus.Faults{Machines: f.Machines}},
+		{"fabric.failed_chips", torus.Faults{Chips: f.Chips}},
 		{"fabric.drained_links", torus.Faults{Drained: f.Drained}},
 	} {
-		if _, err := t.Health(one.f); err != nil {
-			c.conflictf(one.key, "%s; name a part that there is", assembly.ErrorText(err))
+		if _, err := t.Health(part.faults); err != nil {
+			c.conflictf(part.key, "%s; name a part that there is", assembly.ErrorText(err))
 		}
 	}
 
-	if c.OK("fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.configured") &&
-		len(c.Diagnostics) == 0 {
+	// The torus must be made of cubes if it lies in a pod.
+	hasCubeKeys := c.OK("fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.configured")
+	if hasCubeKeys && len(c.Diagnostics) == 0 {
 		if _, err := l.JoinCubes(t); err != nil {
 			c.conflictf("fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.configured fabric.dims",
 				"%s; see docs/tori.md", assembly.ErrorText(err))
 		}
 	}
+
+	// Faults in mid-run affect links only.
 	c.conflictIf(l.FailAt > 0 && (len(l.FailedChips) > 0 || len(l.FailedMachines) > 0),
 		"fabric.failed_chips fabric.failed_machines",
 		`chips that fail in mid-run end the job; let links or switches fail, or set fabric.fail_at = "0s"`)
@@ -94,60 +98,115 @@ func checkFlowCount(c *checker, nodes int) bool {
 
 // checkLinks checks queues, workload and engine on a fabric of links with the given number
 // of nodes. t is nil if the fabric is not a torus; f holds the faults of a torus.
+//
+// The checks that build the traffic come last, because they need valid keys. For an
+// outermost tier they wait until the inner tiers are checked too.
 func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	s := c.s
-	w, kind := &s.Workload.Traffic, s.traffic()
 	if !c.OK("workload.kind") {
 		return
 	}
 
 	if c.OK("fabric.queue") {
-		if _, err := s.Fabric.QueueCapacity(w.Packet); err != nil {
+		if _, err := s.Fabric.QueueCapacity(s.Workload.Packet); err != nil {
 			c.rejectf("fabric.queue",
 				`%s; write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`,
 				err.Error())
 		}
 	}
-
 	if !c.OK("workload", "engine", "workload.kind", "workload.source", "engine.level") {
 		return
 	}
 
+	checkSource(c)
+	if !checkCallDims(c, t) {
+		return
+	}
+	if t != nil {
+		checkDims(c, t)
+	}
+
+	// Options of routers and traffic.
+	neighbourCap := s.Policy.Optimised.NeighbourCap
+	if key := c.PathOf(&s.Policy.Optimised.NeighbourCap); neighbourCap == 0 && c.OK(key) && c.IsUsed(key) {
+		c.conflictf(key, "0 messages between neighbours; write at least 1, or -1 for no limit")
+	}
+	checkOnOff(c)
+	checkPacketSizes(c)
+	if s.traffic().IsListed {
+		senders := nodes
+		if t == nil {
+			senders = s.Fabric.Endpoints() // switches of a graph send nothing
+		}
+		checkMatrix(c, senders)
+	}
+	if h := s.pathsView().Workload.HotSpots(); h != nil && h.Nodes >= nodes {
+		c.conflictf("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, nodes)
+	}
+
+	paths.CheckStep(c.Reader, s.pathsView())
+	checkWork := func() {
+		if len(c.Diagnostics) == 0 && s.isCall() {
+			checkCall(c)
+		}
+		if len(c.Diagnostics) == 0 {
+			paths.Check(c.Reader, s.pathsView(), c.isCell, nodes, t, f)
+		}
+	}
+	if c.deferredCheck != nil {
+		*c.deferredCheck = checkWork
+		return
+	}
+	checkWork()
+}
+
+// checkSource checks workload.source, the process by which nodes send packets, against the
+// kind of traffic and the level of the simulation.
+func checkSource(c *checker) {
+	s := c.s
+	w, kind := &s.Workload.Traffic, s.traffic()
+
+	// Level "flow" has messages only; open-loop sources send packets at rates.
 	if s.Engine.Level == "flow" && !s.pathsView().HasMessageSizes() && !kind.IsListed {
 		c.conflictf("engine.level workload.source",
 			`level "flow" simulates messages, source %s has rates and times; set engine.level to "packet" or "static", or choose another source`,
 			schema.Quote(w.Source))
 	}
 
-	c.conflictIf(s.Engine.Level == "packet" && kind.DrawsDestinations && w.Source != "poisson", "workload.source",
+	onPackets := s.Engine.Level == "packet"
+	c.conflictIf(onPackets && kind.DrawsDestinations && w.Source != "poisson", "workload.source",
 		`destinations drawn for each packet need source "poisson"; set workload.source = "poisson", or workload.kind = "all-to-all"`)
-	c.conflictIf(
-		s.Engine.Level == "packet" &&
-			slices.Contains([]string{"greedy", "paced"}, w.Source) &&
-			w.Injection != "" &&
-			w.Injection != "round-robin" &&
-			kind.HasOwnSizes,
+
+	// An order of injection interleaves the messages of a node, which must have one size.
+	sendsMessages := slices.Contains([]string{"greedy", "paced"}, w.Source)
+	hasOrder := w.Injection != "" && w.Injection != "round-robin"
+	c.conflictIf(onPackets && sendsMessages && hasOrder && kind.HasOwnSizes,
 		"workload.injection workload.kind",
 		"%s orders packets of messages of one size, and those of %s have sizes of their own, each injected at once; leave it out, or choose other traffic",
-		schema.Quote(w.Injection), s.Workload.Kind,
-	)
+		schema.Quote(w.Injection), s.Workload.Kind)
+
 	c.conflictIf(kind.Alternates && w.Source != "on-off", "workload.source",
 		`data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
+}
 
-	// Collective calls along dimensions.
+// checkCallDims checks the dimensions along which a collective call runs. It returns false
+// if the fabric has no dimensions and the workload refers to some.
+func checkCallDims(c *checker, t *torus.Torus) bool {
+	s := c.s
 	along := s.Workload.Call.Along
+	followsLinks := s.Workload.Call.Joined == "links" // rings along the links of one dimension
 	switch {
 	case t == nil && s.usesDimensions():
 		c.conflictf("workload.along workload.kind workload.permutation",
 			"asks for dimensions, and a graph has none, nor a switch; choose other traffic, or a torus")
-		return
+		return false
 	case len(along) > 0 && len(s.Workload.Call.Group) > 0:
 		c.conflictf("workload.along workload.group", "stands beside workload.group; keep one of the two")
-	case s.Workload.Call.Joined == "links" && c.OK("workload.along") && len(along) != 1:
+	case followsLinks && c.OK("workload.along") && len(along) != 1:
 		c.conflictf("workload.joined workload.along",
 			`"links" follows the links of one dimension, and workload.along names %d; name one`,
 			len(along))
-	case s.Workload.Call.Joined == "links" && len(along) == 1 && slices.Contains(s.Fabric.Open, along[0]):
+	case followsLinks && len(along) == 1 && slices.Contains(s.Fabric.Open, along[0]):
 		c.conflictf("workload.joined workload.along fabric.open",
 			"the links along %s close into no rings, for it is open; choose another dimension, or set workload.joined = \"coordinates\"",
 			along[0])
@@ -155,69 +214,81 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		c.conflictf("fabric.fail_at",
 			"what links carry when they fail is lost, nothing sends it again, and what waits for it in a collective call never begins; let it fail from the start, or choose other traffic")
 	}
+	return true
+}
 
-	// Dimensions that keys name must exist, and must not have two roles.
-	if t != nil {
-		tensor, data := w.TensorDims, w.DataDims
-		if !kind.Alternates {
-			tensor, data = nil, nil
-		}
-		for _, k := range []struct {
-			key  string
-			dims []string
-		}{{"workload.along", along}, {"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {c.PathOf(&s.Policy.WildFirst.Wild), s.Policy.WildFirst.Wild}} {
-			if i := slices.IndexFunc(k.dims, func(d string) bool {
-				return links.DimIndex(d) >= len(t.Dims)
-			}); i >= 0 && c.OK(k.key) {
-				c.conflictf(k.key, "%s has no dimension %s; name dimensions that there are", t, k.dims[i])
-			}
-		}
+// checkDims checks that the torus has the dimensions that keys name, and that each
+// dimension has one role.
+func checkDims(c *checker, t *torus.Torus) {
+	s := c.s
+	tensor, data := s.Workload.TensorDims, s.Workload.DataDims
+	if !s.traffic().Alternates {
+		tensor, data = nil, nil // not used
+	}
 
-		for _, d := range tensor {
-			c.conflictIf(slices.Contains(data, d), "workload.data_dims workload.tensor_dims",
-				"dimension %s serves tensor and data parallelism; let it serve one of them",
-				d)
-		}
-
-		if n := len(s.Policy.Order); n > 0 && n != len(t.Dims) {
-			c.conflictf("policy.order", "%d dimensions of %d; name every dimension once", n, len(t.Dims))
+	type namedDims struct {
+		key  string
+		dims []string
+	}
+	isMissing := func(d string) bool { return links.DimIndex(d) >= len(t.Dims) }
+	for _, k := range []namedDims{
+		{"workload.along", s.Workload.Call.Along},
+		{"workload.tensor_dims", tensor},
+		{"workload.data_dims", data},
+		{"policy.order", s.Policy.Order},
+		{c.PathOf(&s.Policy.WildFirst.Wild), s.Policy.WildFirst.Wild},
+	} {
+		if i := slices.IndexFunc(k.dims, isMissing); i >= 0 && c.OK(k.key) {
+			c.conflictf(k.key, "%s has no dimension %s; name dimensions that there are", t, k.dims[i])
 		}
 	}
 
-	if key := c.PathOf(&s.Policy.Optimised.NeighbourCap); s.Policy.Optimised.NeighbourCap == 0 &&
-		c.OK(key) &&
-		c.IsUsed(key) {
-		c.conflictf(key, "0 messages between neighbours; write at least 1, or -1 for no limit")
+	for _, d := range tensor {
+		c.conflictIf(slices.Contains(data, d), "workload.data_dims workload.tensor_dims",
+			"dimension %s serves tensor and data parallelism; let it serve one of them",
+			d)
+	}
+	if n := len(s.Policy.Order); n > 0 && n != len(t.Dims) {
+		c.conflictf("policy.order", "%d dimensions of %d; name every dimension once", n, len(t.Dims))
+	}
+}
+
+// checkOnOff checks that a source with on and off times sends at least one packet, and not
+// more than it can. Other checks report invalid sizes and rates.
+func checkOnOff(c *checker) {
+	w := &c.s.Workload.Traffic
+	isOnOff := w.Source == "on-off" && c.s.Engine.Level == "packet"
+	hasSizes := w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= assembly.MaxPacketSize
+	if !isOnOff || !hasSizes || w.Rate <= 0 {
+		return
 	}
 
-	// A source with on and off times must send at least one packet.
-	if w.Source == "on-off" &&
-		s.Engine.Level == "packet" &&
-		w.Payload >= 1 &&
-		w.Packet >= w.Payload &&
-		w.Packet <= assembly.MaxPacketSize &&
-		w.Rate > 0 {
-		one := collective.OnOff{
-			Rate:         w.Rate,
-			PayloadBytes: int32(w.Payload),
-			WireBytes:    int32(w.Packet),
-			Start:        w.Start,
-			Duration:     w.Duration,
-		}
-		key := "workload.duration"
-		if kind.Alternates {
-			one.Duration, key = w.Phase, "workload.phase"
-		}
-		if err := one.Check(); err != nil && c.OK("workload.rate", key) {
-			c.conflictf("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time",
-				assembly.ErrorText(err))
-		}
+	source := collective.OnOff{
+		Rate:         w.Rate,
+		PayloadBytes: int32(w.Payload),
+		WireBytes:    int32(w.Packet),
+		Start:        w.Start,
+		Duration:     w.Duration,
 	}
+	key := "workload.duration"
+	if c.s.traffic().Alternates {
+		source.Duration, key = w.Phase, "workload.phase"
+	}
+	if err := source.Check(); err != nil && c.OK("workload.rate", key) {
+		c.conflictf("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time",
+			assembly.ErrorText(err))
+	}
+}
 
-	// Sizes of packets, messages and matrices.
+// checkPacketSizes checks the sizes of packets, their payload and messages. All bytes of a
+// packet are payload in training steps and collective calls.
+func checkPacketSizes(c *checker) {
+	s := c.s
+	w := &s.Workload.Traffic
 	if s.isTraining() || s.hasCallsInGraph() || s.isCall() {
-		w.Payload = w.Packet // all bytes of a packet count as payload
+		w.Payload = w.Packet
 	}
+
 	if w.Payload < 1 || w.Packet < w.Payload {
 		c.conflictf("workload.payload workload.packet",
 			"packets of %v carry %v; write sizes of at least 1 B; payload is part of the packet",
@@ -227,37 +298,9 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			int64(assembly.MaxPacketSize))
 	}
 
-	c.conflictIf(s.pathsView().HasUniformSize() && s.pathsView().Workload.Message < 1 && c.OK("workload.message"),
-		"workload.message", "is nothing to send; write at least 1 B")
-	if kind.IsListed {
-		senders := nodes
-		if t == nil {
-			senders = s.Fabric.Endpoints()
-		}
-		checkMatrix(c, senders)
-	}
-
-	if h := s.pathsView().Workload.HotSpots(); h != nil && h.Nodes >= nodes {
-		c.conflictf("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, nodes)
-	}
-
-	// The remaining checks build the traffic. For an outermost tier they wait until the
-	// inner tiers are checked.
-	paths.CheckStep(c.Reader, s.pathsView())
-	work := func() {
-		if len(c.Diagnostics) == 0 && s.isCall() {
-			checkCall(c)
-		}
-		if len(c.Diagnostics) == 0 {
-			paths.Check(c.Reader, s.pathsView(), c.isCell, nodes, t, f)
-		}
-	}
-	if c.deferredCheck != nil {
-		*c.deferredCheck = work
-		return
-	}
-
-	work()
+	view := s.pathsView()
+	isEmpty := view.HasUniformSize() && view.Workload.Message < 1 && c.OK("workload.message")
+	c.conflictIf(isEmpty, "workload.message", "is nothing to send; write at least 1 B")
 }
 
 // checkMatrix checks that the matrix of traffic has a row and a column per node.

@@ -147,6 +147,7 @@ func prepareOperators(c *checker) {
 		return
 	}
 
+	// Without a file, the keys must hold the times of a layer.
 	if !c.Given(fileKey) {
 		if t.Operators.Attention+t.Operators.Scores == 0 || t.Operators.Network == 0 {
 			c.rejectf(table,
@@ -156,6 +157,7 @@ func prepareOperators(c *checker) {
 		return
 	}
 
+	// A file and keys exclude each other.
 	for _, key := range []string{"attention", "scores", "network", "embedding", "head", "optimizer"} {
 		if c.Given(table + "." + key) {
 			c.rejectf(table+"."+key, "stands beside a file of times; keep one of the two")
@@ -169,6 +171,7 @@ func prepareOperators(c *checker) {
 		return
 	}
 
+	// The file replaces the keys, so the resolved scenario holds its times.
 	o, err := training.ReadOperators(trimByteOrderMark(data))
 	if err != nil {
 		problem, want, _ := strings.Cut(err.Error(), "; want ")
@@ -189,6 +192,8 @@ func checkTraining(c *checker) {
 	}
 
 	t := &c.s.Workload.Spec
+
+	// Every GPU of an expert-parallel group holds the same number of experts.
 	c.conflictIf(c.OK("workload.ep") && t.Arch.Experts%t.EP != 0,
 		"workload.ep",
 		"%d experts do not spread evenly over ep = %d; choose a divisor of the number of experts",
@@ -197,6 +202,9 @@ func checkTraining(c *checker) {
 		return
 	}
 
+	// The GPUs of a stage are divided twice: into groups for experts (etp x ep), and into
+	// groups for tensor and context parallelism (tp x cp). A sample is divided into cp
+	// parts.
 	stage := t.StageGPUs()
 	c.conflictIf(stage%t.TP != 0, "workload.tp workload.ep workload.etp",
 		"tp = %d does not divide the %d GPUs of a stage (etp x ep); choose a divisor of the stage's GPUs",
@@ -209,6 +217,8 @@ func checkTraining(c *checker) {
 		"workload.cp workload.sequence",
 		"%d tokens do not divide into %d equal parts; choose a divisor of the sequence",
 		t.Sequence, t.CP)
+
+	// A replica consists of pp stages, and the job of whole replicas.
 	if full := t.PP * stage; c.OK("workload.gpus", "workload.pp") && t.GPUs%full != 0 {
 		c.conflictf("workload.gpus workload.pp workload.tp workload.cp workload.ep workload.etp",
 			"%d GPUs is not a multiple of the %d GPUs of a replica (pp = %d stages of %d GPUs); make gpus a multiple of %d",
@@ -227,27 +237,37 @@ func checkTraining(c *checker) {
 func checkSharding(c *checker) {
 	const key = "workload.sharding"
 	t := &c.s.Workload.Spec
-	if minBucketBytes := t.MinBucketBytes(); c.OK("workload") &&
-		t.Buckets > 0 &&
-		float64(t.Buckets) < minBucketBytes {
-		c.conflictf("workload.buckets",
-			"a stage's gradients fill more than %d buckets of %v; write at least %s",
-			training.MaxBuckets, t.Buckets, trace.Size(minBucketBytes))
+	if !c.OK("workload") {
+		return
 	}
-	if t.Sharding != training.ShardGradients && t.Sharding != training.ShardParameters ||
-		!c.OK("workload") {
+
+	minBucketBytes := t.MinBucketBytes()
+	c.conflictIf(t.Buckets > 0 && float64(t.Buckets) < minBucketBytes, "workload.buckets",
+		"a stage's gradients fill more than %d buckets of %v; write at least %s",
+		training.MaxBuckets, t.Buckets, trace.Size(minBucketBytes))
+
+	// Sharded gradients are reduced and scattered in every backward pass. Sharded
+	// parameters are also gathered before every pass.
+	if t.Sharding != training.ShardGradients && t.Sharding != training.ShardParameters {
 		return
 	}
 	switch {
+	// DualPipe keeps two copies of each stage, which are synchronised once per step.
 	case t.Schedule == training.DualPipe:
 		c.conflictf(key+" workload.schedule",
 			"two copies of the model shard nothing but the optimizer's state; choose another schedule, or sharding = \"optimizer\"")
+
+	// There is no synchronisation left that could overlap the last backward pass.
 	case t.OverlapSync:
 		c.conflictf(key+" workload.overlap_sync",
 			"every backward pass scatters its gradients already; leave overlap_sync out")
+
+	// A product cannot start with a part of its parameters.
 	case t.OverlapCalls > 0 && t.Sharding == training.ShardParameters:
 		c.conflictf(key+" workload.overlap_calls",
 			"the parts of a product wait for their parameters; leave overlap_calls out, or set sharding = \"gradients\"")
+
+	// Replicas exchange data in every pass, so none can be simulated alone.
 	case t.ReplicaMode == "decomposed" || len(c.s.Replicas) > 0 && t.ReplicaMode != "all":
 		c.conflictf(key+" workload.replicas",
 			"replicas that meet in every pass are not decided for by themselves; set replicas = \"all\"")
@@ -294,6 +314,7 @@ func checkPipeline(c *checker) {
 	}
 
 	switch {
+	// Every stage has at least one layer.
 	case t.PP > layers:
 		c.conflictf("workload.pp",
 			"more stages than layers: %d stages for %d layers; choose at most %d stages",
@@ -302,6 +323,8 @@ func checkPipeline(c *checker) {
 		c.conflictf("workload.virtual_stages workload.pp",
 			"more stages than layers: %d stages of %d chunks for %d layers; lower pp or virtual_stages",
 			t.PP, t.Chunks, layers)
+
+	// DualPipe feeds micro-batches from both ends of the pipeline.
 	case t.Schedule == training.DualPipe && t.PP%2 != 0:
 		c.conflictf("workload.pp workload.schedule",
 			"a pipeline of %d has no two halves, which schedule %q takes; choose an even number",
@@ -312,6 +335,8 @@ func checkPipeline(c *checker) {
 		c.conflictf("workload.microbatches workload.pp workload.schedule",
 			"%d micro-batches are odd, or fewer than two for each of pp = %d stages, which schedule %q takes; choose an even number of at least %d",
 			t.Microbatches, t.PP, t.Schedule, 2*t.PP)
+
+	// The interleaved schedule processes micro-batches in groups of pp.
 	case t.Schedule == training.Interleaved && c.OK("workload.microbatches") && t.Microbatches%t.PP != 0:
 		c.conflictf("workload.microbatches workload.pp",
 			`%d micro-batches do not divide into rounds of pp = %d, which schedule "interleaved-1f1b" takes; make microbatches a multiple of %d`,
@@ -325,6 +350,8 @@ func checkMicrobatchSize(c *checker) {
 	if !c.OK("workload.sequence", "workload.microbatch") {
 		return
 	}
+
+	// sent is the number of bytes of activations that a stage passes on per micro-batch.
 	tokens := float64(t.Sequence) * float64(t.Microbatch)
 	sent := tokens * float64(t.Arch.Hidden) * float64(t.Choices.ActivationBytes) * float64(t.StageGPUs())
 	c.conflictIf(
@@ -340,15 +367,16 @@ func checkMicrobatchSize(c *checker) {
 // others: collective calls of the graph connect all replicas, and separate flows per GPU
 // may differ between them.
 func checkReplicaMode(c *checker) {
-	m := c.s.Workload.ReplicaMode
-	c.conflictIf(c.s.hasCallsInGraph() && (m == "single" || m == "decomposed"),
-		"workload.replicas workload.collectives",
-		`calls in the graph are among the GPUs of all replicas; choose replicas = "all", or collectives = "none"`)
-	if c.s.circuitsView().HalfRing() && (m == "single" || m == "decomposed") {
-		c.conflictf("workload.flows workload.replicas",
-			`one of %d replicas cannot stand for the others flow by flow; choose replicas = "all" or flows = "aggregated"`,
-			c.s.Workload.Replicas())
+	mode := c.s.Workload.ReplicaMode
+	if mode != "single" && mode != "decomposed" {
+		return
 	}
+
+	c.conflictIf(c.s.hasCallsInGraph(), "workload.replicas workload.collectives",
+		`calls in the graph are among the GPUs of all replicas; choose replicas = "all", or collectives = "none"`)
+	c.conflictIf(c.s.circuitsView().HalfRing(), "workload.flows workload.replicas",
+		`one of %d replicas cannot stand for the others flow by flow; choose replicas = "all" or flows = "aggregated"`,
+		c.s.Workload.Replicas())
 }
 
 // maxIterationSeconds limits the duration of an iteration. Simulated time can represent
@@ -363,69 +391,81 @@ func checkDuration(c *checker) {
 		return
 	}
 
+	// Sum the work of all stages: computes of the slowest replica, activations and
+	// gradients between stages, and the messages that synchronise replicas.
 	spec := &c.s.Workload.Spec
-	longest := 1.0
-	for _, r := range c.s.Replicas {
-		longest = max(longest, r.ComputeScale)
-	}
-
-	// rates are the keys of the slowest links, the slowest first.
-	compute, rate, nic := 0.0, float64(c.s.Fabric.PortBandwidth), float64(c.s.Fabric.NICBandwidth)
-	rates := []string{"fabric.port_bandwidth", "fabric.nic_bandwidth"} // the slowest first
-	switch {
-	case c.s.usesPlanners():
-		rate, nic = float64(c.s.Fabric.ScaleUp.NICRate), float64(c.s.Fabric.ScaleUp.NICRate)
-		rates = rates[1:]
-	case c.s.usesRouters():
-		rate, nic = float64(c.s.Fabric.LinkRate), float64(c.s.Fabric.LinkRate)
-		rates = []string{"fabric.link_rate"}
-	}
-
-	// Sum the work of all stages.
-	bytes := float64(spec.PipelineBytes()) * float64(
-		2*spec.Microbatches*spec.PP*spec.Chunks*spec.StageGPUs(),
-	)
+	stageGPUs := float64(spec.StageGPUs())
+	passes := 2 * spec.Microbatches * spec.PP * spec.Chunks
+	compute := 0.0
+	bytes := float64(spec.PipelineBytes()) * float64(passes*spec.StageGPUs())
 	for v := range spec.VirtualStages() {
 		compute += spec.ForwardSeconds(v) * (1 + spec.Choices.BackwardRatio) * float64(spec.Microbatches)
 		spec.StageMessages(v, func(each int64, times, _ int) {
-			bytes += float64(times) * float64(each) * float64(spec.StageGPUs())
+			bytes += float64(times) * float64(each) * stageGPUs
 		})
 	}
+	slowestScale := 1.0
+	for _, r := range c.s.Replicas {
+		slowestScale = max(slowestScale, r.ComputeScale)
+	}
+	compute *= slowestScale
 
+	rate, rateKeys := c.slowestRate()
+	seconds := compute + 8*bytes/rate
+	if seconds < maxIterationSeconds {
+		return
+	}
+
+	// Blame the rates first if the transfers take longer than the computes. A NaN is
+	// rejected too.
+	keys := []string{"workload.sequence", "workload.microbatches", "workload.effective_tflops"}
+	if compute < seconds/2 {
+		keys = slices.Concat(rateKeys, keys)
+	}
+	c.Conflict(keys,
+		fmt.Sprintf("an iteration may take %.3g s, which is absurd", seconds),
+		fmt.Sprintf("stay within %d s", maxIterationSeconds))
+}
+
+// slowestRate returns the rate of the slowest link between stages in bits per second, and
+// the keys of the rates, beginning with the slowest one.
+func (c *checker) slowestRate() (rate float64, keys []string) {
+	f := &c.s.Fabric
+	switch {
+	case c.s.usesPlanners():
+		return float64(f.ScaleUp.NICRate), []string{"fabric.nic_bandwidth"}
+	case c.s.usesRouters():
+		return float64(f.LinkRate), []string{"fabric.link_rate"}
+	}
+
+	// On pods, a transfer passes ports and network interfaces. Replicas may have ports with
+	// other rates.
+	portRate, nicRate := float64(f.PortBandwidth), float64(f.NICBandwidth)
+	keys = []string{"fabric.port_bandwidth", "fabric.nic_bandwidth"}
 	for i, r := range c.s.Replicas {
-		if float64(r.PortBandwidth) < rate {
-			rate = float64(r.PortBandwidth)
-			rates = slices.Insert(rates, 0, replicaPath(i, "port_bandwidth"))
+		if float64(r.PortBandwidth) < portRate {
+			portRate = float64(r.PortBandwidth)
+			keys = slices.Insert(keys, 0, replicaPath(i, "port_bandwidth"))
 		}
 	}
-
-	if t := compute*longest + 8*bytes/min(rate, nic); !(t < maxIterationSeconds) {
-		if nic < rate {
-			slices.Reverse(rates)
-		}
-		keys := []string{"workload.sequence", "workload.microbatches", "workload.effective_tflops"}
-		if compute*longest < t/2 { // else bytes or rates are at fault
-			keys = slices.Concat(rates, keys)
-		}
-		c.Conflict(keys,
-			fmt.Sprintf("an iteration may take %.3g s, which is absurd", t),
-			fmt.Sprintf("stay within %d s", maxIterationSeconds))
+	if nicRate < portRate {
+		slices.Reverse(keys)
 	}
+	return min(portRate, nicRate), keys
 }
 
 // checkArchitecture checks the keys of an inline model against each other.
 func checkArchitecture(c *checker) {
 	const table = "workload.architecture."
 	a := &c.s.Workload.Arch
-	c.conflictIf(
-		c.OK(table+"heads", table+"hidden", table+"attention", table+"head_dim") &&
-			a.Attention != "mla" &&
-			!c.Given(table+"head_dim") &&
-			a.Hidden%a.Heads != 0,
-		table+"heads "+table+"hidden",
+
+	// Attention heads divide the hidden dimension, unless their dimension is given or is
+	// compressed (multi-head latent attention, "mla").
+	usesHiddenDim := c.OK(table+"heads", table+"hidden", table+"attention", table+"head_dim") &&
+		a.Attention != "mla" && !c.Given(table+"head_dim")
+	c.conflictIf(usesHiddenDim && a.Hidden%a.Heads != 0, table+"heads "+table+"hidden",
 		"hidden %d is no multiple of %d heads; change heads, or give head_dim",
-		a.Hidden, a.Heads,
-	)
+		a.Hidden, a.Heads)
 	c.conflictIf(c.OK(table+"heads", table+"kv_heads") && a.Heads%a.KVHeads != 0,
 		table+"kv_heads "+table+"heads",
 		"%d heads do not share %d kv_heads evenly; choose a divisor of heads",
@@ -438,9 +478,11 @@ func checkArchitecture(c *checker) {
 		table+"dense_layers "+table+"layers",
 		"%d dense layers of %d leave none for experts; choose fewer",
 		a.DenseLayers, a.Layers)
-	if c.OK(table+"effective_tflops", "workload.effective_tflops", "workload.compute") &&
-		a.EffectiveTFLOPS == 0 &&
-		c.s.Workload.Compute == training.Effective {
+
+	// The rate of computes has no default for an inline model.
+	usesRate := c.OK(table+"effective_tflops", "workload.effective_tflops", "workload.compute") &&
+		c.s.Workload.Compute == training.Effective
+	if usesRate && a.EffectiveTFLOPS == 0 {
 		c.rejectf(table+"effective_tflops",
 			"is missing; say what one GPU achieves, in 1e12 operations a second")
 	}
@@ -448,10 +490,12 @@ func checkArchitecture(c *checker) {
 		return
 	}
 
-	// Estimate the number of parameters: matrices of attention and of networks per layer,
-	// and the embedding.
+	// Estimate the number of parameters. Per layer and hidden dimension, there are four
+	// matrices of attention, three of a dense network, three per expert, and the
+	// projections of compressed queries and keys. The embedding has one row per word.
 	heads := float64(a.Heads) * float64(max(a.HeadDim, a.RopeDim+a.NopeDim+a.ValueDim))
-	width := 4*heads + 3*float64(a.FFN) + 3*float64(a.Experts+a.SharedExperts)*float64(a.ExpertFFN) + float64(a.QRank+a.KVRank)
+	experts := float64(a.Experts+a.SharedExperts) * float64(a.ExpertFFN)
+	width := 4*heads + 3*float64(a.FFN) + 3*experts + float64(a.QRank+a.KVRank)
 	if n := (float64(a.Layers)*width + float64(a.Vocab)) * float64(a.Hidden); n > maxParameters {
 		c.conflictf(table+"layers",
 			"a model of some %.1g parameters is absurd; stay within %.0g",

@@ -203,7 +203,7 @@ func (c *checker) checkName() {
 	}
 }
 
-// Clash reports that the keys at paths exclude each other. It names the first one set by an
+// Conflict reports that the keys at paths exclude each other. It names the first one set by an
 // override, else the first one given. Of several jobs, a key that the job itself sets takes
 // precedence over keys for all jobs.
 func (c *checker) Conflict(paths []string, problem, remedy string) {

@@ -21,27 +21,31 @@ type change struct {
 // reactions to faults, checkpoints, queues and other placements.
 func (s *Scenario) fleetChanges(policy string) []change {
 	p, f := &s.Policy.Fleet, &s.Workload.Faults
-
-	// half returns an override that halves a time. other adds a change per value of a key
-	// other than the current value.
-	half := func(key string, t engine.Time) string { return fmt.Sprintf("%s=%gs", key, t.Seconds()/2) }
 	var list []change
-	add := func(description string, set ...string) { list = append(list, change{description, set}) }
-	other := func(description, key, now string, values ...string) {
+	add := func(description string, overrides ...string) {
+		list = append(list, change{description, overrides})
+	}
+
+	// half returns an override that halves a time. toggle returns one that inverts a flag.
+	// other adds a change per value of a key other than the current value.
+	half := func(key string, t engine.Time) string { return fmt.Sprintf("%s=%gs", key, t.Seconds()/2) }
+	toggle := func(name, key string, value bool) {
+		add(fmt.Sprintf("%s: %t", name, !value), fmt.Sprintf("%s=%t", key, !value))
+	}
+	other := func(description, key, current string, values ...string) {
 		for _, v := range values {
-			if v != now {
+			if v != current {
 				add(fmt.Sprintf(description, v), key+"="+v)
 			}
 		}
 	}
-	if s.Workload.FaultLog.File == "" {
-		add(
-			"machines are repaired in half the time",
-			half("workload.faults.machine_repair", f.MachineRepair),
-			half("workload.faults.machine_repair_median", f.MachineMedian),
-		)
-	}
 
+	// Repairs and maintenance of the hardware.
+	if s.Workload.FaultLog.File == "" {
+		add("machines are repaired in half the time",
+			half("workload.faults.machine_repair", f.MachineRepair),
+			half("workload.faults.machine_repair_median", f.MachineMedian))
+	}
 	add("cables are replaced in half the time", half("workload.faults.link_repair", f.LinkRepair))
 	add("switches are repaired in half the time", half("workload.faults.ocs_repair", f.OCSRepair))
 	if f.Availability < 1 {
@@ -49,15 +53,14 @@ func (s *Scenario) fleetChanges(policy string) []change {
 			fmt.Sprintf("workload.faults.host_availability=%g", 1-(1-f.Availability)/2))
 	}
 
-	other(
-		"a switch that is down: %s", "policy.fault.ocs", p.Fault.OCS, "wait", "route", "in-place",
-		"cheapest",
-	)
-	other(
-		"a machine or link that is down: %s", "policy.fault.machine", p.Fault.Machine, "reschedule",
-		"hot-standby", "cheapest",
-	)
+	// Reactions to faults.
+	other("a switch that is down: %s", "policy.fault.ocs", p.Fault.OCS,
+		"wait", "route", "in-place", "cheapest")
+	other("a machine or link that is down: %s", "policy.fault.machine", p.Fault.Machine,
+		"reschedule", "hot-standby", "cheapest")
 	other("maintenance begins: %s", "policy.fault.maintenance", p.Fault.Maintenance, "drain", "at-job-end")
+
+	// The queue of jobs.
 	if p.Queue.Reserve > 0 {
 		add("no cube is held back", "policy.queue.reserve=0")
 	} else {
@@ -65,14 +68,10 @@ func (s *Scenario) fleetChanges(policy string) []change {
 	}
 
 	other("queue: %s", "policy.queue.discipline", p.Queue.Discipline, "fcfs", "backfill", "easy")
-	add(
-		fmt.Sprintf("preemption: %t", !p.Queue.Preemption),
-		fmt.Sprintf("policy.queue.preemption=%t", !p.Queue.Preemption),
-	)
-	add(
-		fmt.Sprintf("defragmentation: %t", !p.Queue.Defragment),
-		fmt.Sprintf("policy.queue.defragmentation=%t", !p.Queue.Defragment),
-	)
+	toggle("preemption", "policy.queue.preemption", p.Queue.Preemption)
+	toggle("defragmentation", "policy.queue.defragmentation", p.Queue.Defragment)
+
+	// Times that jobs lose to operations.
 	if p.Times.Interval > 0 {
 		add("checkpoints at Daly's interval", "policy.times.checkpoint_interval=0s")
 	} else {
@@ -84,6 +83,8 @@ func (s *Scenario) fleetChanges(policy string) []change {
 	if p.Times.Preflight > 0 {
 		add("no preflight", "policy.times.preflight=0s")
 	}
+
+	// Other placements.
 	for i := range placements {
 		if name := placements[i].name; name != policy {
 			add("placement: "+name, `policy.placements=["`+name+`"]`)

@@ -21,6 +21,8 @@ func checkJobs(c *checker) {
 			"%d iterations of warm-up leave none of %d to measure; choose fewer",
 			r.Warmup, r.Iterations)
 	}
+
+	// The remaining checks need the scenario and the pods of every job.
 	for i := range c.s.Jobs {
 		if c.s.Jobs[i].Scenario == nil || !c.OK(jobPath(i, "pods")) {
 			return
@@ -76,12 +78,11 @@ func checkJobNames(c *checker) {
 func checkJobReplicas(c *checker) {
 	jobs := c.s.Jobs
 	mode := func(i int) string { return c.s.Jobs[i].Scenario.Workload.ReplicaMode }
+
+	// key returns the path in the file of the key that sets the mode of job i.
 	key := func(i int) string {
-		return (&jobKeys{
-			index:     i,
-			jobTable:  schema.Rows(c.Root["job"])[i],
-			fileTable: c.Root,
-		}).pathInFile("workload.replicas")
+		job := jobKeys{index: i, jobTable: schema.Rows(c.Root["job"])[i], fileTable: c.Root}
+		return job.pathInFile("workload.replicas")
 	}
 
 	// all is the first job that must simulate all its replicas, or -1.
@@ -98,6 +99,7 @@ func checkJobReplicas(c *checker) {
 		}
 	}
 
+	// Simulate all replicas of every job.
 	if all >= 0 {
 		for i := range jobs {
 			if mode(i) == "single" {
@@ -112,13 +114,13 @@ func checkJobReplicas(c *checker) {
 		return
 	}
 
+	// One replica represents all replicas of its job. Jobs that share pods or circuits must
+	// have the same number of replicas, so that each replica shares with the same others.
 	for i := range jobs {
 		for k := range i {
 			replicas, other := jobs[i].Scenario.Workload.Replicas(), jobs[k].Scenario.Workload.Replicas()
-			sharePods := slices.ContainsFunc(
-				jobs[i].Pods,
-				func(pod int) bool { return slices.Contains(jobs[k].Pods, pod) },
-			)
+			isShared := func(pod int) bool { return slices.Contains(jobs[k].Pods, pod) }
+			sharePods := slices.ContainsFunc(jobs[i].Pods, isShared)
 			if replicas != other && (sharePods || c.s.sharesCircuits()) {
 				c.rejectf(fmt.Sprintf("job.%d", i),
 					`has %s, and job %q, with which it shares pods, %d: one cannot stand for all; give them as many, or set workload.replicas = "all"`,
@@ -146,6 +148,9 @@ func checkJobPorts(c *checker) {
 			podNeed := func(block int) *int {
 				return &need[r*c.s.circuitsView().PodsInRow()+job.Pods[block]]
 			}
+
+			// A pod has circuits to its peers in other replicas, and to its neighbours in
+			// the pipeline.
 			for b := range job.Pods {
 				*podNeed(b) += job.Scenario.Workload.PeerNeighbours()
 			}

@@ -38,6 +38,7 @@ func (c *checker) resolveJobs() {
 		c.redirectPolicies("arbiters")
 	}
 
+	// Read the keys at the top of the file.
 	fabric := c.sectionForm("fabric")
 	c.Schema = c.s.jobsSchema()
 	c.Read(false) // faults of [workload] are reported per job, with the keys that the job adds
@@ -50,6 +51,7 @@ func (c *checker) resolveJobs() {
 		return
 	}
 
+	// Several jobs have no trials, and are always simulated at level "flow".
 	c.Derived["replay"], c.Derived["engine"] = true, true
 	c.readMappings()
 	c.ApplyDefaults()
@@ -73,8 +75,9 @@ func (s *Scenario) jobsSchema() *schema.Schema {
 	fabric := s.sharedFabric()
 	tables := formSchema(s, true, fabric.forms[0])
 	tables.Table("fabric").Optional = append(slices.Clone(jobFabricKeys), "ports_per_pod")
-	tables.Key("policy.allocators").SetCondition(s.oneJobCondition("leave it out: several jobs compare policy.arbiters, with one policy.allocator for single jobs; " +
-		"where it stands in a base, copy what else you need of that instead"))
+	tables.Key("policy.allocators").SetCondition(s.oneJobCondition(
+		"leave it out: several jobs compare policy.arbiters, with one policy.allocator for single jobs; " +
+			"where it stands in a base, copy what else you need of that instead"))
 	return tables
 }
 
@@ -93,18 +96,23 @@ func (s *Scenario) sharedFabric() *kind {
 func (c *checker) redirectPolicies(decision string) {
 	const from = "policy.allocators"
 	to := "policy." + decision
-	origin, varied := c.Varied[from]
-	if policy := schema.Child(c.Root, "policy"); policy != nil &&
-		(c.Overrides[from] || varied) &&
-		to != from &&
-		!(decision != "arbiters" &&
-			c.s.fabricDecision().policyKey == "allocators" &&
-			namesAllocators(policy["allocators"])) {
-		policy[decision] = policy["allocators"]
-		delete(policy, "allocators")
-		if c.Overrides[to] = c.Overrides[from]; varied {
-			c.Varied[to] = origin
-		}
+	policy := schema.Child(c.Root, "policy")
+	origin, isVaried := c.Varied[from]
+	if policy == nil || to == from || !c.Overrides[from] && !isVaried {
+		return
+	}
+
+	// With mappings or algorithms to compare, pods still need one allocator.
+	hasAllocators := decision != "arbiters" && c.s.fabricDecision().policyKey == "allocators"
+	if hasAllocators && namesAllocators(policy["allocators"]) {
+		return
+	}
+
+	policy[decision] = policy["allocators"]
+	delete(policy, "allocators")
+	c.Overrides[to] = c.Overrides[from]
+	if isVaried {
+		c.Varied[to] = origin
 	}
 }
 
@@ -175,6 +183,7 @@ func containsKey(m map[string]any, path string) bool {
 // resolveJob checks job i as a scenario of its own. row holds its keys, which take
 // precedence over the keys at the top of the file.
 func (c *checker) resolveJob(i int, row map[string]any) {
+	// job holds the tables of the job, and base those at the top of the file.
 	job, base := &fileSource{root: map[string]any{}}, &fileSource{root: map[string]any{}}
 	for _, section := range sections {
 		if v, given := c.Root[section]; given {
@@ -185,9 +194,8 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 			continue
 		}
 		if _, isTable := v.(map[string]any); !isTable {
-			c.rejectf(
-				jobPath(i, section), "is %s; write it as a table: [job.%s]", schema.Describe(v), section,
-			)
+			c.rejectf(jobPath(i, section), "is %s; write it as a table: [job.%s]",
+				schema.Describe(v), section)
 			return
 		}
 
@@ -204,12 +212,12 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 		}
 	}
 
+	// The pods of a job are its blocks of stages.
 	job.mergeOver(base)
 	if fabric := schema.Child(job.root, "fabric"); fabric != nil {
 		delete(fabric, "pods")
 		if _, given := fabric["ports_per_pod"]; !given {
-			// The maximum number of ports. checkJobPorts checks later whether the ports
-			// suffice for all jobs together.
+			// checkJobPorts checks later whether the ports suffice for all jobs together.
 			fabric["ports_per_pod"] = int64(maxPodPorts)
 		}
 	}
@@ -236,8 +244,8 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 	}
 }
 
-// placeJob assigns the job's blocks of stages to pods: those of the key pods, or else the
-// pods in order.
+// placeJob assigns the job's blocks of stages to the pods that the key pods lists, or else
+// to the first pods in order.
 func (c *checker) placeJob(i int, jobFabric map[string]any) {
 	job := &c.s.Jobs[i]
 	blocks, path := job.Scenario.PodsPerReplica(), jobPath(i, "pods")
@@ -253,6 +261,7 @@ func (c *checker) placeJob(i int, jobFabric map[string]any) {
 
 	_, reverse := jobFabric["reverse"]
 	switch n := c.s.Fabric.Pods; {
+	// The list of pods contains the order already.
 	case c.Given(jobPath(i, "pods")) && reverse:
 		c.rejectf(jobPath(i, "fabric.reverse"),
 			"is not used beside pods; leave it out, and list the pods in the order that is wanted")

@@ -13,6 +13,8 @@ import (
 func (s *Scenario) jobsTOML() []byte {
 	var b bytes.Buffer
 	tables := s.jobsSchema()
+
+	// Tables at the top of the file. The fabric has the keys that all jobs share.
 	for _, t := range tables.Tables {
 		switch {
 		case !t.When.Applies() || t.Path == "job":
@@ -30,6 +32,7 @@ func (s *Scenario) jobsTOML() []byte {
 		}
 	}
 
+	// Each job with its workload, and the keys of [fabric] that belong to it.
 	for i := range s.Jobs {
 		tables.Table("job").WriteElement(&b, i, "job")
 		for _, t := range s.Jobs[i].Scenario.schema().Tables {
@@ -52,6 +55,7 @@ func isWithin(path, section string) bool {
 // jobTable returns the table of a job and its path. index is the text of its number. The
 // table is nil if there is no such job.
 func (c *checker) jobTable(index string) (map[string]any, string) {
+	// Only the usual form of a number is accepted, not "+1" or "01".
 	n, err := strconv.Atoi(index)
 	if err != nil || n < 0 || strconv.Itoa(n) != index {
 		return nil, ""

@@ -131,11 +131,14 @@ func (c *checker) normaliseAlgorithms() {
 	table, ok := policy["collective"].(map[string]any)
 	var parts []string
 	for _, dim := range slices.Sorted(maps.Keys(table)) {
-		name, text := table[dim].(string)
-		if ok = ok && text; ok {
+		name, isText := table[dim].(string)
+		ok = ok && isText
+		if ok {
 			parts = append(parts, dim+"="+name)
 		}
 	}
+
+	// Read rejects tables with other values.
 	if ok && len(parts) > 0 {
 		policy["collective"] = strings.Join(parts, ",")
 	}
@@ -149,6 +152,8 @@ func (s *Scenario) comparesAlgorithms() bool { return s.isCall() && s.Policy.Cal
 func (c *checker) peekPolicies() {
 	policy, p := schema.Child(c.Root, "policy"), &c.s.Policy.Calls
 	p.Collective, _ = policy["collective"].(string)
+
+	// Only the length of the list matters here.
 	if list, ok := policy["collectives"].([]any); ok && len(list) > 0 {
 		p.Collectives = []string{""}
 	}
@@ -166,7 +171,8 @@ func (s *Scenario) collectiveCall() *calls.Call {
 		return nil
 	}
 	c := calls.New(kind, &k, s.Policy.Calls.Options).WithAlgorithm(s.Policy.Calls.Collective)
-	if c.TransferCost = assembly.LinkTask; s.fabricDecision().policyKey == "allocators" {
+	c.TransferCost = assembly.LinkTask
+	if s.fabricDecision().policyKey == "allocators" {
 		c.TransferCost = assembly.PodTask
 	}
 	return c
@@ -217,11 +223,15 @@ var callErrorKeys = map[string][]string{
 func checkCall(c *checker) {
 	s, p := c.s, &c.s.Policy.Calls
 	const one, several, message = "policy.collective", "policy.collectives", "workload.message"
-	if !c.OK("workload", "fabric", "policy", one, several, "workload.group", "workload.root", "workload.peer", message) {
+	if !c.OK("workload", "fabric", "policy", one, several, message) ||
+		!c.OK("workload.group", "workload.root", "workload.peer") {
 		return
 	}
 
 	next := s.fabricDecision()
+
+	// Only one decision can have several policies: the algorithm, or the decision of the
+	// fabric.
 	listed := *next.list(&s.Policy)
 	switch {
 	case len(calls.Algorithms(p.Collective).Names()) > 1:
@@ -256,10 +266,10 @@ func checkCall(c *checker) {
 		return
 	}
 
-	if d := problem.Domain; d != nil &&
-		next.hasDomains &&
-		problem.Kind == collective.SendReceive &&
-		d[problem.Root] == d[problem.Peer] {
+	// Data inside a pod takes no time, so a message must leave its pod.
+	d := problem.Domain
+	isMessage := problem.Kind == collective.SendReceive
+	if d != nil && next.hasDomains && isMessage && d[problem.Root] == d[problem.Peer] {
 		c.conflictf("workload.peer workload.root",
 			"ranks %d and %d share a pod, in which data takes no time; choose ranks of two pods",
 			problem.Root, problem.Peer)
@@ -285,6 +295,8 @@ func checkAlgorithms(c *checker, problem *collective.Problem) {
 	if !listed {
 		names = choiceNames("collectives")
 	}
+
+	// One algorithm that serves the call is enough, unless the scenario names several.
 	var refused []error
 	served := false
 	for _, name := range names {
@@ -305,9 +317,7 @@ func checkAlgorithms(c *checker, problem *collective.Problem) {
 		problem, want := assembly.SplitError(errors.New(calls.UnservedReason(err)))
 		switch {
 		case errors.Is(err, errPorts):
-			c.conflictf(
-				"fabric.ports_per_pod fabric.pods "+key, "%s; %s, or another algorithm", problem, want,
-			)
+			c.conflictf("fabric.ports_per_pod fabric.pods "+key, "%s; %s, or another algorithm", problem, want)
 		case errors.Is(err, calls.ErrTooLarge) && p.Chunk > 0:
 			c.conflictf("policy.chunk "+key, "%s; %s", problem, want)
 		case errors.Is(err, calls.ErrTooLarge) || !served:
@@ -327,10 +337,13 @@ var errPorts = fmt.Errorf("%w: too few ports", calls.ErrTooLarge)
 // algorithm does not serve the call p, or if the fabric cannot hold its transfers.
 func checkCallFits(ctx context.Context, s *Scenario, p *collective.Problem) error {
 	if s.fabricDecision().policyKey != "allocators" {
-		if row, err := collective.ByName(s.Policy.Calls.Collective); err == nil &&
-			row.Searches &&
-			!(row.SearchDecides && len(p.Group) <= maxSearchedRanks) {
-			ended, cancel := context.WithCancel(ctx) // whether the algorithm serves the call is decided before its search
+		// Nearly all algorithms that search decide before their search whether they serve the
+		// call. A cancelled context ends the search at once. For the others a small call is
+		// searched.
+		row, err := collective.ByName(s.Policy.Calls.Collective)
+		mustSearch := row.SearchDecides && len(p.Group) <= maxSearchedRanks
+		if err == nil && row.Searches && !mustSearch {
+			ended, cancel := context.WithCancel(ctx)
 			cancel()
 			ctx = ended
 		}
@@ -339,9 +352,10 @@ func checkCallFits(ctx context.Context, s *Scenario, p *collective.Problem) erro
 
 	// On pods, every pod needs a port per pod with which it exchanges data.
 	joined := make(circuits.Joined, s.Fabric.Pods)
-	if err := s.collectiveCall().CheckSize(ctx, p, func(src, dst int32) {
+	join := func(src, dst int32) {
 		joined.Join(int(src)/s.Fabric.GPUsPerPod, int(dst)/s.Fabric.GPUsPerPod)
-	}); err != nil {
+	}
+	if err := s.collectiveCall().CheckSize(ctx, p, join); err != nil {
 		return err
 	}
 
@@ -377,17 +391,20 @@ func podCallBound(ctx context.Context, s *Scenario) (collective.LowerBound, erro
 	rate := min(float64(f.PortsPerPod)*float64(f.PortBandwidth), float64(gpus)*float64(f.NICBandwidth))
 	p := &collective.Problem{Call: whole, Network: &engine.Network{Nodes: int32(pods)}}
 	p.Root, p.Peer, p.Group = whole.Root/f.GPUsPerPod, whole.Peer/f.GPUsPerPod, nil
+
+	// Convert the bytes of a GPU into the bytes of a pod.
 	switch whole.Kind {
 	case collective.AllToAll:
-		p.Bytes *= gpus * gpus
-	case collective.ReduceScatter, collective.AllGather: // whose blocks are of whole bytes
-		p.Bytes = p.Bytes / (pods * gpus) * gpus * pods
+		p.Bytes *= gpus * gpus // one message per pair of GPUs
+	case collective.ReduceScatter, collective.AllGather:
+		p.Bytes = p.Bytes / (pods * gpus) * gpus * pods // blocks are rounded down to whole bytes
 	case collective.SendReceive:
 		if p.Root == p.Peer {
 			return collective.LowerBound{}, nil
 		}
 	}
 
+	// Connect all pairs of pods equally.
 	for a := range int32(pods) {
 		p.Group = append(p.Group, a)
 		for b := range int32(pods) {

@@ -117,33 +117,37 @@ func checkFleet(c *checker) {
 		"workload.prod workload.batch",
 		"shares of %g and %g are more than all jobs; write shares whose sum is at most 1",
 		w.Fleet.Prod, w.Fleet.Batch)
-	c.conflictIf(
-		c.OK("workload.all_to_all", "workload.neighbours") && w.Fleet.AllToAll+w.Fleet.Neighbour > 0.5,
+
+	// The share of a job is drawn between 0 and twice the mean, so it may reach 1.
+	hasShares := c.OK("workload.all_to_all", "workload.neighbours")
+	c.conflictIf(hasShares && w.Fleet.AllToAll+w.Fleet.Neighbour > 0.5,
 		"workload.all_to_all workload.neighbours",
 		"mean shares of %g and %g of a step are more than a half, and jobs' are up to twice as much; write shares whose sum is at most 0.5",
-		w.Fleet.AllToAll, w.Fleet.Neighbour,
-	)
+		w.Fleet.AllToAll, w.Fleet.Neighbour)
+
 	c.conflictIf(c.OK("workload.days", "workload.faults.ocs_campaign") && w.Faults.Campaign >= w.Fleet.Days,
 		"workload.faults.ocs_campaign workload.days",
 		"the campaign is on day %d of %d; write a day before the last, or 0 for none",
 		w.Faults.Campaign, w.Fleet.Days)
-	c.conflictIf(
-		w.FaultLog.File == "" &&
-			c.OK("workload.faults.machine_repair", "workload.faults.machine_repair_median") &&
-			w.Faults.MachineMedian > w.Faults.MachineRepair &&
-			w.Faults.MachineRepair > 0,
+
+	// Repair times follow a log-normal distribution, whose median is at most its mean.
+	drawsRepairs := w.FaultLog.File == "" && w.Faults.MachineRepair > 0 &&
+		c.OK("workload.faults.machine_repair", "workload.faults.machine_repair_median")
+	c.conflictIf(drawsRepairs && w.Faults.MachineMedian > w.Faults.MachineRepair,
 		"workload.faults.machine_repair workload.faults.machine_repair_median",
 		"repairs have a mean of %v and a median of %v; write a median above 0 and up to the mean",
-		w.Faults.MachineRepair, w.Faults.MachineMedian,
-	)
+		w.Faults.MachineRepair, w.Faults.MachineMedian)
 
 	// The 48 switches of a pod are maintained one after the other.
-	if busy := fleets.SwitchesInMaintenance(&w.Faults); c.OK("workload.faults.ocs_maintenance", "workload.faults.ocs_maintenance_time") &&
-		busy >= 1 {
+	busy := fleets.SwitchesInMaintenance(&w.Faults)
+	hasMaintenance := c.OK("workload.faults.ocs_maintenance", "workload.faults.ocs_maintenance_time")
+	if hasMaintenance && busy >= 1 {
 		c.conflictf("workload.faults.ocs_maintenance workload.faults.ocs_maintenance_time",
 			"48 switches are maintained %.3g of the time in all; want less than 1, so that one after the other can be",
 			busy)
 	}
+
+	// The mix of slices, and the log of faults.
 	if c.OK("workload.mix") {
 		if _, err := c.s.fleetView().Mix(); err != nil {
 			c.rejectf("workload.mix",

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"fmt"
 	"math"
 
 	"sim/engine"
@@ -72,9 +71,10 @@ func podRandomParts(s *Scenario) []schema.Part {
 		Defaults: func(int) []any {
 			d := t.TrafficPoisson
 
-			// each is the time of one packet on a network interface, in ticks.
-			each := 8 * float64(t.Packet) / max(1, float64(s.Fabric.NICBandwidth)) * float64(engine.Second)
-			d.Warmup, d.Duration = engine.Time(1_000*each), engine.Time(4_000*each)
+			// packetTime is the time of one packet on a network interface, in ticks.
+			seconds := 8 * float64(t.Packet) / max(1, float64(s.Fabric.NICBandwidth))
+			packetTime := seconds * float64(engine.Second)
+			d.Warmup, d.Duration = engine.Time(1_000*packetTime), engine.Time(4_000*packetTime)
 			return []any{&s.pathsView().TrafficDefaults().TrafficMessage, &d}
 		},
 	}}
@@ -89,10 +89,11 @@ func (c *checker) checkPodPoisson() {
 		c.conflictf("engine.level workload.kind",
 			`level "flow" simulates messages, source "poisson" has rates and times; set engine.level to "packet" or "static", or choose other traffic`)
 	case s.Engine.Level == "packet":
-		packets := float64(
-			s.Fabric.Pods*s.Fabric.GPUsPerPod,
-		) * (w.Warmup + w.Duration).Seconds() * w.Load * float64(s.Fabric.NICBandwidth) / 8 / float64(max(1, w.Packet))
-		c.checkPodPackets(min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth), 3*packets)
+		gpus := float64(s.Fabric.Pods * s.Fabric.GPUsPerPod)
+		seconds := (w.Warmup + w.Duration).Seconds()
+		bytes := gpus * seconds * w.Load * float64(s.Fabric.NICBandwidth) / 8
+		packets := bytes / float64(max(1, w.Packet))
+		c.checkPodPackets(min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth), hopsPerPacket*packets)
 	}
 }
 
@@ -116,11 +117,10 @@ func (s *Scenario) uniformPods() fabric.UniformPods {
 
 // podTrafficFlows returns the traffic between the nodes of pods.
 func (s *Scenario) podTrafficFlows(u fabric.UniformPods) (*collective.Traffic, error) {
-	view := s.pathsView()
-	return s.traffic().NodeTraffic(
-		view, u.Pods*u.NodesPerPod,
-		int64(s.Workload.Message)*int64(u.GPUsPerNode)*int64(u.GPUsPerNode),
-	)
+	// A message between two nodes holds a message from each GPU to each GPU.
+	pairs := int64(u.GPUsPerNode) * int64(u.GPUsPerNode)
+	bytes := int64(s.Workload.Message) * pairs
+	return s.traffic().NodeTraffic(s.pathsView(), u.Pods*u.NodesPerPod, bytes)
 }
 
 // requireSeveralPods checks that the fabric has at least two pods, and returns false if
@@ -169,19 +169,26 @@ func checkPodTraffic(c *checker) {
 	if s.isCall() {
 		size = units.Bytes(s.collectiveCall().Bytes)
 	}
-	transfers := gpus * gpus // upper bound: every pair of GPUs
+
+	// transfers is an upper bound: every pair of GPUs, or every pair of pods if the GPUs of
+	// a pod are one node.
+	transfers := gpus * gpus
 	if s.isCall() || kind.IsUniform && len(s.Tiers) == 0 {
 		transfers = float64(f.Pods) * float64(f.Pods-1)
 	}
+
+	// A list of messages has no rows for GPUs that send nothing.
 	rows := float64(len(s.Workload.Matrix))
 	if len(s.Workload.Sends) > 0 && s.Workload.MinEndpoints() <= f.Pods*f.GPUsPerPod {
-		rows = gpus // rows without messages are not listed
+		rows = gpus
 		transfers = float64(len(s.Workload.Sends))
 	}
 
+	cost := assembly.PodTask.Scale(transfers)
+	tooManyTransfers := cost.CheckLimits("the transfers of so many GPUs in pods", "fewer")
 	switch {
 	case !c.requireSeveralPods():
-	case c.blame(pods+" "+perPod, assembly.PodTask.Scale(transfers).CheckLimits("the transfers of so many GPUs in pods", "fewer")):
+	case c.blame(pods+" "+perPod, tooManyTransfers):
 	case kind.IsListed && c.OK("workload") && rows != gpus:
 		c.conflictf("workload.matrix workload.matrix_file "+pods+" "+perPod,
 			"the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod",
@@ -209,20 +216,23 @@ func (c *checker) checkPodCall() {
 		return
 	}
 
+	// An all-reduce sends a vector twice, whatever the algorithm. In traffic such as an
+	// all-to-all, each GPU sends a message to every other one.
 	gpus, slowest := float64(f.Pods)*float64(f.GPUsPerPod), min(f.PortBandwidth, f.NICBandwidth)
 	bytes := float64(s.collectiveCall().Bytes) * 2 * gpus
 	if workloadForm(s).canBeCall {
 		bytes *= gpus / 2
 	}
 	if long := 8 * bytes / float64(slowest); long > maxIterationSeconds {
-		c.Conflict([]string{"workload.message", "fabric.port_bandwidth", "fabric.nic_bandwidth"},
-			fmt.Sprintf("the collective may take %.3g s, which is absurd", long),
-			fmt.Sprintf("stay within %d s", maxIterationSeconds))
+		c.conflictf("workload.message fabric.port_bandwidth fabric.nic_bandwidth",
+			"the collective may take %.3g s, which is absurd; stay within %d s",
+			long, maxIterationSeconds)
 		return
 	}
 
 	if s.Engine.Level == "packet" {
-		c.checkPodPackets(slowest, 3*(bytes/float64(max(1, s.Workload.Packet))+gpus*gpus))
+		packets := bytes/float64(max(1, s.Workload.Packet)) + gpus*gpus
+		c.checkPodPackets(slowest, hopsPerPacket*packets)
 	}
 	if len(c.Diagnostics) == 0 {
 		checkCall(c)
@@ -234,7 +244,7 @@ type podLoad struct {
 	joined      circuits.Joined // pairs of pods that exchange messages
 	packet      units.Bytes     // size of a packet
 	crossing    int             // number of messages between two pods
-	bytes, hops float64         // of these messages; a packet makes three hops
+	bytes, hops float64         // of these messages
 }
 
 // add adds a message from one pod to another. It ignores messages inside a pod.
@@ -242,7 +252,7 @@ func (l *podLoad) add(from, to int, bytes int64) {
 	if l.joined.Join(from, to) {
 		l.crossing++
 		l.bytes += float64(bytes)
-		l.hops += 3 * math.Ceil(float64(bytes)/float64(max(1, l.packet)))
+		l.hops += hopsPerPacket * math.Ceil(float64(bytes)/float64(max(1, l.packet)))
 	}
 }
 
@@ -262,9 +272,8 @@ func (c *checker) checkPodFlows() {
 	s, f := c.s, &c.s.Fabric
 	u := s.uniformPods()
 	if h := s.pathsView().Workload.HotSpots(); h != nil && h.Nodes >= f.Pods*f.GPUsPerPod {
-		c.conflictf(
-			"workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, f.Pods*f.GPUsPerPod,
-		)
+		c.conflictf("workload.hot_nodes", "%d of %d nodes are hot; choose fewer",
+			h.Nodes, f.Pods*f.GPUsPerPod)
 		return
 	}
 
@@ -277,17 +286,20 @@ func (c *checker) checkPodFlows() {
 	for i, flow := range t.Flows {
 		load.add(int(flow.Src)/u.NodesPerPod, int(flow.Dst)/u.NodesPerPod, t.Size(i))
 	}
-	rates := []string{"fabric.port_bandwidth", "fabric.nic_bandwidth"}
+
+	// All messages one after the other on the slowest link bound the duration.
 	slowest := min(f.PortBandwidth, f.NICBandwidth)
+	cost := assembly.PodTask.Scale(float64(load.crossing))
 	switch long := 8 * load.bytes / float64(slowest); {
 	case load.crossing == 0:
 		c.conflictf("workload.matrix workload.matrix_file workload.kind",
 			"no traffic crosses pods; write bytes from a GPU of one pod to one of another")
-	case c.blame("workload.matrix workload.matrix_file fabric.pods", assembly.PodTask.Scale(float64(load.crossing)).CheckLimits("the transfers between pods", "fewer")):
+	case c.blame("workload.matrix workload.matrix_file fabric.pods",
+		cost.CheckLimits("the transfers between pods", "fewer")):
 	case long > maxIterationSeconds:
-		c.Conflict(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...),
-			fmt.Sprintf("the traffic may take %.3g s, which is absurd", long),
-			fmt.Sprintf("stay within %d s", maxIterationSeconds))
+		c.conflictf("workload.message workload.matrix workload.matrix_file fabric.port_bandwidth fabric.nic_bandwidth",
+			"the traffic may take %.3g s, which is absurd; stay within %d s",
+			long, maxIterationSeconds)
 	case s.traffic().DrawsDestinations:
 		c.checkPodPoisson()
 	case s.Engine.Level == "packet":

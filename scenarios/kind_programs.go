@@ -137,7 +137,8 @@ func checkPodProgram(c *checker) {
 			fmt.Sprintf("the step may take %.3g s, which is absurd", long),
 			fmt.Sprintf("stay within %d s", maxIterationSeconds))
 	case s.Engine.Level == "packet":
-		c.checkPodPackets(slowest, 3*(bytes/float64(max(1, s.Workload.Packet))+transfers))
+		packets := bytes/float64(max(1, s.Workload.Packet)) + transfers
+		c.checkPodPackets(slowest, hopsPerPacket*packets)
 	}
 
 	if len(c.Diagnostics) > 0 {

@@ -81,6 +81,38 @@ func (c *checker) hasTiers() bool { return schema.Child(c.Root, "fabric")["kind"
 // resolveTiers checks a scenario of tiers: each inner tier as a scenario of its own, the
 // workload on the outermost tier, and then the tiers against each other.
 func (c *checker) resolveTiers() {
+	rows, keys := c.readTierRows()
+	if rows == nil {
+		return
+	}
+
+	// The work and its collective calls determine whether all tiers form one network.
+	workload := schema.Child(c.Root, "workload")
+	isJoint := !fileKind(c.Root, "workload").isTraining() ||
+		workload["collectives"] == training.CollectivesInGraph
+	c.checkTierRows(rows, keys, isJoint)
+	if len(c.Diagnostics) > 0 {
+		return
+	}
+
+	// Inner tiers have queues only if the whole network is simulated with packets.
+	last := len(rows) - 1
+	hasCircuits := findKind("fabric", keys[last].Kind).supports(circuitCarrier)
+	level := schema.Child(c.Root, "engine")["level"]
+	innerLevel := "flow"
+	if isJoint && !hasCircuits && (level == nil || level == "packet") {
+		innerLevel = "packet"
+	}
+	for i, row := range rows[:last] {
+		c.resolveInnerTier(i, row, keys[i], innerLevel)
+	}
+	c.resolveOuterTier(last, rows[last])
+}
+
+// readTierRows reads the tables [[fabric.tier]], innermost first. It returns the decoded
+// tables and the keys that all kinds of tiers have, or nil if the number of tiers is
+// invalid.
+func (c *checker) readTierRows() (rows []map[string]any, keys []inner.Keys) {
 	fabric := schema.Child(c.Root, "fabric")
 	for _, name := range slices.Sorted(maps.Keys(fabric)) {
 		if name != "kind" && name != "tier" {
@@ -89,110 +121,97 @@ func (c *checker) resolveTiers() {
 		}
 	}
 
-	rows := schema.Rows(fabric["tier"])
+	rows = schema.Rows(fabric["tier"])
 	if len(rows) == 0 || len(rows) > maxTiers {
 		c.rejectf(tierPath,
 			"stands %d times; write 1 to %d tables [[fabric.tier]], the innermost first",
 			len(rows), maxTiers)
-		return
+		return nil, nil
 	}
 
-	// Read the keys that all kinds of tiers have.
-	var keys []inner.Keys
-	c.Schema = schema.New(
-		c.s.tagNames(false),
-		schema.Part{Path: tierPath, Specs: []any{&keys}, NestedTables: tierKeys()},
-	)
+	part := schema.Part{Path: tierPath, Specs: []any{&keys}, NestedTables: tierKeys()}
+	c.Schema = schema.New(c.s.tagNames(false), part)
 	c.ReadTable(tierPath, fabric["tier"])
 	c.ApplyDefaults()
+	return rows, keys
+}
 
-	// joint means that all tiers are simulated together, as one network.
-	work := schema.Child(c.Root, "workload")
-	joint := !fileKind(c.Root, "workload").isTraining() ||
-		work["collectives"] == training.CollectivesInGraph
-	reconfigures := func(i int) bool {
-		k := findKind("fabric", keys[i].Kind)
-		return k != nil && k.supports(planCarrier) && rows[i]["topology"] == nil
-	}
-	for i := range rows {
+// tierReconfigures reports whether planners decide the topologies of a tier's switches.
+func tierReconfigures(row map[string]any, keys inner.Keys) bool {
+	k := findKind("fabric", keys.Kind)
+	return k != nil && k.supports(planCarrier) && row["topology"] == nil
+}
+
+// checkTierRows checks that the kind of each tier is allowed at its position, and that the
+// tier uses its options.
+func (c *checker) checkTierRows(rows []map[string]any, keys []inner.Keys, isJoint bool) {
+	for i, row := range rows {
+		isOutermost := i == len(rows)-1
 		allowed, position := kindsWhere("fabric", func(k *kind) bool { return k.canBeInner }), "inner tier"
-		if i == len(rows)-1 {
-			allowed, position = kindsWhere("fabric", func(k *kind) bool {
-				return k.canBeOuter
-			}), "outermost tier"
+		if isOutermost {
+			allowed = kindsWhere("fabric", func(k *kind) bool { return k.canBeOuter })
+			position = "outermost tier"
 		}
 
 		table := fmt.Sprintf("%s.%d.", tierPath, i)
-		if kind := keys[i].Kind; c.OK(table+"kind") &&
-			c.Given(table+"kind") &&
-			!slices.Contains(allowed, kind) {
-			c.rejectf(table+"kind", "%s is no %s; choose from %s", schema.Quote(kind), position,
-				schema.QuotedList(allowed))
+		isGiven := c.OK(table+"kind") && c.Given(table+"kind")
+		if kind := keys[i].Kind; isGiven && !slices.Contains(allowed, kind) {
+			c.rejectf(table+"kind", "%s is no %s; choose from %s",
+				schema.Quote(kind), position, schema.QuotedList(allowed))
 		}
-		c.checkTierOptions(table, reconfigures(i), i == len(rows)-1, joint)
+		c.checkTierOptions(table, tierReconfigures(row, keys[i]), isOutermost, isJoint)
 	}
+}
 
-	if len(c.Diagnostics) > 0 {
+// resolveInnerTier checks inner tier i as the fabric of a small scenario: traffic on links,
+// or the plans of one planner. level is the level of the simulation on links. It appends
+// the tier to c.s.Tiers.
+func (c *checker) resolveInnerTier(i int, row map[string]any, keys inner.Keys, level string) {
+	// Overrides of policies are for the outermost tier.
+	sub := c.tierChecker("tier", i, row)
+	sub.Overrides, sub.Varied = maps.Clone(c.Overrides), maps.Clone(c.Varied)
+	maps.DeleteFunc(sub.Overrides, func(path string, _ bool) bool { return !isWithin(path, tierPath) })
+	maps.DeleteFunc(sub.Varied, func(path string, _ schema.Origin) bool { return !isWithin(path, tierPath) })
+
+	canReconfigure := findKind("fabric", keys.Kind).supports(planCarrier)
+	if canReconfigure && reconfigure.ByName(keys.Planner).Given {
+		c.rejectf(fmt.Sprintf("%s.%d.planner", tierPath, i),
+			"%s has plans from a file, of all-to-alls that no call of the step is; choose another planner",
+			schema.Quote(keys.Planner))
 		return
 	}
 
-	last := len(rows) - 1
-
-	// Queues of inner tiers are only simulated if the whole network is simulated with
-	// packets.
-	level := "flow"
-	if table := schema.Child(c.Root, "engine")["level"]; joint &&
-		!findKind("fabric", keys[last].Kind).supports(circuitCarrier) &&
-		(table == nil || table == "packet") {
-		level = "packet"
+	sub.Root["workload"] = map[string]any{"kind": paths.Kinds()[0].Name, "message": "1KB"}
+	sub.Root["engine"] = map[string]any{"level": level}
+	if tierReconfigures(row, keys) {
+		sub.Root["engine"] = map[string]any{"level": "cost"}
+		sub.Root["policy"] = map[string]any{"planners": []any{keys.Planner}}
 	}
+	sub.resolve()
+	c.addFindings(sub)
+	c.s.Tiers = append(c.s.Tiers, Tier{keys, sub.s})
+}
 
-	// Each inner tier is the fabric of a small scenario, which checks its keys.
-	for i, row := range rows[:last] {
-		sub := c.tierChecker("tier", i, row)
-		sub.Overrides, sub.Varied = maps.Clone(c.Overrides), maps.Clone(c.Varied) // policies belong to the outermost tier
-		maps.DeleteFunc(
-			sub.Overrides,
-			func(table string, _ bool) bool { return !isWithin(table, tierPath) },
-		)
-		maps.DeleteFunc(
-			sub.Varied,
-			func(table string, _ schema.Origin) bool { return !isWithin(table, tierPath) },
-		)
-		if findKind("fabric", keys[i].Kind).supports(planCarrier) &&
-			reconfigure.ByName(keys[i].Planner).Given {
-			c.rejectf(fmt.Sprintf("%s.%d.planner", tierPath, i),
-				"%s has plans from a file, of all-to-alls that no call of the step is; choose another planner",
-				schema.Quote(keys[i].Planner))
-			continue
-		}
-		sub.Root["workload"] = map[string]any{"kind": paths.Kinds()[0].Name, "message": "1KB"}
-		sub.Root["engine"] = map[string]any{"level": level}
-		if reconfigures(i) {
-			sub.Root["engine"] = map[string]any{"level": "cost"}
-			sub.Root["policy"] = map[string]any{"planners": []any{keys[i].Planner}}
-		}
-
-		sub.resolve()
-		c.addFindings(sub)
-		c.s.Tiers = append(c.s.Tiers, Tier{keys[i], sub.s})
-	}
-
-	// The outermost tier is the fabric of the workload.
-	outer := c.tierChecker(c.s.Name, last, rows[last])
+// resolveOuterTier checks the outermost tier as the fabric of the workload, then the tiers
+// against each other, and at last the work on all of them. The result is the scenario.
+func (c *checker) resolveOuterTier(i int, row map[string]any) {
+	outer := c.tierChecker(c.s.Name, i, row)
 	for name, v := range c.Root {
 		if name != "fabric" {
 			outer.Root[name] = v
 		}
 	}
 
-	linkCheck := func() {}
-	if outer.isCell, outer.deferredCheck = c.isCell, &linkCheck; len(c.Diagnostics) == 0 {
+	checkWork := func() {} // set by checkLinks
+	outer.isCell, outer.deferredCheck = c.isCell, &checkWork
+	if len(c.Diagnostics) == 0 {
 		outer.s.Tiers = c.s.Tiers
 	}
-	if outer.resolve(); len(outer.Diagnostics) == 0 && len(c.Diagnostics) == 0 {
-		if outer.checkTiers(); len(outer.Diagnostics) == 0 {
-			linkCheck()
+	outer.resolve()
+	if len(outer.Diagnostics) == 0 && len(c.Diagnostics) == 0 {
+		outer.checkTiers()
+		if len(outer.Diagnostics) == 0 {
+			checkWork()
 		}
 		if len(outer.Diagnostics) == 0 && outer.s.isTraining() {
 			checkReplicaMode(outer)
@@ -207,7 +226,8 @@ func (c *checker) resolveTiers() {
 
 // addFindings adds the diagnostics and input files of another checker.
 func (c *checker) addFindings(sub *checker) {
-	c.Diagnostics, c.inputFiles = append(c.Diagnostics, sub.Diagnostics...), append(c.inputFiles, sub.inputFiles...)
+	c.Diagnostics = append(c.Diagnostics, sub.Diagnostics...)
+	c.inputFiles = append(c.inputFiles, sub.inputFiles...)
 }
 
 // tierOptionKeys are the keys of an inner tier other than the keys of its kind.
@@ -215,21 +235,20 @@ var tierOptionKeys = []string{"collective", "planner", "chunk", "known_ahead"}
 
 // checkTierOptions rejects options that a tier does not use. Tiers of links use collective,
 // unless all tiers are simulated together; tiers that reconfigure use the other options.
-func (c *checker) checkTierOptions(table string, reconfigures, outermost, joint bool) {
+func (c *checker) checkTierOptions(table string, reconfigures, isOutermost, isJoint bool) {
 	for _, name := range tierOptionKeys {
-		used := !outermost && reconfigures == (name != "collective")
+		ofLinks := name == "collective"
+		isUsed := !isOutermost && reconfigures != ofLinks
+		users := `"scaleup" that reconfigure`
+		if ofLinks {
+			users = "of links"
+		}
 		switch {
 		case !c.Given(table + name):
-		case used && name == "collective" && joint:
-			c.rejectf(table+name,
-				"is not used where all tiers are simulated together; set policy.collective")
-		case !used:
-			c.rejectf(table+name,
-				"is not used by this tier; leave it out: it is of inner tiers %s",
-				map[bool]string{
-					true:  "of links",
-					false: `"scaleup" that reconfigure`,
-				}[name == "collective"])
+		case isUsed && ofLinks && isJoint:
+			c.rejectf(table+name, "is not used where all tiers are simulated together; set policy.collective")
+		case !isUsed:
+			c.rejectf(table+name, "is not used by this tier; leave it out: it is of inner tiers %s", users)
 		}
 	}
 }
@@ -276,62 +295,17 @@ func (s *Scenario) innerLinks() (all []*links.Links) {
 // tiers.
 func (c *checker) checkTiers() {
 	s := c.s
-	t := &s.Workload.Spec
-
-	// sizeKey returns the key for the size of inner tier i.
-	sizeKey := func(i int) string {
-		return fmt.Sprintf("%s.%d.%s", tierPath, i, findKind("fabric", s.Tiers[i].Kind).sizeKey)
-	}
-
-	// reject reports a fault at a path of the file, which is not mapped to another one.
-	reject := func(key, format string, args ...any) {
-		problem, remedy := formatProblem(format, args)
-		pathInFile := c.Reader.FilePath
-		c.Reader.FilePath = func(p string) string { return p }
-		c.Add(key, problem, remedy)
-		c.Reader.FilePath = pathInFile
-	}
-
-	// inside is the number of GPUs that the tiers seen so far join.
-	stage, inside, joint := t.StageGPUs(), 1, s.isJoint()
-	for i := range s.Tiers {
-		kind, n := fmt.Sprintf("%s.%d.kind", tierPath, i), s.innerTier(i).GPUs()
-		switch {
-		case n <= inside:
-			reject(sizeKey(i),
-				"joins %d GPUs, as many as the tier inside or fewer; choose more than %d, or leave the tier out",
-				n, inside)
-		case n%inside != 0:
-			reject(sizeKey(i),
-				"%d GPUs do not divide into domains of %d, those of the tier inside; choose a multiple of %d",
-				n, inside, inside)
-		case joint && s.Tiers[i].Scenario.usesPlanners():
-			reject(kind,
-				`has links for one all-to-all at a time, which a plan sets up and takes down, and none for transfers that begin when they may; `+
-					`give it a topology, which its switches then keep, choose another kind, or a training step without collectives = "graph"`)
-		case s.Engine.MessageOverhead > 0 && s.Tiers[i].Scenario.usesPlanners():
-			reject(kind,
-				"sends in the slots of a plan, in which starting a message takes no time; choose another kind, or leave engine.message_overhead out")
-		case !joint && stage%n != 0:
-			reject(sizeKey(i),
-				"stages of %d GPUs do not divide into domains of %d; choose a divisor of a stage's GPUs (tp x cp, or etp x ep), or set workload.collectives = \"graph\"",
-				stage, n)
-		case s.Tiers[i].Scenario.Fabric.Faulty():
-			reject(kind, "parts of inner tiers are down; let only those of the outermost fail")
-		}
-
-		inside = n
-	}
-
+	inside := c.checkTierSizes()
 	if len(c.Diagnostics) > 0 {
 		return
 	}
 
-	if key, n := "fabric."+findKind("fabric", s.Fabric.Kind).sizeKey, s.Fabric.Links.GPUs(); s.usesRouters() &&
-		(n <= inside || n%inside != 0) {
+	// The outermost tier joins several domains of the tier inside.
+	key, gpus := "fabric."+findKind("fabric", s.Fabric.Kind).sizeKey, s.Fabric.Links.GPUs()
+	if s.usesRouters() && (gpus <= inside || gpus%inside != 0) {
 		c.conflictf(key+" fabric.edges fabric.generator",
 			"%d GPUs are not several domains of %d, those of the tier inside; choose a multiple of %d",
-			n, inside, inside)
+			gpus, inside, inside)
 		return
 	}
 	if s.fabricDecision().policyKey == "allocators" && len(s.Tiers) > 0 {
@@ -347,21 +321,76 @@ func (c *checker) checkTiers() {
 		}
 	}
 
-	if joint {
+	if s.isJoint() {
 		c.checkJoint()
 		return
 	}
 
-	c.conflictIf(s.Replay.Seeds > 0 && s.Replay.Sequence != t.Sequence,
+	// Inner tiers lengthen passes by the calls of one sequence length.
+	sequence := s.Workload.Spec.Sequence
+	c.conflictIf(s.Replay.Seeds > 0 && s.Replay.Sequence != sequence,
 		"replay.sequence",
 		"passes are longer by the calls of %d tokens; leave it out",
-		t.Sequence)
-	if len(c.Diagnostics) > 0 {
-		return
+		sequence)
+	if len(c.Diagnostics) == 0 {
+		c.checkInnerCalls()
 	}
+}
 
-	// Check the collective calls of the step that inner tiers carry, each type of call
-	// once.
+// checkTierSizes checks the kind and the size of each inner tier. It returns the number of
+// GPUs that the last one joins.
+func (c *checker) checkTierSizes() int {
+	s := c.s
+	stage, isJoint := s.Workload.StageGPUs(), s.isJoint()
+	inside := 1 // GPUs that the tier inside tier i joins
+	for i := range s.Tiers {
+		kindKey := fmt.Sprintf("%s.%d.kind", tierPath, i)
+		sizeKey := fmt.Sprintf("%s.%d.%s", tierPath, i, findKind("fabric", s.Tiers[i].Kind).sizeKey)
+		usesPlanners, n := s.Tiers[i].Scenario.usesPlanners(), s.innerTier(i).GPUs()
+		switch {
+		case n <= inside:
+			c.rejectTier(sizeKey,
+				"joins %d GPUs, as many as the tier inside or fewer; choose more than %d, or leave the tier out",
+				n, inside)
+		case n%inside != 0:
+			c.rejectTier(sizeKey,
+				"%d GPUs do not divide into domains of %d, those of the tier inside; choose a multiple of %d",
+				n, inside, inside)
+		case isJoint && usesPlanners:
+			c.rejectTier(kindKey,
+				`has links for one all-to-all at a time, which a plan sets up and takes down, and none for transfers that begin when they may; `+
+					`give it a topology, which its switches then keep, choose another kind, or a training step without collectives = "graph"`)
+		case s.Engine.MessageOverhead > 0 && usesPlanners:
+			c.rejectTier(kindKey,
+				"sends in the slots of a plan, in which starting a message takes no time; choose another kind, or leave engine.message_overhead out")
+		case !isJoint && stage%n != 0:
+			c.rejectTier(sizeKey,
+				"stages of %d GPUs do not divide into domains of %d; choose a divisor of a stage's GPUs (tp x cp, or etp x ep), or set workload.collectives = \"graph\"",
+				stage, n)
+		case s.Tiers[i].Scenario.Fabric.Faulty():
+			c.rejectTier(kindKey, "parts of inner tiers are down; let only those of the outermost fail")
+		}
+		inside = n
+	}
+	return inside
+}
+
+// rejectTier reports a fault at a path of the file. The checker of the outermost tier would
+// map the path to a key of that tier.
+func (c *checker) rejectTier(path, format string, args ...any) {
+	problem, remedy := formatProblem(format, args)
+	pathInFile := c.Reader.FilePath
+	c.Reader.FilePath = func(p string) string { return p }
+	c.Add(path, problem, remedy)
+	c.Reader.FilePath = pathInFile
+}
+
+// checkInnerCalls checks that each collective call of the step has a tier that joins its
+// group, and that the algorithm of the tier serves the call. Calls of one dimension and
+// kind need a single check.
+func (c *checker) checkInnerCalls() {
+	s := c.s
+	t := &s.Workload.Spec
 	t.HasCopySync = true
 	m, err := inner.New(*t, s.callTiers(), s.Seed, 0, -1)
 	if err != nil {
@@ -369,39 +398,43 @@ func (c *checker) checkTiers() {
 		return
 	}
 
-	seen := map[[2]int]bool{}
+	checked := map[[2]int]bool{}
 	for _, pass := range t.ContractedPasses() {
 		for v := range t.PP * t.Chunks {
 			for _, call := range t.Calls(v, pass) {
 				callType := [2]int{int(call.Dim), int(call.Kind)}
-				if seen[callType] {
+				if checked[callType] {
 					continue
 				}
-				seen[callType] = true
-				size, tier := len(t.Groups(call, 0, 0)[0]), m.JoiningTier(call)
-				key := map[training.Phase]string{
-					training.Tensor:  "workload.tp",
-					training.Context: "workload.cp",
-					training.Expert:  "workload.ep",
-					training.Sync:    "workload.gpus",
-				}[call.Dim]
+				checked[callType] = true
+
+				tier := m.JoiningTier(call)
 				if tier < 0 {
-					c.conflictf(key,
+					c.conflictf(callSizeKeys[call.Dim],
 						"a group of %d GPUs is larger than its tier, and no tier outside it carries %v calls of %v; "+
 							`choose a smaller group, or a tier that joins it, or set workload.collectives = "graph", by which the outermost carries them`,
-						size, call.Kind, call.Dim)
+						len(t.Groups(call, 0, 0)[0]), call.Kind, call.Dim)
 					return
 				}
 				if err := m.UnservedReason(context.Background(), call); err != nil {
-					_, why, _ := strings.Cut(err.Error(), collective.ErrUnserved.Error()+": ")
-					reject(fmt.Sprintf("%s.%d.collective", tierPath, tier),
+					_, reason, _ := strings.Cut(err.Error(), collective.ErrUnserved.Error()+": ")
+					c.rejectTier(fmt.Sprintf("%s.%d.collective", tierPath, tier),
 						`%s does not serve the %v calls of the step: %s; choose another algorithm, or "best"`,
-						schema.Quote(s.Tiers[tier].Collective), call.Dim, why)
+						schema.Quote(s.Tiers[tier].Collective), call.Dim, reason)
 					return
 				}
 			}
 		}
 	}
+}
+
+// callSizeKeys are the keys for the size of the groups of collective calls, indexed by
+// dimension of parallelism.
+var callSizeKeys = map[training.Phase]string{
+	training.Tensor:  "workload.tp",
+	training.Context: "workload.cp",
+	training.Expert:  "workload.ep",
+	training.Sync:    "workload.gpus",
 }
 
 // checkJoint checks work on tiers that are simulated together as one network.
@@ -443,39 +476,48 @@ func (s *Scenario) callTiers() (all []inner.Tier) {
 	return all
 }
 
+// systemBuilder builds the system of a scenario's input on one fabric.
+type systemBuilder func(ctx context.Context, in *input.Scenario, workers int) (assembly.System, error)
+
 // buildWithTiers returns the hardware.build of a fabric that can have tiers inside. build
 // builds the system of the outermost tier.
 //
 // If algorithms of the calls of a training step are searched, the result is a system for
 // the best algorithms. If inner tiers carry calls, the passes of the step become longer by
 // the time of these calls.
-func buildWithTiers(build func(ctx context.Context, in *input.Scenario, workers int) (assembly.System, error)) func(context.Context, *Scenario, int) (assembly.System, error) {
+func buildWithTiers(build systemBuilder) func(context.Context, *Scenario, int) (assembly.System, error) {
 	return func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-		tiered := func(ctx context.Context, algorithms calls.Algorithms) (assembly.System, error) {
-			s := s.withAlgorithm(string(algorithms))
-			outer := func(longer composition.PassExtension) (assembly.System, error) {
-				in := s.input()
-				in.PassExtension = longer
-				return build(ctx, in, workers)
-			}
-			if len(s.Tiers) == 0 || s.isJoint() {
-				return outer(nil)
-			}
-			packet := s.Workload.Packet
-			if s.Engine.Level != "packet" {
-				packet = 0
-			}
-			return inner.NewSystem(
-				ctx, s.Workload.Spec, s.callTiers(), s.Seed, packet, s.Fabric.Kind, outer,
-			)
-		}
-		algorithms := calls.Algorithms(s.Policy.Calls.Collective)
-		if _, searched := algorithms.SplitBest(); !s.hasCallsInGraph() || len(searched) == 0 {
-			return tiered(ctx, algorithms)
+		// buildWith builds the system for given algorithms of the calls.
+		buildWith := func(ctx context.Context, by calls.Algorithms) (assembly.System, error) {
+			return s.withAlgorithm(string(by)).buildTiers(ctx, build, workers)
 		}
 
-		return calls.NewAlgorithmSearch(ctx, &s.Workload.Spec, algorithms, tiered)
+		algorithms := calls.Algorithms(s.Policy.Calls.Collective)
+		_, searched := algorithms.SplitBest()
+		if !s.hasCallsInGraph() || len(searched) == 0 {
+			return buildWith(ctx, algorithms)
+		}
+		return calls.NewAlgorithmSearch(ctx, &s.Workload.Spec, algorithms, buildWith)
 	}
+}
+
+// buildTiers builds the system of the outermost tier of s. Unless all tiers form one
+// network, its passes include the time of calls inside the inner tiers.
+func (s *Scenario) buildTiers(ctx context.Context, build systemBuilder, workers int) (assembly.System, error) {
+	buildOuter := func(longer composition.PassExtension) (assembly.System, error) {
+		in := s.input()
+		in.PassExtension = longer
+		return build(ctx, in, workers)
+	}
+	if len(s.Tiers) == 0 || s.isJoint() {
+		return buildOuter(nil)
+	}
+
+	packet := s.Workload.Packet // 0 if calls are not simulated with packets
+	if s.Engine.Level != "packet" {
+		packet = 0
+	}
+	return inner.NewSystem(ctx, s.Workload.Spec, s.callTiers(), s.Seed, packet, s.Fabric.Kind, buildOuter)
 }
 
 // tiersTOML is TOML for a scenario of tiers.

@@ -29,16 +29,18 @@ func torusKind() *kind {
 
 // graphKind describes the fabric "graph".
 func graphKind() *kind {
-	return &kind{name: "graph", sizeKey: "nodes", canBeInner: true, canBeOuter: true, forms: []*form{
-		linkForm(
-			form{
-				doc:     "Any nodes and directed links.",
-				parts:   graphParts,
-				prepare: prepareGraph,
-				check:   checkGraph,
-			},
-		),
-	}}
+	return &kind{
+		name:       "graph",
+		sizeKey:    "nodes",
+		canBeInner: true,
+		canBeOuter: true,
+		forms: []*form{linkForm(form{
+			doc:     "Any nodes and directed links.",
+			parts:   graphParts,
+			prepare: prepareGraph,
+			check:   checkGraph,
+		})},
+	}
 }
 
 // electricalKind describes the fabric "electrical".
@@ -95,13 +97,11 @@ func graphParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
 	specs := []any{&l.GraphLinks, &l.LinkOptions}
 	for i, g := range graph.Generators {
+		// The options of a generator are created on first use.
 		if i == len(l.Generators) {
 			l.Generators = append(l.Generators, g.New())
 		}
-		specs = append(
-			specs,
-			schema.ConditionalSpec{Spec: l.Generators[i], When: "fabric.generator=" + g.Name},
-		)
+		specs = append(specs, schema.ConditionalSpec{Spec: l.Generators[i], When: "fabric.generator=" + g.Name})
 	}
 
 	return append([]schema.Part{
@@ -122,9 +122,8 @@ func routerParts(s *Scenario) []schema.Part {
 			Specs: []any{&s.Policy.Routing, &s.Policy.Calls, &s.Policy.Mapping},
 			Defaults: func(int) []any {
 				d := s.Policy.Routing
-				d.Routers, d.Optimised.NeighbourCap = []string{
-					routing.DefaultName(s.hasCoordinates(), s.Fabric.Faulty()),
-				}, 2
+				d.Routers = []string{routing.DefaultName(s.hasCoordinates(), s.Fabric.Faulty())}
+				d.Optimised.NeighbourCap = 2
 				if !s.hasCoordinates() {
 					d.Optimised.NeighbourCap = -1
 				}

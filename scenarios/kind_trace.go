@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,10 +69,11 @@ func traceKind() *kind {
 		prepare: prepareTraceFiles, check: checkTrace,
 	}
 	staged := one
-	staged.acceptedCarriers, staged.isTraining, staged.checkOnPods = []carrier{circuitCarrier}, true, nil
-	staged.when, staged.check = func(s *Scenario) bool {
-		return s.Workload.Trace.HoldsStage
-	}, checkStagedTrace
+	staged.when = func(s *Scenario) bool { return s.Workload.Trace.HoldsStage }
+	staged.check = checkStagedTrace
+	staged.acceptedCarriers = []carrier{circuitCarrier}
+	staged.isTraining = true
+	staged.checkOnPods = nil
 	return &kind{
 		name:        traceKindName,
 		hasMappings: true,
@@ -98,8 +100,10 @@ func (c *checker) peekTrace() {
 
 	// If no file can be read, the form follows from the keys of the fabric.
 	_, c.s.Workload.Trace.HoldsStage = schema.Child(c.Root, "fabric")["gpus_per_pod_per_replica"]
-	if one, ok := w["files"].(string); ok {
-		w["files"] = []any{one}
+
+	// A single name stands for a list of one.
+	if name, ok := w["files"].(string); ok {
+		w["files"] = []any{name}
 	}
 	var names []string
 	list, _ := w["files"].([]any)
@@ -139,15 +143,19 @@ func (c *checker) peekTrace() {
 		t.groups, w["groups"] = trace.File{Name: fileName, Data: data}, fileName
 	}
 
-	// The digest covers all files; the format is given or detected.
 	sum := sha256.New()
 	for _, f := range append(slices.Clip(t.files), t.groups) {
 		sum.Write(f.Data)
 	}
 	t.digest = hex.EncodeToString(sum.Sum(nil))
+
+	// The format is given, or follows from the content of the first file. Read rejects
+	// unknown names later.
 	name, _ := w["format"].(string)
-	if t.format = trace.ByName(name); t.format == nil && (name == "" || name == trace.Auto) {
-		if t.format = trace.Detect(t.files[0]); t.format == nil {
+	t.format = trace.ByName(name)
+	if isAuto := name == "" || name == trace.Auto; t.format == nil && isAuto {
+		t.format = trace.Detect(t.files[0])
+		if t.format == nil {
 			t.err = &trace.Error{
 				File:    t.files[0].Name,
 				Problem: "looks like no format that is known",
@@ -190,36 +198,41 @@ func (c *checker) readTrace(names []string) (files []trace.File, err error) {
 		files = append(files, f)
 		return nil
 	}
-	for _, name := range names {
-		fileName := c.traceFilePath("workload.files", name)
-		if n := strings.Count(fileName, "%d"); n > 1 {
-			return nil, fmt.Errorf("%s has %%d %d times; want it once, for the rank", fileName, n)
-		} else if n == 0 {
-			if err := read(fileName); err != nil {
-				return nil, err
-			}
-			continue
-		}
 
-		for rank := 0; ; rank++ {
-			one := strings.Replace(fileName, "%d", fmt.Sprint(rank), 1)
-			if rank > 0 && !c.traceFileExists(one) {
-				next := strings.Replace(fileName, "%d", fmt.Sprint(rank+1), 1)
-				if c.traceFileExists(next) {
-					return nil, fmt.Errorf(
-						"%s is missing, and %s is there; want a file for each rank",
-						one, next,
-					)
-				}
-				break
-			}
-			if err := read(one); err != nil {
-				return nil, err
-			}
+	for _, name := range names {
+		pattern := c.traceFilePath("workload.files", name)
+		switch n := strings.Count(pattern, "%d"); n {
+		case 0:
+			err = read(pattern)
+		case 1:
+			err = c.readRanks(pattern, read)
+		default:
+			err = fmt.Errorf("%s has %%d %d times; want it once, for the rank", pattern, n)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-
 	return files, nil
+}
+
+// readRanks reads the files of all ranks: "%d" in pattern stands for the rank. The first
+// missing file ends the list. A file after the missing one shows that the list has a gap.
+func (c *checker) readRanks(pattern string, read func(fileName string) error) error {
+	for rank := 0; ; rank++ {
+		fileName := strings.Replace(pattern, "%d", fmt.Sprint(rank), 1)
+		if rank > 0 && !c.traceFileExists(fileName) {
+			next := strings.Replace(pattern, "%d", fmt.Sprint(rank+1), 1)
+			if c.traceFileExists(next) {
+				return fmt.Errorf("%s is missing, and %s is there; want a file for each rank",
+					fileName, next)
+			}
+			return nil
+		}
+		if err := read(fileName); err != nil {
+			return err
+		}
+	}
 }
 
 // readTraceFile returns the content of a file of at most maxBytes bytes; for a larger file
@@ -242,12 +255,14 @@ func (c *checker) readTraceFile(fileName string, maxBytes int) ([]byte, error) {
 // traceFilePath returns the path of a file that the key at path names. It is relative to
 // the directory of the scenario's file, unless only the working directory has the file.
 func (c *checker) traceFilePath(path, name string) string {
-	if file, _ := schema.FindLine(c.Layers, c.keyPathInFile(path)); !c.Overridden(path) &&
-		!filepath.IsAbs(name) {
-		if relative := filepath.Join(filepath.Dir(file), name); c.traceFileExists(relative) ||
-			!c.traceFileExists(name) {
-			return relative
-		}
+	if c.Overridden(path) || filepath.IsAbs(name) {
+		return name
+	}
+
+	file, _ := schema.FindLine(c.Layers, c.keyPathInFile(path))
+	relative := filepath.Join(filepath.Dir(file), name)
+	if c.traceFileExists(relative) || !c.traceFileExists(name) {
+		return relative
 	}
 	return name
 }
@@ -294,16 +309,12 @@ func prepareTraceFiles(c *checker) {
 		return
 	}
 
-	// Reading depends on keys whose defaults are applied later.
+	// Reading depends on keys whose defaults are applied later. The rate inside a stage
+	// defaults to the rate of a network interface, which defaults to the rate of a port.
+	f := &c.s.Fabric
 	h := &trace.ReadOptions{Keys: keys.Keys, GroupFile: t.groups}
-	if h.RankOrder == "" {
-		h.RankOrder = "tp-dp-pp"
-	}
-	if h.IntraStageRate = c.s.Fabric.InsideBandwidth; h.IntraStageRate == 0 {
-		if h.IntraStageRate = c.s.Fabric.NICBandwidth; h.IntraStageRate == 0 {
-			h.IntraStageRate = c.s.Fabric.PortBandwidth
-		}
-	}
+	h.RankOrder = cmp.Or(h.RankOrder, "tp-dp-pp")
+	h.IntraStageRate = cmp.Or(f.InsideBandwidth, f.NICBandwidth, f.PortBandwidth)
 
 	var err error
 	if keys.Job, err = trace.Read(t.format, t.files, h); err != nil {
@@ -312,13 +323,20 @@ func prepareTraceFiles(c *checker) {
 	}
 
 	keys.SHA256, t.files = t.digest, nil
-	m := keys.Job.Stage
-	if m == nil || !c.s.isStagedTrace() {
+	if keys.Job.Stage == nil || !c.s.isStagedTrace() {
 		return
 	}
 
-	// Describe the stage as a training step of a model with one layer per stage.
-	spec := &c.s.Workload.Spec
+	describeStage(c.s, h.Schedule, t.format.Name)
+}
+
+// describeStage sets the spec of a training step for a trace of a pipeline stage: a model
+// with one layer per stage, whose times and bytes are measured. The GPUs of a stage that
+// are not tensor-parallel count as context-parallel.
+func describeStage(s *Scenario, schedule, formatName string) {
+	job := s.Workload.Trace.Job
+	m := job.Stage
+	spec := &s.Workload.Spec
 	*spec = training.Spec{
 		Microbatches: m.Microbatches,
 		Microbatch:   1,
@@ -328,19 +346,16 @@ func prepareTraceFiles(c *checker) {
 		EP:           1,
 		ETP:          1,
 		Chunks:       1,
-		GPUs:         keys.Job.Ranks,
-		Schedule:     h.Schedule,
+		GPUs:         job.Ranks,
+		Schedule:     cmp.Or(schedule, training.OneFOneB),
 		ReplicaMode:  "auto",
 		Flows:        "aggregated",
 		Collectives:  "none",
 		Measured:     m,
 		Choices:      training.Choices{Ring: "bidirectional", EffectiveTFLOPS: 1, ActivationBytes: 1},
 	}
-	spec.Arch.Name = t.format.Name + " trace"
-	if spec.Schedule == "" {
-		spec.Schedule = training.OneFOneB
-	}
-	for _, d := range keys.Job.Dims {
+	spec.Arch.Name = formatName + " trace"
+	for _, d := range job.Dims {
 		switch d.Name {
 		case "tp":
 			spec.TP = d.Size
@@ -411,7 +426,7 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 	for i := range built.Graph.Tasks {
 		t := &built.Graph.Tasks[i]
 		bytes += float64(t.Bytes)
-		hops += 3 * math.Ceil(float64(t.Bytes)/float64(max(1, s.Workload.Packet)))
+		hops += hopsPerPacket * math.Ceil(float64(t.Bytes)/float64(max(1, s.Workload.Packet)))
 		if t.Kind == engine.Transfer && joined.Join(int(t.Src)/f.GPUsPerPod, int(t.Dst)/f.GPUsPerPod) {
 			crossing++
 		}

@@ -18,10 +18,11 @@ func trafficKinds() (all []*kind) {
 		k := &kind{
 			name: t.Name, keyGroups: t.Groups,
 			usesDimensions: func(s *Scenario) bool {
-				return s.isCall() && len(s.Workload.Call.Along) > 0 ||
-					t.UsesDimensions != nil &&
-						(t.NodeTraffic == nil || s.usesRouters()) &&
-						t.UsesDimensions(&s.Workload.Traffic)
+				if s.isCall() && len(s.Workload.Call.Along) > 0 {
+					return true
+				}
+				isOnLinks := t.NodeTraffic == nil || s.usesRouters()
+				return t.UsesDimensions != nil && isOnLinks && t.UsesDimensions(&s.Workload.Traffic)
 			},
 			forms: []*form{
 				{
@@ -33,33 +34,25 @@ func trafficKinds() (all []*kind) {
 				},
 			},
 		}
+
+		// Forms for pods and for scale-up domains.
 		if t.NodeTraffic != nil {
 			k.forms = append(k.forms, podTrafficForm(t))
 		}
-		const whom = "Who sends how much to whom."
+		const keysDoc = "Who sends how much to whom."
 		switch {
 		case t.IsUniform:
-			f := planForm(
-				"Every GPU of a scale-up domain sends a message to every other.",
-				whom,
-				func(s *Scenario) []any { return []any{&s.Workload.Exchange} },
-			)
+			f := planForm("Every GPU of a scale-up domain sends a message to every other.", keysDoc,
+				func(s *Scenario) []any { return []any{&s.Workload.Exchange} })
 			f.prepare = prepareExchange
 			k.forms = append(k.forms, f)
 		case t.IsListed:
-			k.forms = append(
-				k.forms,
-				planForm(
-					"An all-to-all of bytes from each GPU to each, from a file or list.",
-					whom,
-					func(*Scenario) []any { return []any{new(matrixKeys)} },
-				),
-			)
+			f := planForm("An all-to-all of bytes from each GPU to each, from a file or list.", keysDoc,
+				func(*Scenario) []any { return []any{new(matrixKeys)} })
+			k.forms = append(k.forms, f)
 		}
-
 		all = append(all, k)
 	}
-
 	return all
 }
 
@@ -88,6 +81,7 @@ func trafficParts(s *Scenario) []schema.Part {
 func patternSpecs(s *Scenario) (specs []any) {
 	w := &s.Workload
 	for i, p := range collective.Patterns {
+		// The options of a pattern are created on first use.
 		if i == len(w.Patterns) {
 			w.Patterns = append(w.Patterns, p.New())
 		}
@@ -96,44 +90,49 @@ func patternSpecs(s *Scenario) (specs []any) {
 	return specs
 }
 
-// applyMatrixAlias lets every fabric take a matrix of bytes in two forms: kind = "matrix" with
-// matrix or matrix_file, and kind = "all-to-all" with sizes = "matrix" or a file. It
+// applyMatrixAlias lets every fabric take a matrix of bytes in two forms: kind = "matrix"
+// with matrix or matrix_file, and kind = "all-to-all" with sizes = "matrix" or a file. It
 // replaces the form in the file by the form that the fabric reads: the all-to-all on
 // scale-up domains that reconfigure, and the matrix elsewhere. aliases makes diagnostics
 // name the keys in the file.
 func (c *checker) applyMatrixAlias() {
-	const kindAt, sizesAt, fileAt = "workload.kind", "workload.sizes", "workload.matrix_file"
+	const kindKey, sizesKey, fileKey = "workload.kind", "workload.sizes", "workload.matrix_file"
 	w := schema.Child(c.Root, "workload")
 	reconfigures := fileReconfigures(c.Root)
 	switch {
 	case w["kind"] == paths.Matrix.Name && reconfigures:
+		// A matrix becomes an all-to-all with sizes.
 		if _, given := w["sizes"]; given {
 			return // Read rejects matrix_file
 		}
-
 		file, given := w["matrix_file"]
 		if !given {
 			file = input.ListedSizes
 		}
 		delete(w, "matrix_file")
 		w["kind"], w["sizes"] = paths.AllToAll.Name, file
-		c.aliases = map[string]string{sizesAt: fileAt}
+		c.aliases = map[string]string{sizesKey: fileKey}
 		if !given {
-			c.aliases[sizesAt] = kindAt
+			c.aliases[sizesKey] = kindKey
 		}
 	case w["kind"] == paths.AllToAll.Name && !reconfigures:
+		// An all-to-all becomes a matrix if its sizes are listed or are a file. A misspelt
+		// name of a distribution is not a file.
 		sizes, ok := w["sizes"].(string)
-		unknown := !strings.ContainsAny(sizes, "./") && text.Nearest(sizes, sizeNames) != ""
-		if _, given := w["matrix_file"]; !ok ||
-			given ||
-			sizes != input.ListedSizes && (unknown || slices.Contains(sizeNames, sizes)) {
+		if _, given := w["matrix_file"]; !ok || given {
+			return
+		}
+		isMisspelt := !strings.ContainsAny(sizes, "./") && text.Nearest(sizes, sizeNames) != ""
+		isDistribution := isMisspelt || slices.Contains(sizeNames, sizes)
+		if sizes != input.ListedSizes && isDistribution {
 			return
 		}
 		delete(w, "sizes")
-		c.aliases = map[string]string{kindAt: sizesAt}
-		if w["kind"] = paths.Matrix.Name; sizes != input.ListedSizes {
+		w["kind"] = paths.Matrix.Name
+		c.aliases = map[string]string{kindKey: sizesKey}
+		if sizes != input.ListedSizes {
 			w["matrix_file"] = sizes
-			c.aliases[fileAt] = sizesAt
+			c.aliases[fileKey] = sizesKey
 		}
 	}
 }

@@ -71,8 +71,10 @@ func trainingParts(s *Scenario) []schema.Part {
 // calls.Work.
 type stepWork training.Spec
 
+// spec returns the step with the methods of training.Spec.
 func (w *stepWork) spec() *training.Spec { return (*training.Spec)(w) }
 
+// The following methods implement calls.Work.
 func (w *stepWork) Description(title string) string { return w.spec().Words(title) }
 
 func (w *stepWork) Ranks() int { return w.GPUs }
@@ -92,17 +94,23 @@ func (w *stepWork) SizeRemedy() string { return "or fewer micro-batches" }
 // stages, and either the calls in the graph or the synchronisation of gradients.
 func (w *stepWork) Size() (bytes, transfers, slack float64) {
 	s := w.spec()
-	gpus := float64(s.StageGPUs() * s.Replicas())
 	virtual := s.VirtualStages()
-	if hops := 2 * float64(s.Microbatches) * float64(virtual/s.Copies()-1) * gpus; s.PP > 1 {
-		bytes, transfers = hops*float64(s.PipelineBytes()), hops
+	gpus := float64(s.StageGPUs() * s.Replicas()) // of one stage, in all replicas
+
+	// Each micro-batch passes all borders of virtual stages, forward and backward.
+	if s.PP > 1 {
+		borders := float64(virtual/s.Copies() - 1)
+		transfers = 2 * float64(s.Microbatches) * borders * gpus
+		bytes = transfers * float64(s.PipelineBytes())
 	}
+
+	// The calls in the graph include the synchronisation of gradients.
 	if s.CallsInGraph() {
 		for _, c := range s.StepCalls() {
-			b, n := minCallBytes(s, c)
-			bytes, transfers = bytes+float64(c.Replicas*c.Count)*b, transfers+float64(c.Replicas*c.Count)*n
+			callBytes, callTransfers := minCallBytes(s, c)
+			count := float64(c.Replicas * c.Count)
+			bytes, transfers = bytes+count*callBytes, transfers+count*callTransfers
 		}
-
 		return bytes, transfers, 1
 	}
 
@@ -120,7 +128,10 @@ func (w *stepWork) Size() (bytes, transfers, slack float64) {
 // stage, and the number of transfers of a ring.
 func minCallBytes(s *training.Spec, c training.StepCall) (bytes, transfers float64) {
 	groups := s.Groups(c.Call, 0, c.VirtualStage%s.PP)
-	n := float64(len(groups[0]))
+	n := float64(len(groups[0])) // ranks per group
+
+	// A reduce-scatter or all-gather sends all but one of n parts to or from each rank. An
+	// all-reduce is one of each, and an all-to-all has parts per pair of ranks.
 	groupBytes, transferCount := (n-1)*float64(c.Bytes), n*(n-1)
 	switch c.Kind {
 	case training.AllReduce:
@@ -145,19 +156,11 @@ func (w *stepWork) Check(c *schema.Reader) {
 	case t.GPUs == 1:
 		c.Conflict([]string{gpus}, "nothing is sent: there is one GPU", "raise gpus")
 	default:
-		assembly.ReportConflict(
-			c,
-			[]string{
-				"workload.pieces",
-				"workload.microbatches",
-				"workload.pp",
-				gpus,
-				"workload.virtual_stages",
-			},
-			assembly.LinkTask.Scale(passes+transfers).CheckLimits(
-				"passes of stages and transfers between GPUs", "fewer",
-			),
-		)
+		keys := []string{
+			"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages",
+		}
+		cost := assembly.LinkTask.Scale(passes + transfers)
+		assembly.ReportConflict(c, keys, cost.CheckLimits("passes of stages and transfers between GPUs", "fewer"))
 	}
 }
 
@@ -170,11 +173,12 @@ func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Expander) (keys []st
 	return e.CheckCalls(ctx)
 }
 
-// Build returns the task graph. Transfers outside calls get the nodes of their ranks; those
-// in calls have them already.
+// Build returns the task graph. Transfers outside calls get the nodes of their ranks;
+// transfers in calls have them already.
 func (w *stepWork) Build(ctx context.Context, e *calls.Expander) (*training.Iteration, [][2]int, error) {
+	e.Spec = w.spec()
 	x := training.BuildOptions{All: true, PerGPU: true}
-	if e.Spec = w.spec(); e.Spec.CallsInGraph() {
+	if e.Spec.CallsInGraph() {
 		x.Expand = e.Expand(ctx)
 	}
 	it, err := training.Build(*w.spec(), x)

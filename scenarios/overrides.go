@@ -34,6 +34,8 @@ func (c *checker) override(text string) {
 func splitKey(name string) ([]string, bool) {
 	parts := []string{""}
 	quote, closed := rune(0), false // closed: the part was quoted and has ended
+
+	// quote is the quotation mark of the current part, or 0 outside quotes.
 	for _, r := range strings.TrimSpace(name) {
 		last := &parts[len(parts)-1]
 		switch {
@@ -62,16 +64,14 @@ func splitKey(name string) ([]string, bool) {
 // tables. Parts that are numbers select elements of arrays of tables. If the key fits no
 // table, findTable reports that and returns a nil table.
 func (c *checker) findTable(parts []string) (path string, m map[string]any) {
-	name := ""
-	fail := func(problem, remedy string) (string, map[string]any) {
-		c.Diagnostics = append(
-			c.Diagnostics,
-			Diagnostic{File: schema.SetFile, Key: name, Problem: problem, Remedy: remedy},
-		)
-		return "", nil
-	}
+	name := "" // the key in messages, with quotes if necessary
 	for _, part := range parts {
-		name = schema.JoinPath(name, part) // quoted if necessary, for messages
+		name = schema.JoinPath(name, part)
+	}
+	fail := func(problem, remedy string) (string, map[string]any) {
+		fault := Diagnostic{File: schema.SetFile, Key: name, Problem: problem, Remedy: remedy}
+		c.Diagnostics = append(c.Diagnostics, fault)
+		return "", nil
 	}
 	m = c.Root
 
@@ -80,21 +80,16 @@ func (c *checker) findTable(parts []string) (path string, m map[string]any) {
 		m, path = c.replicaTable(parts[1])
 		parts = parts[2:]
 		if m == nil || len(parts) == 0 {
-			return fail(
-				"names no key of a replica",
-				"write replica.INDEX.key=value, such as replica.0.compute_scale=1.2",
-			)
+			return fail("names no key of a replica",
+				"write replica.INDEX.key=value, such as replica.0.compute_scale=1.2")
 		}
 	}
 
 	if parts[0] == "job" && len(parts) > 1 {
 		if m, path = c.jobTable(parts[1]); m == nil || len(parts) == 2 {
-			return fail(
-				"names no key of a job that there is",
-				"write job.INDEX.key=value, counting the jobs from 0, such as job.0.weight=2",
-			)
+			return fail("names no key of a job that there is",
+				"write job.INDEX.key=value, counting the jobs from 0, such as job.0.weight=2")
 		}
-
 		parts = parts[2:]
 	}
 
@@ -106,10 +101,8 @@ func (c *checker) findTable(parts []string) (path string, m map[string]any) {
 		if rows != nil {
 			i, err := strconv.Atoi(part)
 			if err != nil || i < 0 || i >= len(rows) {
-				return fail(
-					"names no table that there is",
-					fmt.Sprintf("count the tables from 0 to %d", len(rows)-1),
-				)
+				return fail("names no table that there is",
+					fmt.Sprintf("count the tables from 0 to %d", len(rows)-1))
 			}
 			m, rows = rows[i], nil
 			continue
@@ -118,6 +111,8 @@ func (c *checker) findTable(parts []string) (path string, m map[string]any) {
 			continue
 		}
 		rows = nil
+
+		// Create the table if the file does not have it.
 		sub, ok := m[part].(map[string]any)
 		if _, taken := m[part]; taken && !ok {
 			return fail(path+" is no table", "set "+path+" itself")

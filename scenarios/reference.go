@@ -21,8 +21,11 @@ func WriteReference(w io.Writer) error {
 	s := &Scenario{}
 	general := formSchema(s, false).Tables[0]
 	general.Reference(&b, "Every scenario", general.Rows())
-	heads := map[string]int{}       // number of headings with the same anchor
-	known := map[[2]string]string{} // link to the first form with a row, by table and text of the row
+
+	// heads counts headings with the same anchor. known holds the link to the first form
+	// with a row, by table and text of the row.
+	heads := map[string]int{}
+	known := map[[2]string]string{}
 	for _, k := range allForms() {
 		name := k.section + " " + schema.Quote(k.name)
 		head := k.section + ": kind " + schema.Quote(k.name)
@@ -33,10 +36,14 @@ func WriteReference(w io.Writer) error {
 
 		link := fmt.Sprintf("[%s](#%s)", name, headingAnchor(head, heads))
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", head, k.doc)
-		whole := map[string][]string{} // tables that equal a table of an earlier form, by the link to the form
+
+		// whole lists the tables that equal a table of an earlier form, by the link to that
+		// form. kinds holds these links in order.
+		whole := map[string][]string{}
 		var kinds []string
 		for _, t := range schema.New(s.tagNames(false), k.parts(s)...).Tables {
-			// Separate the new rows of the table from the rows of earlier forms.
+			// Separate the new rows of the table from the rows of earlier forms, which are
+			// shared with the form at origins.
 			var own []schema.ReferenceRow
 			origins, shared := []string(nil), map[string][]string{}
 			for _, r := range t.Rows() {
@@ -48,7 +55,7 @@ func WriteReference(w io.Writer) error {
 					continue
 				}
 				if r.Key == "kind" {
-					continue // which all sections have
+					continue // all sections have the key
 				}
 				if shared[first] == nil {
 					origins = append(origins, first)
@@ -70,6 +77,7 @@ func WriteReference(w io.Writer) error {
 			}
 		}
 
+		// Mention the equal tables, and list the presets of training.
 		for _, first := range kinds {
 			fmt.Fprintf(&b, "Whole tables as of %s: %s.\n\n", first, strings.Join(whole[first], ", "))
 		}

@@ -28,8 +28,7 @@ type Study struct {
 
 	source     *fileSource     // the keys without axes and figures
 	overridden map[string]bool // paths set by an override
-
-	outputDirs OutputDirs // see SetOutputDirs
+	outputDirs OutputDirs      // see SetOutputDirs
 
 	mu    sync.Mutex             // guards bases
 	bases map[string]*fileSource // source merged with a base, by the value of the axis "base"
@@ -54,6 +53,7 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 		return nil, faults
 	}
 
+	// Read axes and figures, and remove them: the rest is a scenario.
 	src.files = &fileSet{}
 	st := &Study{source: src, bases: map[string]*fileSource{}}
 	c := newChecker(defaultName(name), src.root, src.layers, src.files)
@@ -66,14 +66,14 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	}
 
 	// An axis "base" gives each variant its own base. Otherwise all variants share one.
-	if !slices.ContainsFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, baseKey) }) {
-		if faults := src.inherit(0); faults != nil {
-			return nil, faults
-		}
-	} else {
-		delete(src.root, "base") // an axis sets it
+	variesBase := func(a Axis) bool { return slices.Contains(a.Keys, baseKey) }
+	if slices.ContainsFunc(st.Axes, variesBase) {
+		delete(src.root, "base")
+	} else if faults := src.inherit(0); faults != nil {
+		return nil, faults
 	}
 
+	// Apply the overrides that all variants have.
 	c.Root, c.Layers = src.root, src.layers
 	for _, o := range fixedOverrides {
 		c.override(o)
@@ -174,15 +174,17 @@ func (st *Study) AxisIndices(i int) []int {
 // Variant returns the scenario of variant i. It is safe for concurrent use. The error is of
 // type Diagnostics.
 func (st *Study) Variant(i int) (*Scenario, error) {
+
+	// An axis "base" replaces the keys on which the others are set.
 	indices := st.AxisIndices(i)
 	src := st.source
 	for a, v := range indices {
-		for k, key := range st.Axes[a].Keys {
-			if key == baseKey {
-				var faults Diagnostics
-				if src, faults = st.baseSource(&st.Axes[a], st.Axes[a].Values[v][k].(string)); faults != nil {
-					return nil, faults
-				}
+		axis := &st.Axes[a]
+		if k := slices.Index(axis.Keys, baseKey); k >= 0 {
+			var faults Diagnostics
+			src, faults = st.baseSource(axis, axis.Values[v][k].(string))
+			if faults != nil {
+				return nil, faults
 			}
 		}
 	}
@@ -226,12 +228,15 @@ func (st *Study) SuspectVariants(maxCount int) []int {
 		}
 		return len(variants) < maxCount
 	}
-	stride := make([]int, len(st.Axes)) // difference of variants with successive values of an axis
+
+	// stride is the difference of variants with successive values of an axis, by axis.
+	stride := make([]int, len(st.Axes))
 	for a, n := len(st.Axes)-1, 1; a >= 0; a-- {
 		stride[a] = n
 		n *= len(st.Axes[a].Values)
 	}
 
+	// Values that the key itself rejects.
 	if first, err := st.Variant(0); err == nil {
 		tables := first.schema()
 		for a, axis := range st.Axes {
@@ -246,13 +251,13 @@ func (st *Study) SuspectVariants(maxCount int) []int {
 		}
 	}
 
+	// Values from both ends of each axis towards its middle.
 	for a, axis := range st.Axes {
-		for low, high := 0, len(axis.Values)-1; low <= high &&
-			add(low*stride[a]) &&
-			add(high*stride[a]); low, high = low+1, high-1 {
+		low, high := 0, len(axis.Values)-1
+		for low <= high && add(low*stride[a]) && add(high*stride[a]) {
+			low, high = low+1, high-1
 		}
 	}
-
 	slices.Sort(variants)
 	return slices.Compact(variants)
 }
@@ -300,6 +305,8 @@ func (st *Study) TOML() ([]byte, error) {
 	if _, ok := root["name"]; !ok {
 		root["name"] = st.Name
 	}
+
+	// An axis with one key is written in [sweep], and a group in [sweep.zip].
 	sweep := map[string]any{}
 	zip := map[string]any{}
 	for _, a := range st.Axes {
@@ -334,19 +341,19 @@ func (st *Study) TOML() ([]byte, error) {
 // Digest returns a SHA-256 in hex that identifies the study: its keys, the scenarios that
 // it is based on, and its axes with the order of their values.
 func (st *Study) Digest() (string, error) {
+
+	// Read all bases, which variants otherwise read when they are needed.
 	for _, a := range st.Axes {
-		for k, key := range a.Keys {
-			for v := range a.Values {
-				if key != baseKey {
-					break
-				}
-				if _, faults := st.baseSource(&a, a.Values[v][k].(string)); faults != nil {
-					return "", faults
-				}
+		k := slices.Index(a.Keys, baseKey)
+		if k < 0 {
+			continue
+		}
+		for v := range a.Values {
+			if _, faults := st.baseSource(&a, a.Values[v][k].(string)); faults != nil {
+				return "", faults
 			}
 		}
 	}
-
 	bases := map[string]any{}
 	for name, s := range st.bases {
 		bases[name] = s.root

@@ -76,6 +76,8 @@ func (st *Study) readAxes(c *checker, overrides []string) (fixedOverrides []stri
 	if len(c.Diagnostics) > 0 {
 		return fixedOverrides
 	}
+
+	// Generate the values.
 	for i := range st.Axes {
 		a := &st.Axes[i]
 		a.Values = make([][]any, a.series[0].n)
@@ -102,10 +104,13 @@ func readAxisTable(c *checker, m map[string]any, path, key string) (axes []Axis)
 		_, isRange := below["from"]
 		_, isKey := splitKey(full)
 		switch {
+		// Groups of keys.
 		case isTable && path == "sweep" && name == "zip":
 			axes = append(axes, readAxisGroups(c, below, axisPath)...)
 		case isTable && !isRange && len(below) == 0:
 			c.rejectf(axisPath, "is an empty table; write a list of values or a range")
+
+		// The table of a section: its keys are parts of dotted keys.
 		case isTable && !isRange:
 			axes = append(axes, readAxisTable(c, below, axisPath, full)...)
 		case !isKey:
@@ -130,6 +135,8 @@ func readAxisTable(c *checker, m map[string]any, path, key string) (axes []Axis)
 func readAxisGroups(c *checker, groups map[string]any, table string) (axes []Axis) {
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		path := schema.JoinPath(table, name)
+
+		// The name of a group is the name of a column in results.
 		if name == "policy" || name == "scenario" {
 			c.rejectf(path, "is the name of a column of every result; give the group another name")
 			continue
@@ -143,6 +150,8 @@ func readAxisGroups(c *checker, groups map[string]any, table string) (axes []Axi
 			continue
 		}
 
+		// Values with equal index belong together, so all keys need the same number of
+		// values.
 		members := readAxisTable(c, m, path, "")
 		group := Axis{Name: name}
 		for _, a := range members {
@@ -153,7 +162,9 @@ func readAxisGroups(c *checker, groups map[string]any, table string) (axes []Axi
 				break
 			}
 			group.file = a.file
-			group.Keys, group.lines, group.series = append(group.Keys, a.Name), append(group.lines, a.lines[0]), append(group.series, a.series[0])
+			group.Keys = append(group.Keys, a.Name)
+			group.lines = append(group.lines, a.lines[0])
+			group.series = append(group.series, a.series[0])
 		}
 
 		if len(members) > 0 && len(group.Keys) == len(members) {
@@ -184,6 +195,7 @@ func axisValues(v any) (*valueSeries, *schema.Rejection) {
 		return tableRange(v)
 	}
 
+	// Decoded lists have several types, such as []any and []map[string]any.
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice {
 		return nil, rejection("is "+schema.Describe(v), `write a list of values, or a range such as "1..8"`)
@@ -193,9 +205,7 @@ func axisValues(v any) (*valueSeries, *schema.Rejection) {
 	case n == 0:
 		return nil, rejection("is an empty list", "list at least one value, or leave the key out")
 	case n > maxVariants:
-		return nil, rejection(
-			fmt.Sprintf("lists %d values", n), fmt.Sprintf("list at most %d", maxVariants),
-		)
+		return nil, rejection(fmt.Sprintf("lists %d values", n), fmt.Sprintf("list at most %d", maxVariants))
 	}
 
 	return &valueSeries{n: rv.Len(), at: func(i int) any { return rv.Index(i).Interface() }}, nil
@@ -222,17 +232,18 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 	}
 
 	if w != nil {
-		c.Diagnostics = append(
-			c.Diagnostics,
-			Diagnostic{File: schema.SetFile, Key: key, Problem: w.Problem, Remedy: w.Remedy},
-		)
+		fault := Diagnostic{File: schema.SetFile, Key: key, Problem: w.Problem, Remedy: w.Remedy}
+		c.Diagnostics = append(c.Diagnostics, fault)
 		return true
 	}
 
+	// A base is always an axis, since a base of the file is merged before overrides are
+	// applied.
 	if values == nil && key == baseKey {
 		values = &valueSeries{n: 1, at: func(int) any { return strings.Trim(raw, `"'`) }}
 	}
 
+	// Replace the axis of the key, or append one.
 	var replacement []Axis
 	if values != nil {
 		replacement = []Axis{newAxis(key, key, schema.SetFile, 0, values)}
@@ -268,6 +279,7 @@ func overrideValues(key, raw string) (*valueSeries, *schema.Rejection) {
 		}
 	}
 
+	// A list without brackets.
 	fields := splitList(raw)
 	if len(fields) < 2 {
 		return nil, nil
@@ -339,35 +351,19 @@ func (a *Axis) checkFinite(c *checker) {
 // setLabels sets Labels, which must be unique. The labels of a group are the values of its
 // first key if these differ, else the values of all keys.
 func (a *Axis) setLabels(c *checker) {
-	for _, keys := range []int{1, len(a.Keys)} {
-		a.Labels = a.Labels[:0]
-		seen, twice := make(map[string]bool, len(a.Values)), ""
-		for _, v := range a.Values {
-			parts := make([]string, keys)
-			for k := range parts {
-				parts[k] = valueLabel(a.Keys[k], v[k])
-			}
-			text := strings.Join(parts, "/")
-			if seen[text] {
-				twice = text
-			}
-			seen[text] = true
-			a.Labels = append(a.Labels, text)
-		}
-
-		if twice == "" {
-			break
-		}
-		if keys == len(a.Keys) {
-			c.Diagnostics = append(c.Diagnostics, Diagnostic{
-				File:    a.file,
-				Line:    a.lines[0],
-				Key:     "sweep." + a.Name,
-				Problem: "lists " + schema.Quote(twice) + " twice",
-				Remedy:  "list it once",
-			})
-			return
-		}
+	duplicate := a.labelBy(1)
+	if duplicate != "" {
+		duplicate = a.labelBy(len(a.Keys))
+	}
+	if duplicate != "" {
+		c.Diagnostics = append(c.Diagnostics, Diagnostic{
+			File:    a.file,
+			Line:    a.lines[0],
+			Key:     "sweep." + a.Name,
+			Problem: "lists " + schema.Quote(duplicate) + " twice",
+			Remedy:  "list it once",
+		})
+		return
 	}
 
 	// The values of the axis "base" must be names.
@@ -387,6 +383,26 @@ func (a *Axis) setLabels(c *checker) {
 	}
 }
 
+// labelBy sets Labels from the values of the first keys, and returns the last label that
+// occurs twice, or "".
+func (a *Axis) labelBy(keys int) (duplicate string) {
+	a.Labels = a.Labels[:0]
+	seen := make(map[string]bool, len(a.Values))
+	for _, v := range a.Values {
+		parts := make([]string, keys)
+		for k := range parts {
+			parts[k] = valueLabel(a.Keys[k], v[k])
+		}
+		label := strings.Join(parts, "/")
+		if seen[label] {
+			duplicate = label
+		}
+		seen[label] = true
+		a.Labels = append(a.Labels, label)
+	}
+	return duplicate
+}
+
 // valueLabel returns the text of a value of a key.
 func valueLabel(key string, v any) string {
 	switch v := v.(type) {
@@ -404,6 +420,7 @@ func valueLabel(key string, v any) string {
 // numbers returns the values of the first key in base units, or nil if one is not a number,
 // a rate, a size or a time.
 func (a *Axis) numbers() []float64 {
+	// Try each kind of quantity in turn; all values must be of one kind.
 	for _, number := range []func(v any) (float64, error){
 		func(v any) (float64, error) {
 			switch v := v.(type) {

@@ -105,166 +105,230 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 
 		return workload()
 	}
+	collectives := func() string {
+		if s.isTraining() {
+			return "collectives " + schema.Quote(w.Collectives)
+		}
+		return workload()
+	}
+
 	const single, jobs, kindAt = "a single job", "describe several jobs in [[job]]", "workload.kind"
 	oneJob := func(*schema.Schema, []string) *schema.Condition { return s.oneJobCondition("") }
 	ofTraffic := when(workload, `set workload.kind = "all-to-all" or "matrix"`, s.isPodTraffic, kindAt)
 	if severalJobs {
 		ofTraffic = oneJob
 	}
+
+	// Each comment states when a key with the condition is used.
 	conditions := map[string]condition{
+		// The model is a mixture of experts.
 		"experts": when(
 			constant("a dense model"), "choose a model with experts",
 			func() bool { return w.Arch.Experts > 0 },
 			"workload.model", "workload.architecture.experts",
 		),
+
+		// The model has no experts.
 		"dense": when(
 			constant("a model with experts"), "leave it out, or choose a dense model",
 			func() bool { return w.Arch.Experts == 0 },
 			"workload.architecture.experts",
 		),
+
+		// The workload is a collective call.
 		"called": when(
 			workload,
-			"choose a collective call, such as "+`"all-reduce"`,
-			s.isCall, kindAt, "policy.collective", "policy.collectives",
+			`choose a collective call, such as "all-reduce"`,
+			s.isCall,
+			kindAt, "policy.collective", "policy.collectives",
 		),
+
+		// An algorithm expands collective calls into transfers.
 		"expanded": when(
-			func() string {
-				if s.isTraining() {
-					return "collectives " + schema.Quote(w.Collectives)
-				}
-				return workload()
-			},
-			`choose a collective call, such as `+`"all-reduce"`+`, or of training set workload.collectives = "graph"`,
+			collectives,
+			`choose a collective call, such as "all-reduce", or of training set workload.collectives = "graph"`,
 			func() bool { return s.isCall() || s.hasCallsInGraph() },
 			kindAt, "workload.collectives", "policy.collectives",
 		),
+
+		// Collective calls of a step or of a recorded stage take time inside pods.
 		"calls-in-graph": when(
-			func() string {
-				if s.isTraining() {
-					return "collectives " + schema.Quote(w.Collectives)
-				}
-				return workload()
-			},
+			collectives,
 			`set workload.collectives = "graph"`,
 			func() bool { return s.hasCallsInGraph() || s.isStagedTrace() },
 			kindAt, "workload.collectives",
 		),
+
+		// The all-to-alls of experts are simulated: in the task graph, or inside the pods
+		// of tiers.
 		"expert-calls": when(
 			func() string { return "collectives " + schema.Quote(w.Collectives) },
 			`set workload.collectives = "graph", or choose a fabric of tiers`,
 			func() bool { return s.hasCallsInGraph() || len(s.Tiers) > 0 },
 			"workload.collectives", "fabric.kind",
 		),
+
+		// The trace holds every rank, not a stage of a pipeline.
 		"by-rank": when(
 			workload, "leave it out", func() bool { return !s.isStagedTrace() }, kindAt, "fabric.kind",
 		),
+
+		// The fabric is not divided into domains, so keys may divide its endpoints.
 		"undivided": when(
 			constant("a fabric that divides its endpoints"),
 			"choose another fabric",
 			func() bool { return !s.fabricDecision().hasDomains },
 			"fabric.kind",
 		),
+
+		// The network inside pods is described by a rate, not by tiers.
 		"no-tiers": when(
 			constant("pods with tiers inside"), "give the inner tiers their rates",
 			func() bool { return len(s.Tiers) == 0 }, "fabric.kind",
 		),
+
+		// The workload is a training step on pods.
 		"of-training": when(
 			workload, `set workload.kind = "training"`, func() bool { return !s.isPodTraffic() }, kindAt,
 		),
+
+		// The workload is traffic among the GPUs of pods. A file with several jobs has no
+		// traffic.
 		"of-traffic": ofTraffic,
+
+		// The number of pods does not follow from the workload.
 		"shared-pods": when(
 			constant(single), jobs,
 			func() bool { return s.hasSeveralJobs() || s.isPodTraffic() },
 			kindAt,
 		),
+
+		// There are several jobs.
 		"several-jobs": when(constant(single), jobs, s.hasSeveralJobs),
-		"one-job":      oneJob,
+
+		// There is a single job.
+		"one-job": oneJob,
+
+		// Several jobs share circuits over time.
 		"shared-circuits": when(
 			constant("jobs with circuits of their own"),
 			`set policy.circuits = "shared", of several jobs`,
 			s.sharesCircuits,
 			"policy.circuits",
 		),
+
+		// The job lends ports to a second one.
 		"donor": when(
 			constant("a scenario without a donor"), "name an allocator as policy.donor", s.Policy.HasLender,
 			"policy.donor",
 		),
+
+		// Mappings can place the ranks of the workload.
 		"placed": when(
 			placedBy,
 			`set workload.kind = "training" on fabric "ocs-pods", "torus", "graph" or "electrical"`,
 			func() bool { return s.canMapRanks() && s.carrier() != 0 },
 			kindAt, "fabric.kind",
 		),
+
+		// Mappings place stages of a pipeline in pods.
 		"in-pods": when(
 			placedBy, `set fabric.kind = "ocs-pods"`, func() bool { return !s.usesRouters() },
 			"fabric.kind",
 		),
+
+		// The fabric consists of links: a torus, a graph or an electrical switch.
 		"on-links": when(
 			placedBy,
 			`set fabric.kind = "torus", "graph" or "electrical"`,
 			s.usesRouters, "fabric.kind",
 		),
+
+		// Transfers are simulated one by one, not as chunks of a plan.
 		"unplanned": when(
 			constant(`fabric "scaleup" without a topology that it keeps`),
 			"give fabric.topology, or choose another fabric",
 			func() bool { return s.carrier() != planCarrier },
 			"fabric.kind", "fabric.topology",
 		),
+
+		// The fabric can simulate one replica for all, and one flow for all GPUs of a
+		// stage.
 		"reduced": when(
 			func() string { return "fabric " + schema.Quote(s.Fabric.Kind) },
 			`set fabric.kind = "ocs-pods" or "scaleup"`,
 			func() bool { return s.carrier() == circuitCarrier || s.carrier() == planCarrier },
 			"fabric.kind", "fabric.topology",
 		),
+
+		// The file has [replay].
 		"replayed": when(
 			constant("the scenario"),
 			"write the table: without it there are no trials",
 			func() bool { return s.Replay.Seeds > 0 },
 			"replay.seeds",
 		),
+
+		// The torus is made of 4x4x4 cubes.
 		"cubic": when(
 			constant("a torus that is not made of cubes"),
 			"give three sizes that are multiples of 4, and none of them open",
 			s.Fabric.Cubic,
 			"fabric.dims", "fabric.twist", "fabric.shift", "fabric.open",
 		),
+
+		// Faults of machines come from a log.
 		"faults-logged": when(
 			constant("faults without a log"), "name a workload.faults.log.file",
 			func() bool { return w.FaultLog.File != "" },
 			"workload.faults.log.file",
 		),
+
+		// Steps of the fleet's jobs are simulated.
 		"steps-named": when(
 			constant("a fleet without steps"), "name workload.steps.scenarios",
 			func() bool { return len(w.Steps.Scenarios) > 0 },
 			"workload.steps.scenarios",
 		),
+
+		// Faults of machines are drawn at random.
 		"faults-drawn": when(
 			constant("faults of a log"), "leave workload.faults.log.file out",
 			func() bool { return w.FaultLog.File == "" },
 			"workload.faults.log.file",
 		),
+
+		// Parts fail during the run.
 		"fails-later": when(
 			constant("faults from the start"), `set fabric.fail_at, such as "1ms"`,
 			func() bool { return s.Fabric.FailAt > 0 },
 			"fabric.fail_at",
 		),
+
+		// Messages depend on each other, so that the order of a node's messages matters.
 		"waiting": when(
 			workload,
 			"choose collective calls, training or a trace, whose messages wait for each other",
 			func() bool { return s.isCall() || s.isTraining() || s.hasCallsInGraph() },
 			kindAt, "policy.collective", "policy.collectives",
 		),
+
+		// The workload is not a collective call.
 		"not-called": when(
 			constant("a collective call, of whose packets all counts"),
 			"leave policy.collective and policy.collectives out",
 			func() bool { return !s.isCall() },
 			kindAt, "policy.collective", "policy.collectives",
 		),
+
+		// The source sends for a duration, not in alternating phases.
 		"not-phased": when(
 			workload,
 			"set workload.phase, how long each turn lasts, instead",
 			func() bool { return !s.traffic().Alternates }, kindAt,
 		),
+
+		// All messages have one size, which the key sets.
 		"sizeable": func(*schema.Schema, []string) *schema.Condition {
 			listed := when(workload, "choose another workload, whose messages have one size",
 				func() bool { return !s.traffic().IsListed }, kindAt)
@@ -273,6 +337,8 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 			}, "workload.source", kindAt)
 			return schema.AllOf(listed(nil, nil), timed(nil, nil))
 		},
+
+		// The process that injects packets is one of the arguments.
 		"source": func(_ *schema.Schema, names []string) *schema.Condition {
 			by := func() string {
 				if s.isCall() {
@@ -284,6 +350,8 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 				return !s.isCall() && slices.Contains(names, w.Source)
 			}, "workload.source", kindAt)(nil, nil)
 		},
+
+		// Circuits move: an allocator moves them, or they are decided again after a loss.
 		"switches": func(tables *schema.Schema, _ []string) *schema.Condition {
 			c := s.readerCondition(tables, severalJobs, "switching")
 			reads := c.Holds
@@ -291,6 +359,8 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 			c.Holds = func() bool { return reads() || s.Replay.React == "redecide" }
 			return c
 		},
+
+		// The kind of workload uses the group of keys that the argument names.
 		"workload": func(_ *schema.Schema, groups []string) *schema.Condition {
 			uses := func(k *kind) bool { return slices.Contains(k.keyGroups, groups[0]) }
 			return when(
@@ -303,6 +373,9 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 				kindAt,
 			)(nil, nil)
 		},
+
+		// A chosen policy reads the option that the first argument names. Further arguments
+		// are policies to suggest.
 		"read": func(tables *schema.Schema, args []string) *schema.Condition {
 			return s.readerCondition(tables, severalJobs, args[0], args[1:]...)
 		},
