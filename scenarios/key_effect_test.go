@@ -62,7 +62,7 @@ func outcomeOf(text string, set ...string) string {
 	if err != nil {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	o, err := Run(ctx, s, RunOptions{Workers: 1})
 	if err != nil {

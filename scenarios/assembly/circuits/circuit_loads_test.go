@@ -11,8 +11,9 @@ import (
 	"sim/fabric"
 )
 
-// TestMinCircuitLoad compares the least load of the most loaded circuit with the minimum over all topologies that fit the
-// ports, and what circuits carry with a count over transfers.
+// TestMinCircuitLoad compares the minimum load of the busiest circuit with an enumeration of
+// all topologies that fit the ports, on random pods. The bytes per circuit are compared with a
+// sum over transfers.
 func TestMinCircuitLoad(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	compared := 0
@@ -82,10 +83,10 @@ func TestMinCircuitLoad(t *testing.T) {
 		}
 		compared++
 		if got := in.leastLoad(bytes); math.Abs(got-minLoad) > 1e-9*minLoad {
-			t.Errorf("a load of %v s is least, want %v s, of %d bundles", got, minLoad, len(o.Bundles))
+			t.Errorf("%[3]d bundles: got a minimum load of %[1]v s, want %[2]v s", got, minLoad, len(o.Bundles))
 		}
 	}
 	if compared < 50 {
-		t.Errorf("%d problems are compared", compared)
+		t.Errorf("compared %d topologies with an enumeration, want at least 50", compared)
 	}
 }

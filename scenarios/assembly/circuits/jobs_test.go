@@ -12,6 +12,8 @@ import (
 	"sim/scenarios/result"
 )
 
+// TestDrift checks the drift of a job's iterations against the cycle of another: the maximum
+// change of phase, as a part of the cycle.
 func TestDrift(t *testing.T) {
 	spans := func(from, each engine.Time, n int) (out []span) {
 		for k := range n {
@@ -29,11 +31,13 @@ func TestDrift(t *testing.T) {
 		{spans(0, 150, 2), spans(0, 100, 9), 0.5},
 	} {
 		if got := drift(c.of, c.cycles); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%v in %v: %v, want %v", c.of, c.cycles, got, c.want)
+			t.Errorf("iterations %v, cycles %v: got a drift of %v, want %v", c.of, c.cycles, got, c.want)
 		}
 	}
 }
 
+// TestAddSeries checks that the sum of random step functions with the same name equals the sum
+// of their values at each time. Series with other names are kept.
 func TestAddSeries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) result.Series {
@@ -58,11 +62,11 @@ func TestAddSeries(t *testing.T) {
 		a, b, c := draw("a"), draw("a"), draw("c")
 		sum := addSeries([]result.Series{a}, []result.Series{b, c})
 		if len(sum) != 2 || sum[0].Name != "a" || sum[1].Name != "c" {
-			t.Fatalf("%v", sum)
+			t.Fatalf("got series %v, want a and c", sum)
 		}
 		for x := -0.5; x < 10; x += 0.5 {
 			if got, want := at(sum[0], x), at(a, x)+at(b, x); got != want {
-				t.Fatalf("%v and %v make %v: %v at %v, want %v", a, b, sum[0], got, x, want)
+				t.Fatalf("sum of %v and %v is %v: got %v at %v, want %v", a, b, sum[0], got, x, want)
 			}
 		}
 	})

@@ -9,8 +9,9 @@ import (
 	"sim/scenarios/assembly/input"
 )
 
-// TestMovesOfManyReplicas: a sequence that is decided for one of 24 replicas takes as long where all of them are simulated,
-// each with the circuits of the one, and their ports hold it.
+// TestMovesOfAllReplicas checks a sequence of topologies that is decided for one representative
+// replica of 24. The sequence of the same circuits for each replica takes as long if all
+// replicas are simulated, within one tick per task, and fits their ports.
 func TestMovesOfAllReplicas(t *testing.T) {
 	build := func(mode string) *instance {
 		s := gpt7b(t, input.Replay{})
@@ -24,7 +25,7 @@ func TestMovesOfAllReplicas(t *testing.T) {
 	d := single.mustDecide(t, "delta-during")
 	m := d.Moves
 	if !m.Moving() {
-		t.Fatalf("no circuit moves: %v", d.Circuits)
+		t.Fatalf("got topology %v without moves, want circuits that move", d.Circuits)
 	}
 	pods := int32(len(single.optical.Pods))
 	replicate := func(x []int) []int {
@@ -44,7 +45,7 @@ func TestMovesOfAllReplicas(t *testing.T) {
 		q.Steps = append(q.Steps, s)
 	}
 	if len(all.optical.Pods) != 24*len(single.optical.Pods) {
-		t.Fatalf("%d pods", len(all.optical.Pods))
+		t.Fatalf("got %d pods, want those of 24 replicas", len(all.optical.Pods))
 	}
 	for k, run := range m.Runs {
 		n, err := all.problem.Network(all.optical, q, m.Runs, k)
@@ -56,7 +57,7 @@ func TestMovesOfAllReplicas(t *testing.T) {
 			t.Fatal(err)
 		}
 		if difference := trace.Makespan - run.Makespan; max(difference, -difference) > engine.Time(len(all.graph.Tasks)) {
-			t.Errorf("iteration %d takes %v of all replicas, %v of one", k+1, trace.Makespan, run.Makespan)
+			t.Errorf("iteration %d takes %v with all replicas, want %v as with one", k+1, trace.Makespan, run.Makespan)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"sim/workloads/training"
 )
 
-// drawJob draws a small training job on one to four pods, under a schedule, with ports that connect all pods.
+// drawJob draws a small training job on one to four pods.
 func drawJob(t *rapid.T) *Scenario {
 	arch := training.Architecture{Hidden: 64 * rapid.IntRange(1, 32).Draw(t, "hidden"), Heads: 8, Vocab: 1000, FFN: 2048}
 	spec := training.Spec{
@@ -31,7 +31,7 @@ func drawJob(t *rapid.T) *Scenario {
 		Flows:    rapid.SampledFrom([]string{"aggregated", "per-gpu"}).Draw(t, "flows"),
 		Sharding: rapid.SampledFrom([]string{"none", "optimizer"}).Draw(t, "sharding"),
 	}
-	perPod := 1 // stages
+	perPod := 1 // stages per pod
 	switch spec.Schedule {
 	case training.DualPipe:
 		spec.PP, spec.Chunks = 2+spec.PP/3*2, 2
@@ -47,7 +47,7 @@ func drawJob(t *rapid.T) *Scenario {
 	}
 	spec.Arch.Layers = spec.PP * spec.Chunks * rapid.IntRange(1, 2).Draw(t, "layers")
 	minReplicas := 1
-	if spec.PP == perPod { // then only synchronisation leaves a pod
+	if spec.PP == perPod { // only gradient synchronisation crosses pods
 		minReplicas = 2
 	}
 	gpus := spec.StageGPUs()
@@ -74,7 +74,7 @@ func drawJob(t *rapid.T) *Scenario {
 			Switching: rapid.SampledFrom([]string{"per-circuit", "per-circuit", "per-switch"}).Draw(t, "switching"),
 		}},
 		Policy: input.Policy{Allocation: topology.Allocation{
-			Allocators: []string{"delta-during"}, // circuits may move
+			Allocators: []string{"delta-during"}, // allows circuits to move
 			Settings: topology.Settings{
 				PortEvaluations: 100, Topo: search, Joint: search, Service: rapid.SampledFrom([]string{"", "", "max-min"}).Draw(t, "service"),
 				Fast:   topology.FastOptions{Population: 8, Elites: 2, Tournament: 2, Crossover: 0.9, Mutation: 0.3, StallGenerations: 5, MaxGenerations: 20},
@@ -92,7 +92,7 @@ func drawJob(t *rapid.T) *Scenario {
 	return s
 }
 
-// buildDrawn builds a drawn job, with as many ports as connect all pods.
+// buildDrawn builds a drawn job, with the minimum number of ports that connects all pods.
 func buildDrawn(t *rapid.T, s *Scenario) *instance {
 	for ; ; s.Fabric.PortsPerPod++ {
 		for i := range s.Replicas {
@@ -108,32 +108,35 @@ func buildDrawn(t *rapid.T, s *Scenario) *instance {
 	}
 }
 
-// flowReference simulates the complete graph of a job under max-min fair sharing, plainly: at every event it computes
-// all rates anew over all transfers. What transfers use follows from where their ends are, and circuits move after
-// the transfers that it counts itself.
+// flowReference simulates the complete task graph of a job under max-min fair sharing. It is a
+// simple reference for flow.Run. At each event it recomputes all rates over all transfers. The
+// resources of a transfer follow from its endpoints. Circuits move after the transfers that the
+// reference counts itself.
 type flowReference struct {
 	in            *instance
 	delay         engine.Time
 	perSwitch     bool
-	resourceIndex map[string]int  // numbers of the directions of bundles, by their pods, and of interfaces
-	capacity      []float64       // bits a tick
-	uses          [][]resourceUse // by task
-	bundle        []int           // by task, -1 if it stays in its pod
-	directions    [][]int         // by bundle: the resources of its directions
-	history       []refTopology   // the topologies so far, times from the beginning of the iteration
+	resourceIndex map[string]int  // index of each direction of a bundle and each network interface, by name
+	capacity      []float64       // bits per tick, indexed by resource
+	uses          [][]resourceUse // resources of transfers, indexed by task
+	bundle        []int           // indexed by task; -1 if the task does not cross pods
+	directions    [][]int         // resources of the directions, indexed by bundle
+	history       []refTopology   // all topologies so far, with times relative to the start of the iteration
 }
 
+// resourceUse is the use of a resource by a transfer: weight times the rate of the transfer.
 type resourceUse struct {
 	resource int
 	weight   float64
 }
 
-// refTopology is the circuits by bundle that are meant to be from a time on.
+// refTopology holds the commanded circuits, indexed by bundle, from a start time on.
 type refTopology struct {
 	start    engine.Time
 	circuits []int
 }
 
+// newFlowReference returns a reference for the task graph and the pods of an instance.
 func newFlowReference(in *instance) *flowReference {
 	r := &flowReference{in: in, delay: in.s.Fabric.Delay, perSwitch: in.s.Fabric.Switching == "per-switch", resourceIndex: map[string]int{}}
 	index := func(name string, rate float64) int {
@@ -177,8 +180,9 @@ func newFlowReference(in *instance) *flowReference {
 	return r
 }
 
-// provision sets the circuits that carry at a time: of each bundle the fewest that it was meant to have in the delay
-// before; none while a switch holds all.
+// provision sets the capacity of all bundles at a time. A circuit carries data if it was
+// commanded throughout the preceding reconfiguration delay. The number of circuits of a bundle
+// is therefore the minimum over that time, or 0 while a complete switch reconfigures.
 func (r *flowReference) provision(now engine.Time) {
 	for e, dirs := range r.directions {
 		n := math.MaxInt
@@ -198,14 +202,16 @@ func (r *flowReference) provision(now engine.Time) {
 	}
 }
 
-// move makes circuits what they are meant to be from a time on.
+// move commands circuits from a start time on.
 func (r *flowReference) move(at engine.Time, circuits []int) {
 	if !slices.Equal(circuits, r.history[len(r.history)-1].circuits) {
 		r.history = append(r.history, refTopology{at, circuits})
 	}
 }
 
-// rates returns the max-min fair rates of transfers, in bits a tick, equal for each of their flows.
+// rates returns the max-min fair rates of transfers in bits per tick. All flows of a transfer
+// have equal rates. It is progressive filling: all rates rise together until a resource is
+// saturated, which fixes the rates of its transfers.
 func (r *flowReference) rates(active []int32) []float64 {
 	out, free, fixed := make([]float64, len(active)), slices.Clone(r.capacity), make([]bool, len(active))
 	for remaining := len(active); remaining > 0; {
@@ -239,14 +245,14 @@ func (r *flowReference) rates(active []int32) []float64 {
 	return out
 }
 
-// run simulates an iteration of a sequence and returns when tasks end and which steps are made when. The iteration that
-// follows begins as this one ends.
+// run simulates an iteration of a sequence. It returns the end times of all tasks and the times
+// of all steps. The next call of run continues at the end of this iteration.
 func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, err error) {
 	g := r.in.graph
 	n := len(g.Tasks)
 	ends = slices.Repeat([]engine.Time{engine.Never}, n)
 	pending, ready, remaining := make([]int, n), make([]engine.Time, n), make([]float64, n)
-	var waiting []int32 // transfers
+	var waiting []int32 // enabled transfers that have not ended
 	unfinished, total := 0, make([]int, len(r.directions))
 	var release func(id int32, end engine.Time)
 	enable := func(id int32) {
@@ -286,7 +292,7 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 	}
 	now := engine.Time(0)
 	for {
-		for len(fired) < len(q.Steps) { // steps that are due, after all else of this time
+		for len(fired) < len(q.Steps) { // pending steps, after all other events of this time
 			s := &q.Steps[len(fired)]
 			carried := func(e int) bool { return counted[e] == total[e] }
 			if !allOf(s.Carried, carried) || s.Bundle >= 0 && counted[s.Bundle] < s.Count || s.Bundle == topology.AtTime && (now < s.Time || unfinished == 0) || s.Bundle == topology.AtEnd {
@@ -312,7 +318,7 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 			end[i] = engine.Never
 			if rates[i] > 0 {
 				end[i] = now + engine.Time(math.Ceil(remaining[id]/rates[i]-1e-6))
-			} else if remaining[id] < 8*float64(g.Tasks[id].Bytes) && remaining[id] < 1 { // rounding has left it, on a link that went down
+			} else if remaining[id] < 8*float64(g.Tasks[id].Bytes) && remaining[id] < 1 { // a rounding residue on a link that went down
 				end[i] = now
 			}
 			next = min(next, end[i])
@@ -329,7 +335,7 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 			next = min(next, max(now+1, q.Steps[len(fired)].Time))
 		}
 		if next == engine.Never {
-			return nil, nil, fmt.Errorf("the reference stalls at %v with %d transfers left", now, unfinished)
+			return nil, nil, fmt.Errorf("the reference stalls at %v with %d unfinished transfers", now, unfinished)
 		}
 		for i, id := range active {
 			remaining[id] = max(0, remaining[id]-rates[i]*float64(next-now))
@@ -356,7 +362,7 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 	return ends, fired, nil
 }
 
-// stepCount returns the number of steps of a sequence, 0 of none.
+// stepCount returns the number of steps of a sequence, 0 if circuits do not move.
 func stepCount(m *topology.Moves) int {
 	if !m.Moving() {
 		return 0
@@ -364,13 +370,13 @@ func stepCount(m *topology.Moves) int {
 	return len(m.Steps)
 }
 
-// allOf reports whether something holds of all bundles of a list.
+// allOf reports whether a predicate holds for all bundles of a list.
 func allOf(bundles []int, holds func(e int) bool) bool {
 	return !slices.ContainsFunc(bundles, func(e int) bool { return !holds(e) })
 }
 
-// simulate simulates the iterations of a decision that its trace stands for, and returns when tasks end in the last of them,
-// and how many there were.
+// simulate simulates the iterations that the trace of a decision represents. It returns the end
+// times of tasks in the last iteration and the number of iterations.
 func (r *flowReference) simulate(d *topology.Decision) (ends []engine.Time, iterations int, err error) {
 	q, last := &topology.Sequence{First: d.Circuits}, 0
 	if d.Moves.Moving() {
@@ -385,15 +391,15 @@ func (r *flowReference) simulate(d *topology.Decision) (ends []engine.Time, iter
 	return ends, last + 1, nil
 }
 
-// checkTrace fails where a trace is no schedule of the graph: a task begins when all that it waits for has ended,
-// computes take their time, and transfers have sent all their bytes when they end, over nothing beyond its capacity where
-// circuits stay.
+// checkTrace checks that a trace is a schedule of the graph. A task starts when all its
+// predecessors have ended. Computes take their durations, and transfers have sent all their
+// bytes at their end. If circuits do not move, no resource exceeds its capacity.
 func (r *flowReference) checkTrace(d *topology.Decision, trace *engine.Trace) error {
 	g := r.in.graph
 	type change struct {
 		at       engine.Time
 		resource int
-		by       float64 // bits a second
+		by       float64 // bits per second
 	}
 	var changes []change
 	for id := range int32(len(g.Tasks)) {
@@ -402,7 +408,7 @@ func (r *flowReference) checkTrace(d *topology.Decision, trace *engine.Trace) er
 			start = max(start, trace.End[e.From]+e.Lag)
 		}
 		if trace.Start[id] != start {
-			return fmt.Errorf("%s begins at %v, want %v", g.Name(id), trace.Start[id], start)
+			return fmt.Errorf("%s starts at %v, want %v", g.Name(id), trace.Start[id], start)
 		}
 		if len(r.uses[id]) == 0 || g.Tasks[id].Bytes == 0 {
 			if want := start + g.Tasks[id].Duration; trace.End[id] != want {
@@ -424,7 +430,7 @@ func (r *flowReference) checkTrace(d *topology.Decision, trace *engine.Trace) er
 			}
 		}
 		if bits := 8 * float64(g.Tasks[id].Bytes); math.Abs(sent-bits) > 1e-9*bits+maxRate*float64(len(steps)+1)/float64(engine.Second) {
-			return fmt.Errorf("%s sends %g b, want %g", g.Name(id), sent, bits)
+			return fmt.Errorf("%s sends %g bits, want %g bits", g.Name(id), sent, bits)
 		}
 	}
 	if d.Moves.Moving() {
@@ -441,15 +447,16 @@ func (r *flowReference) checkTrace(d *topology.Decision, trace *engine.Trace) er
 		}
 		for k, v := range used {
 			if rate := r.capacity[k] * float64(engine.Second); v > rate*(1+1e-6) {
-				return fmt.Errorf("at %v a resource carries %g b/s of %g", c.at, v, rate)
+				return fmt.Errorf("at %v a resource carries %g b/s, want at most %g b/s", c.at, v, rate)
 			}
 		}
 	}
 	return nil
 }
 
-// TestTrialsOfDrawnJobs: trials of circuits that move, of small jobs, end, however much longer passes take; with hardly
-// any jitter they take as long as planned, whether one replica stands for all in the plan or not.
+// TestTrialsOfDrawnJobs checks trials of random jobs whose circuits move. No trial stalls,
+// however long its passes take. With negligible jitter trials take as long as the nominal
+// simulation, with a representative replica or with all replicas.
 func TestTrialsOfDrawnJobs(t *testing.T) {
 	t.Parallel()
 	moving := 0
@@ -461,11 +468,11 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 		for _, policy := range []string{"delta-during", "demand-matched", "mixnet-during"} {
 			d, err := in.decide(context.Background(), policy, 1)
 			if err != nil {
-				t.Fatalf("%s: %v", policy, err)
+				t.Fatalf("%s: got error %v", policy, err)
 			}
 			m := d.Row.Metrics
 			if m["replay_stalled"] > 0 {
-				t.Errorf("%s: %v of %v trials stall", policy, m["replay_stalled"], m["replay_plays"])
+				t.Errorf("%s: %v of %v trials stall, want none", policy, m["replay_stalled"], m["replay_plays"])
 			}
 			if d.Moves.Moving() {
 				moving++
@@ -475,17 +482,20 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 				last = d.Moves.Runs[d.Moves.Last()].Makespan
 			}
 			if got := m["replay_makespan_mean_s"]; s.Replay.Sequence == s.Workload.Sequence && s.Replay.ComputeJitter < 1e-6 && math.Abs(got-last.Seconds()) > 1e-4*last.Seconds() {
-				t.Errorf("%s: trials take %v s on the mean, the plan %v", policy, got, last)
+				t.Errorf("%s: trials take %v s on average, want %v as the nominal simulation", policy, got, last)
 			}
 		}
 	})
 	t.Logf("circuits move in %d cases", moving)
 }
 
-// TestTrainingAgainstReference: every policy's circuits on small jobs are simulated as fluid as a plain reference
-// simulates them, to a tick for each task; under priorities, which the reference has not, the trace is a schedule
-// that no capacity forbids. No makespan lies below its bound, packets take no longer than fluid and the stated slack,
-// nothing stalls where circuits move, and all metrics are numbers. For 300 jobs run it with -rapid.checks=300.
+// TestTrainingAgainstReference compares the topologies of all policies on random jobs with
+// flowReference: tasks end at the same times, up to one tick per task. Under priorities, which
+// the reference does not support, it checks that the trace is a valid schedule.
+//
+// No makespan is below its bound. Level packet takes at most the stated slack longer than level
+// flow. Moving circuits cause no stall, and all metrics are finite and not negative. To check
+// 300 jobs, run it with -rapid.checks=300.
 func TestTrainingAgainstReference(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}
@@ -501,7 +511,7 @@ func TestTrainingAgainstReference(t *testing.T) {
 			s.Engine.Level = rapid.SampledFrom([]string{"flow", "packet"}).Draw(t, "level")
 			d, err := in.decide(context.Background(), row.Name, 1)
 			if err != nil {
-				t.Fatalf("%s: %v", row.Name, err)
+				t.Fatalf("%s: got error %v", row.Name, err)
 			}
 			counts[s.Engine.Level]++
 			if d.Moves.Moving() {
@@ -509,50 +519,50 @@ func TestTrainingAgainstReference(t *testing.T) {
 			}
 			for name, v := range d.Row.Metrics {
 				if !(v >= 0) || math.IsInf(v, 1) {
-					t.Errorf("%s: %s is %v", row.Name, name, v)
+					t.Errorf("%s: %s is %v, want a finite number of at least 0", row.Name, name, v)
 				}
 			}
 			if d.Bound > d.Makespan || in.Bound > d.Makespan || d.Row.Metrics["bound_makespan_s"] > d.Row.Metrics["makespan_s"] {
-				t.Errorf("%s: a makespan of %v below a bound: %v, of the ideal fabric %v; metrics %v", row.Name, d.Makespan, d.Bound, in.Bound, d.Row.Metrics)
+				t.Errorf("%s: got a makespan of %v, want at least the bound %v and that of the ideal fabric, %v; metrics %v", row.Name, d.Makespan, d.Bound, in.Bound, d.Row.Metrics)
 			}
 			if err := ref.checkTrace(d.Decision, d.fluid); err != nil {
-				t.Errorf("%s: %v", row.Name, err)
+				t.Errorf("%s: invalid trace: %v", row.Name, err)
 			}
 			if d.Service == flow.MaxMin && d.Moves.Last() < 4 {
 				counts["max-min"]++
 				ends, iterations, err := ref.simulate(d.Decision)
 				if err != nil {
-					t.Fatalf("%s: %v", row.Name, err)
+					t.Fatalf("%s: got error %v", row.Name, err)
 				}
 				for id, want := range ends {
 					if difference := d.fluid.End[id] - want; max(difference, -difference) > ticks*engine.Time(iterations) {
-						t.Fatalf("%s: %s ends at %v, in the reference at %v; iteration %d", row.Name, in.graph.Name(int32(id)), d.fluid.End[id], want, iterations)
+						t.Fatalf("%s: %s ends at %v, want %v as in the reference; iteration %d", row.Name, in.graph.Name(int32(id)), d.fluid.End[id], want, iterations)
 					}
 				}
 			}
 			packets := d.Run.Level == "packet"
 			if packets && d.Moves.Moving() {
-				continue // no such packets are simulated again
+				continue // level packet does not simulate moves again
 			}
-			simulateScaled := func(times float64) engine.Time {
+			makespanAt := func(times float64) engine.Time {
 				r, err := composition.Simulate(context.Background(), d.Run.Level, &d.Run.Job, d.Run.ScaleRates(times, nil))
 				if err != nil {
-					t.Fatalf("%s: %v", row.Name, err)
+					t.Fatalf("%s: got error %v", row.Name, err)
 				}
 				return r.Trace.Makespan
 			}
-			end := simulateScaled(1)
+			end := makespanAt(1)
 			if max(end-d.Run.End, d.Run.End-end) > ticks {
-				t.Fatalf("%s: again it ends at %v, want %v", row.Name, end, d.Run.End)
+				t.Fatalf("%s: simulated again, the makespan is %v, want %v", row.Name, end, d.Run.End)
 			}
-			if fast := simulateScaled(1e6); !row.Clocked && float64(fast-in.Times.Compute) > 0.01*float64(end-in.Times.Compute)+4*float64(in.s.Fabric.Delay)*float64(stepCount(d.Moves)) {
-				t.Errorf("%s: on links a million times as fast it ends at %v, computing alone at %v", row.Name, fast, in.Times.Compute)
+			if fast := makespanAt(1e6); !row.Clocked && float64(fast-in.Times.Compute) > 0.01*float64(end-in.Times.Compute)+4*float64(in.s.Fabric.Delay)*float64(stepCount(d.Moves)) {
+				t.Errorf("%s: on links a million times as fast the makespan is %v, want the compute makespan %v and the delays of moves", row.Name, fast, in.Times.Compute)
 			}
 			if packets && d.slack > 0 && d.Run.End > d.Makespan+d.slack {
-				t.Errorf("%s: packets end at %v, fluid at %v, and the slack is %v", row.Name, d.Run.End, d.Makespan, d.slack)
+				t.Errorf("%s: level packet ends at %v, level flow at %v, want at most the slack of %v later", row.Name, d.Run.End, d.Makespan, d.slack)
 			}
 			if packets && d.slack == 0 {
-				t.Errorf("%s: no slack is stated", row.Name)
+				t.Errorf("%s: got no slack at level packet", row.Name)
 			}
 		}
 	})

@@ -9,8 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLose: exactly as many circuits are lost as are asked for, of no bundle more than it has, at times in the
-// iteration, and the same for the same seed.
+// TestDrawLost checks the circuits that a trial loses. Their number is the requested one, no
+// bundle loses more circuits than it has, and times are within the iteration. The same seed
+// draws the same circuits.
 func TestDrawLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOfN(rapid.IntRange(0, 6), 1, 6).Draw(t, "circuits")
@@ -19,17 +20,18 @@ func TestDrawLost(t *testing.T) {
 		remaining := slices.Clone(x)
 		for _, c := range lost {
 			if remaining[c.bundle]--; remaining[c.bundle] < 0 || !(c.when >= 0 && c.when < 1) {
-				t.Fatalf("%v of %v are lost", lost, x)
+				t.Fatalf("got losses %v of circuits %v, want at most those of each bundle, at times from 0 to 1", lost, x)
 			}
 		}
 		if len(lost) != n || !slices.Equal(lost, drawLost(x, n, seed)) {
-			t.Fatalf("%d are lost, then %v, want %d", len(lost), drawLost(x, n, seed), n)
+			t.Fatalf("got %d losses, then %v, want %d and the same again", len(lost), drawLost(x, n, seed), n)
 		}
 	})
 }
 
-// TestLoseMatched: what a topology loses and another has as well, that one loses too, unless it loses one that the
-// first has not.
+// TestDrawLostMatches compares the losses of two topologies with the same seed. A circuit that
+// both have and one loses is also lost by the other, unless the latter loses a circuit of lower
+// rank instead.
 func TestDrawLostMatches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bundles := rapid.IntRange(1, 5).Draw(t, "bundles")
@@ -43,16 +45,17 @@ func TestDrawLostMatches(t *testing.T) {
 		in := func(x []int, c circuit) bool { return slices.Contains(drawLost(x, total(x), seed), c) }
 		for _, c := range la {
 			if in(b, c) && !slices.Contains(lb, c) && c.rank < rank(lb) {
-				t.Fatalf("%v is lost of %v, not of %v, which loses %v", c, a, b, lb)
+				t.Fatalf("circuit %v is lost in %v but not in %v, which loses %v", c, a, b, lb)
 			}
 		}
 		if slices.Equal(a, b) && !slices.Equal(la, lb) {
-			t.Fatal("equal topologies lose other circuits")
+			t.Fatal("got different losses in equal topologies")
 		}
 	})
 }
 
-// TestLoseUniform: each circuit is as likely to be lost as any other, and so is each pair.
+// TestDrawLostIsUniform checks that each circuit, each pair of circuits and each time is
+// equally likely, within five standard deviations.
 func TestDrawLostIsUniform(t *testing.T) {
 	x := []int{1, 4, 2}
 	const draws = 20_000
@@ -67,7 +70,7 @@ func TestDrawLostIsUniform(t *testing.T) {
 	checkCount := func(got int, p float64, what ...int) {
 		t.Helper()
 		if math.Abs(float64(got)-p*draws) > 5*math.Sqrt(draws*p*(1-p)) {
-			t.Errorf("bundles %v: %d times of %d, want about %.0f", what, got, draws, p*draws)
+			t.Errorf("bundles %v: lost in %d of %d draws, want about %.0f", what, got, draws, p*draws)
 		}
 	}
 	for b, n := range single {
@@ -77,6 +80,6 @@ func TestDrawLostIsUniform(t *testing.T) {
 		checkCount(pairCounts[pair], pairs/21, pair[0], pair[1])
 	}
 	if mean := when / draws; math.Abs(mean-0.5) > 5/math.Sqrt(12*draws) {
-		t.Errorf("circuits are lost at %v of the iteration on average", mean)
+		t.Errorf("circuits are lost after %v of the iteration on average, want about 0.5", mean)
 	}
 }

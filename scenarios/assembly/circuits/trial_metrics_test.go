@@ -10,9 +10,10 @@ import (
 	"sim/workloads/training"
 )
 
-// TestTrialRecord: what a row says of trials that end, that stall and that have no NCT. In each trial the ideal fabric
-// takes 3 s, of which 1 s is computing, so a makespan of c seconds has an NCT of (c - 1) / 2; without communication it is
-// undefined unless the makespan is the ideal one.
+// TestTrialMetrics checks the metrics of trials that end, that stall and that have no NCT. In
+// each trial the ideal fabric takes 3 s, including 1 s of compute. A makespan of m seconds
+// therefore has an NCT of (m - 1) / 2. Without communication the NCT is undefined unless the
+// makespan is the ideal one.
 func TestTrialMetrics(t *testing.T) {
 	const s = engine.Second
 	normal, noCommunication := training.ReferenceTimes{Ideal: 3 * s, Compute: s}, training.ReferenceTimes{Ideal: 3 * s, Compute: 3 * s}
@@ -22,7 +23,7 @@ func TestTrialMetrics(t *testing.T) {
 		ends    []engine.Time
 		metrics map[string]float64
 		samples map[string][]float64
-		label   string // of replay_nct_mean
+		label   string // start of the label replay_nct_mean
 	}{
 		{"all end", []training.ReferenceTimes{normal, normal, normal}, []engine.Time{3 * s, 7 * s, 5 * s},
 			map[string]float64{"replay_plays": 3, "replay_stalled": 0, "replay_makespan_mean_s": 5, "replay_makespan_p95_s": 7, "replay_nct_mean": 2, "replay_nct_max": 3, "replay_nct_p50": 2, "replay_nct_p95": 3, "replay_nct_p99": 3},
@@ -43,10 +44,10 @@ func TestTrialMetrics(t *testing.T) {
 		r := &trials{instance: &instance{s: &Scenario{}}, times: c.times}
 		r.record(row, c.ends)
 		if !reflect.DeepEqual(row.Metrics, c.metrics) || !reflect.DeepEqual(row.Samples, c.samples) {
-			t.Errorf("%s: metrics %v and samples %v, want %v and %v", c.name, row.Metrics, row.Samples, c.metrics, c.samples)
+			t.Errorf("%s: got metrics %v and samples %v, want %v and %v", c.name, row.Metrics, row.Samples, c.metrics, c.samples)
 		}
 		if label := row.Labels["replay_nct_mean"]; (label == "") != (c.label == "") || !strings.HasPrefix(label, c.label) {
-			t.Errorf("%s: label %q, want %q", c.name, label, c.label)
+			t.Errorf("%s: got label %q, want %q", c.name, label, c.label)
 		}
 		reacted := &result.Row{Metrics: map[string]float64{}}
 		r.recordAfter(reacted, &afterwards{ends: c.ends, moved: 2})
@@ -55,7 +56,7 @@ func TestTrialMetrics(t *testing.T) {
 			want["replay_after_nct_mean"] = nct
 		}
 		if !reflect.DeepEqual(reacted.Metrics, want) {
-			t.Errorf("%s: iterations after the loss have %v, want %v", c.name, reacted.Metrics, want)
+			t.Errorf("%s: got metrics %v of the iterations after the loss, want %v", c.name, reacted.Metrics, want)
 		}
 	}
 }

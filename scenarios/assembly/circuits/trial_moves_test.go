@@ -10,9 +10,10 @@ import (
 	"sim/scenarios/assembly/input"
 )
 
-// TestTrialsOfMoves: a trial of circuits that move takes as long as flow.Run says on links that change when the trial
-// says, which overrun no port; with the times of the plan it takes as long as planned; and moments follow what they
-// wait for.
+// TestTrialsOfMoves checks trials of circuits that move. A trial takes as long as flow.Run on
+// links that change at the times of the trial, within one tick per task. Building these links
+// verifies the ports. With nominal durations a trial takes as long as the nominal simulation.
+// The times of moves follow the transfers on which they depend.
 func TestTrialsOfMoves(t *testing.T) {
 	for _, mode := range []string{"single", "all"} {
 		s := gpt7b(t, input.Replay{Seeds: 8, ComputeJitter: 0.3, StageJitter: 0.2, Priorities: "clairvoyant"})
@@ -37,7 +38,7 @@ func TestTrialsOfMoves(t *testing.T) {
 			t.Fatal(err)
 		}
 		if run, ok := trial.Run(base); !ok || max(run.Makespan-d.Makespan, d.Makespan-run.Makespan) > engine.Time(len(r.graph.Tasks)) {
-			t.Errorf("%s: as planned %v, planned %v", mode, run.Makespan, d.Makespan)
+			t.Errorf("%s: with nominal durations got %v, want %v", mode, run.Makespan, d.Makespan)
 		}
 		changed := 0
 		for i, seed := range r.seeds {
@@ -51,7 +52,7 @@ func TestTrialsOfMoves(t *testing.T) {
 			}
 			run, ok := trial.Run(e)
 			if !ok || run.Makespan != ends[i] {
-				t.Fatalf("%s, trial %d: %v, among others %v", mode, i, run.Makespan, ends[i])
+				t.Fatalf("%s, trial %d: got %v if simulated separately, want %v", mode, i, run.Makespan, ends[i])
 			}
 			last := d.Moves.Last()
 			for k, at := range run.Fired {
@@ -75,11 +76,11 @@ func TestTrialsOfMoves(t *testing.T) {
 				t.Fatal(err)
 			}
 			if difference := trace.Makespan - run.Makespan; max(difference, -difference) > engine.Time(len(g.Tasks)) {
-				t.Errorf("%s, trial %d: %v, simulated at once %v", mode, i, run.Makespan, trace.Makespan)
+				t.Errorf("%[1]s, trial %[2]d: got %[3]v, want %[4]v as flow.Run on changing links", mode, i, run.Makespan, trace.Makespan)
 			}
 		}
 		if changed == 0 {
-			t.Errorf("%s: circuits move at the planned moments, whatever takes longer", mode)
+			t.Errorf("%s: circuits move at the nominal times in all trials, want other times", mode)
 		}
 	}
 }

@@ -11,9 +11,11 @@ import (
 	"sim/scenarios/assembly/input"
 )
 
-// TestRedecide: what is decided anew fits the ports that are left and connects all; a trial takes as long as one by flow.Run
-// on links that lose the circuits, carry what both topologies have from the decision on, and all of the new one after the
-// delay; and the iteration after as long as one on the new topology.
+// TestTrialsWithNewDecision checks trials that decide a new topology after a loss. It connects
+// all pods with the remaining ports. Reference: flow.Run on links that change with the trial.
+// They lose circuits, then carry the circuits of both topologies from the decision on, and all
+// circuits of the new one after the delay. The iteration after a trial takes as long as one on
+// the new topology.
 func TestTrialsWithNewDecision(t *testing.T) {
 	const decision, delay = 70 * engine.Millisecond, 30 * engine.Millisecond
 	for _, when := range []string{"start", "random"} {
@@ -44,10 +46,10 @@ func TestTrialsWithNewDecision(t *testing.T) {
 				t.Fatal(err)
 			}
 			inUse := slices.Clone(redecided)
-			inUse[lost[0].bundle]++ // whose ports are gone
+			inUse[lost[0].bundle]++ // the ports of the lost circuit are unusable
 			for pod, used := range r.optical.Ports(inUse) {
 				if used > r.optical.Pods[pod].Ports {
-					t.Fatalf("%v take %d ports of %d", redecided, used, r.optical.Pods[pod].Ports)
+					t.Fatalf("new topology %v uses %d ports, want at most %d", redecided, used, r.optical.Pods[pod].Ports)
 				}
 			}
 			durations := make([]engine.Time, len(r.graph.Tasks))
@@ -60,24 +62,25 @@ func TestTrialsWithNewDecision(t *testing.T) {
 			}
 			want := r.runWithChanges(t, durations, d.Service, []topologyStep{{0, x}, {lossTime, remaining}, {lossTime + decision, minCircuits(remaining, redecided)}, {lossTime + decision + delay, redecided}})
 			if ends[i] != want {
-				t.Errorf("%s, trial %d: %v, by hand %v", when, i, ends[i], want)
+				t.Errorf("%s, trial %d: got %v, want %v as in flow.Run", when, i, ends[i], want)
 			}
 			if want := r.runWithChanges(t, durations, d.Service, []topologyStep{{0, redecided}}); after.ends[i] != want {
-				t.Errorf("%s, the iteration after trial %d: %v, by hand %v", when, i, after.ends[i], want)
+				t.Errorf("%s, iteration after trial %d: got %v, want %v as in flow.Run", when, i, after.ends[i], want)
 			}
 		}
 		if after.moved == 0 {
-			t.Errorf("%s: no topology is decided anew", when)
+			t.Errorf("%s: got no new topology in any trial", when)
 		}
 	}
 }
 
-// topologyStep is circuits from a time on.
+// topologyStep holds the circuits, indexed by bundle, from a start time on.
 type topologyStep struct {
 	start    engine.Time
 	circuits []int
 }
 
+// minCircuits returns the minimum of the circuits of two topologies, for each bundle.
 func minCircuits(a, b []int) []int {
 	x := slices.Clone(a)
 	for e := range x {
@@ -86,7 +89,8 @@ func minCircuits(a, b []int) []int {
 	return x
 }
 
-// runWithChanges simulates a graph of such durations by flow.Run while circuits change.
+// runWithChanges returns the makespan of the graph with given durations, by flow.Run, while the
+// circuits change.
 func (r *trials) runWithChanges(t *testing.T, durations []engine.Time, service flow.Service, steps []topologyStep) engine.Time {
 	t.Helper()
 	g := *r.graph

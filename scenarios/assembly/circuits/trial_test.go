@@ -14,7 +14,7 @@ import (
 	"sim/workloads/training"
 )
 
-// gpt7b is the scenario that is shipped under that name, with trials as replay says.
+// gpt7b returns the built-in scenario of that name, with a replay table for trials.
 func gpt7b(t testing.TB, replay input.Replay) *Scenario {
 	t.Helper()
 	arch, ok := training.Model("gpt-7b")
@@ -36,7 +36,7 @@ func gpt7b(t testing.TB, replay input.Replay) *Scenario {
 	}
 }
 
-// buildInstance returns the plan of a scenario with its trials.
+// buildInstance builds a scenario with its trials.
 func buildInstance(t testing.TB, s *Scenario) *instance {
 	t.Helper()
 	sys, err := New(context.Background(), s, 1)
@@ -46,7 +46,7 @@ func buildInstance(t testing.TB, s *Scenario) *instance {
 	return sys.(*instance)
 }
 
-// mustDecide returns what an allocator decides on in.
+// mustDecide returns the decision of an allocator.
 func (in *instance) mustDecide(t testing.TB, policy string) *decided {
 	t.Helper()
 	d, err := in.decide(context.Background(), policy, 2)
@@ -56,8 +56,9 @@ func (in *instance) mustDecide(t testing.TB, policy string) *decided {
 	return d
 }
 
-// TestTrialsAgainstFlow plays again by flow.Run, on a graph that has the durations of the play and a network lit with
-// what circuits are left, or that loses them in mid-run: circuits, service and times are all that counts.
+// TestTrialsAgainstFlow compares trials with flow.Run on a graph with the durations of the
+// trial. The network lacks the lost circuits, or loses them during the run. Only circuits,
+// service and durations determine a trial.
 func TestTrialsAgainstFlow(t *testing.T) {
 	for _, when := range []string{"start", "random"} {
 		in := buildInstance(t, gpt7b(t, input.Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
@@ -85,7 +86,7 @@ func TestTrialsAgainstFlow(t *testing.T) {
 					}
 				}
 				if want := r.runFlow(t, d, circuits, lost, service); c != want {
-					t.Errorf("%s, %v, play %d: %v, flow.Run has %v", when, service, i, c, want)
+					t.Errorf("%s, %v, trial %d: got %v, want %v as in flow.Run", when, service, i, c, want)
 				}
 				if c == stalled {
 					stalls++
@@ -93,12 +94,12 @@ func TestTrialsAgainstFlow(t *testing.T) {
 			}
 		}
 		if stalls == 0 || stalls == 3*len(r.seeds) {
-			t.Errorf("%s: %d of %d plays stall, want some", when, stalls, 3*len(r.seeds))
+			t.Errorf("%s: %d of %d trials stall, want some but not all", when, stalls, 3*len(r.seeds))
 		}
 	}
 }
 
-// nominalDurations are the planned durations of what is replayed.
+// nominalDurations returns the durations of tasks without perturbations.
 func (in *instance) nominalDurations() []engine.Time {
 	d := make([]engine.Time, len(in.trials.it.Graph.Tasks))
 	for i := range d {
@@ -107,7 +108,8 @@ func (in *instance) nominalDurations() []engine.Time {
 	return d
 }
 
-// runFlow plays by flow.Run. Circuits that are lost at time 0 are not lit at all.
+// runFlow returns the makespan of a trial by flow.Run, or stalled. Circuits that are lost at
+// time 0 are not provisioned.
 func (r *trials) runFlow(t *testing.T, d []engine.Time, circuits []int, lost []circuit, service flow.Service) engine.Time {
 	t.Helper()
 	g := *r.it.Graph
@@ -146,9 +148,9 @@ func (r *trials) runFlow(t *testing.T, d []engine.Time, circuits []int, lost []c
 	return trace.Makespan
 }
 
-// TestPriorities: nominal priorities are those of the plan, whatever a play turns out to be, clairvoyant ones those of
-// the play. Ranks of the planned tails, given to the tasks as fixed priorities, rule as TailPriority with these tails
-// does.
+// TestPriorities checks that nominal priorities follow the nominal durations, and clairvoyant
+// priorities the durations of the trial. Fixed priorities by the rank of the nominal tails have
+// the same effect as TailPriority with these tails.
 func TestPriorities(t *testing.T) {
 	s := gpt7b(t, input.Replay{Seeds: 30, ComputeJitter: 0.5, Priorities: "nominal"})
 	w := &s.Workload
@@ -190,22 +192,22 @@ func TestPriorities(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := byRank.runFlow(t, d, circuits, nil, flow.FixedPriority); c != want {
-			t.Errorf("play %d: %v, by ranks %v", i, c, want)
+			t.Errorf("trial %d: got %v, want %v as with fixed priorities by rank", i, c, want)
 		}
 		if want := r.runFlow(t, d, circuits, nil, flow.TailPriority); clairvoyant[i] != want {
-			t.Errorf("play %d, known in advance: %v, flow.Run has %v", i, clairvoyant[i], want)
+			t.Errorf("trial %d, clairvoyant: got %v, want %v as in flow.Run", i, clairvoyant[i], want)
 		}
 		if c != clairvoyant[i] {
 			differ++
 		}
 	}
 	if differ == 0 {
-		t.Error("knowing the times changes no play: nothing is tested")
+		t.Error("got equal makespans with nominal and clairvoyant priorities in all trials, want some different ones")
 	}
 }
 
-// TestStalledPlays: plays in which a bundle loses its last circuit are counted and left out, and the others say which
-// plays they are.
+// TestStalledTrials checks trials in which a bundle loses its last circuit. They stall, are
+// counted and have no samples. Samples then have the numbers of the other trials.
 func TestStalledTrials(t *testing.T) {
 	const trialCount = 60
 	in := buildInstance(t, gpt7b(t, input.Replay{Seeds: trialCount, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
@@ -226,19 +228,20 @@ func TestStalledTrials(t *testing.T) {
 		}
 	}
 	if m := d.Row.Metrics; m["replay_plays"] != trialCount || m["replay_stalled"] != float64(trialCount-len(ended)) || len(ended) == trialCount || len(ended) == 0 {
-		t.Errorf("%v of %v plays stall, want %d", m["replay_stalled"], m["replay_plays"], trialCount-len(ended))
+		t.Errorf("%v of %v trials stall, want %d", m["replay_stalled"], m["replay_plays"], trialCount-len(ended))
 	}
 	if s := d.Row.Samples; !slices.Equal(s["play"], ended) || len(s["nct"]) != len(ended) || len(s["makespan_s"]) != len(ended) {
-		t.Errorf("plays %v, %d NCTs and %d makespans, want plays %v", s["play"], len(s["nct"]), len(s["makespan_s"]), ended)
+		t.Errorf("got trials %v, %d NCTs and %d makespans, want trials %v", s["play"], len(s["nct"]), len(s["makespan_s"]), ended)
 	}
 	provisioned := total(x)
 	all := buildInstance(t, gpt7b(t, input.Replay{Seeds: 3, LostCircuits: provisioned, LostWhen: "start", Priorities: "nominal"})).mustDecide(t, "delta-joint").Row
 	if all.Metrics["replay_stalled"] != 3 || all.Samples != nil || all.Labels["replay_nct_mean"] == "" {
-		t.Errorf("without circuits: %v, samples %v, labels %v", all.Metrics, all.Samples, all.Labels)
+		t.Errorf("all circuits lost: got %v, samples %v and labels %v, want 3 stalled trials with a reason", all.Metrics, all.Samples, all.Labels)
 	}
 }
 
-// TestReplayInterrupted: an interrupt ends a replay, and leaves nothing half done.
+// TestTrialsAreCancelled checks that a cancelled context ends trials without metrics, and that
+// they can be repeated afterwards.
 func TestTrialsAreCancelled(t *testing.T) {
 	in := buildInstance(t, gpt7b(t, input.Replay{Seeds: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
 	withoutTrials := buildInstance(t, gpt7b(t, input.Replay{}))
@@ -250,11 +253,11 @@ func TestTrialsAreCancelled(t *testing.T) {
 		t.Errorf("got %v and %v, want %v", err, row.Metrics, context.Canceled)
 	}
 	if _, err := in.trials.measure(context.Background(), d.Decision, nil, &row, 2); err != nil || len(row.Samples["nct"]) != 20 {
-		t.Errorf("afterwards %v, %d plays", err, len(row.Samples["nct"]))
+		t.Errorf("repeated: got error %v and %d trials, want 20 trials", err, len(row.Samples["nct"]))
 	}
 }
 
-// TestQuantile: the nearest rank.
+// TestQuantile checks quantiles by the nearest-rank method.
 func TestQuantile(t *testing.T) {
 	v := make([]float64, 100)
 	for i := range v {
@@ -262,10 +265,10 @@ func TestQuantile(t *testing.T) {
 	}
 	for p, want := range map[float64]float64{0.5: 50, 0.95: 95, 0.99: 99, 0.001: 1, 1: 100, 0.951: 96} {
 		if got := quantile(v, p); got != want {
-			t.Errorf("%v of 1 to 100 is %v, want %v", p, got, want)
+			t.Errorf("quantile %v of 1 to 100 is %v, want %v", p, got, want)
 		}
 	}
 	if got := quantile([]float64{3}, 0.5); got != 3 {
-		t.Errorf("of one value: %v", got)
+		t.Errorf("quantile of one value 3: got %v", got)
 	}
 }

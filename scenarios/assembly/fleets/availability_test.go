@@ -8,9 +8,10 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestAvailability: the share of time in which a slice can be had is that of the closed form, within three standard
-// errors over runs: of any cubes, of cubes that it is tied to, and of as many slices as there are cubes for; and a box of
-// 16 in a static grid is there for about 78.5 % of the time that machines are up for 99 %.
+// TestAvailability compares the share of time in which a slice is available with closed forms,
+// within three standard errors over runs. The cases are any cubes, cubes to which a slice is
+// bound, and the number of slices for which there are cubes. A box of 16 cubes in a static grid
+// is available for about 78.5 % of the time if machines are up for 99 %.
 func TestAvailability(t *testing.T) {
 	const runs = 12
 	for _, tt := range []struct {
@@ -18,7 +19,7 @@ func TestAvailability(t *testing.T) {
 		ocs       string
 		placement string
 		host      float64
-		want      float64 // of a static grid
+		want      float64 // availability in a static grid; 0 uses the closed form
 	}{
 		{1, ReactionWait, "reconfigurable", 0.98958, 0},
 		{50, ReactionWait, "reconfigurable", 0.98958, 0},
@@ -49,7 +50,7 @@ func TestAvailability(t *testing.T) {
 				sums[name] = [2]float64{s[0] + m[name], s[1] + m[name]*m[name]}
 			}
 			if share := m["machine_availability"]; math.Abs(share-tt.host) > 1e-6 {
-				t.Fatalf("machines are available for %g of the time, want %g", share, tt.host)
+				t.Fatalf("got a machine availability of %g, want %g", share, tt.host)
 			}
 		}
 		for name, s := range sums {
@@ -60,15 +61,16 @@ func TestAvailability(t *testing.T) {
 			got := s[0] / runs
 			se := math.Sqrt(max(0, s[1]/runs-got*got)/(runs-1)) + 1e-3
 			if ok && math.Abs(got-want) > 3*se {
-				t.Errorf("%s of %d cubes, %s, %s: %.4f with a standard error of %.4f, want %.4f",
+				t.Errorf("%s of %d cubes, %s, %s: got %.4f with a standard error of %.4f, want %.4f",
 					name, tt.cubes, tt.ocs, tt.placement, got, se, want)
 			}
 		}
 	}
 }
 
-// TestFragmentation: what is free is one slice where any cubes make one, and is not in a grid under load; boxes are listed
-// from the largest, each once.
+// TestFragmentation checks the fragmentation of free cubes. It is 0 if any cubes form a slice,
+// and more than 0 in a static grid under load. Boxes of the grid are listed once, in order of
+// decreasing size.
 func TestFragmentation(t *testing.T) {
 	c := paperPod(0.7)
 	c.End = 20 * fleet.Day
@@ -77,22 +79,23 @@ func TestFragmentation(t *testing.T) {
 		o := simulate(t, c, name)
 		if o.availability.addMetrics(c, o.rewires, m); m["fragmentation"] < minFragmentation ||
 			m["fragmentation"] > minFragmentation+0.5 || minFragmentation == 0 && m["fragmentation"] != 0 {
-			t.Errorf("fragmentation of %s is %.3f", name, m["fragmentation"])
+			t.Errorf("fragmentation of %s: got %.3f, want at least %g; 0 if reconfigurable",
+				name, m["fragmentation"], minFragmentation)
 		}
 		if m["starts"] < float64(o.Ended) {
-			t.Errorf("%s: %g starts of %d jobs that ended", name, m["starts"], o.Ended)
+			t.Errorf("%s: got %g starts, want at least one for each of %d jobs that ended", name, m["starts"], o.Ended)
 		}
 	}
 
 	previous, visited := 65, map[string]bool{}
 	for _, b := range gridBoxes() {
 		if b.Cubes() > previous || visited[fmt.Sprint(b)] {
-			t.Errorf("%s after %d cubes", b, previous)
+			t.Errorf("box %s follows one of %d cubes, want decreasing sizes without repetition", b, previous)
 		}
 		previous, visited[fmt.Sprint(b)] = b.Cubes(), true
 	}
 
 	if len(visited) != 20 || previous != 1 {
-		t.Errorf("%d boxes, the last of %d cubes; want 20 and 1", len(visited), previous)
+		t.Errorf("got %d boxes, the last of %d cubes; want 20 and 1", len(visited), previous)
 	}
 }

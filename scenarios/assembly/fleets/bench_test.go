@@ -7,7 +7,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// BenchmarkGrowth simulates a month of a pod, and of so many times as many pods, jobs at the same load, or failures.
+// BenchmarkGrowth simulates a month of a pod, and a month with a multiple of the pods, of the
+// jobs at the same load, or of the failures.
 func BenchmarkGrowth(b *testing.B) {
 	for _, growing := range []string{"pods", "jobs", "failures"} {
 		for _, factor := range []int{1, 4, 16, 64} {
@@ -29,7 +30,7 @@ func BenchmarkGrowth(b *testing.B) {
 					case "jobs":
 						d.PerDay *= float64(factor)
 					default:
-						for i := range c.Rates { // repairs are as much quicker
+						for i := range c.Rates { // repairs are faster by the same factor
 							c.Rates[i].PerDay *= float64(factor)
 							c.Rates[i].Repair.Mean /= fleet.Time(factor)
 						}
@@ -42,7 +43,8 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkPodYear simulates a year of a pod.
+// BenchmarkPodYear simulates a year of a pod for each placement, and with preemption and
+// defragmentation.
 func BenchmarkPodYear(b *testing.B) {
 	year := func(b *testing.B, name string, movesJobs bool) {
 		b.ReportAllocs()

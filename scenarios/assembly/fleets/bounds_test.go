@@ -11,8 +11,10 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestRelaxed: the server of all chips has as little time in the system as trying all orders of whole jobs without
-// preemption does where all come at once, and no more with arrivals.
+// TestSRPTBound checks the bound on the time in the system, a single server with all chips
+// under shortest remaining processing time. If all jobs arrive simultaneously, it equals the
+// minimum over all orders of complete jobs without preemption. With other arrivals it is at
+// most that minimum.
 func TestSRPTBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "jobs")
@@ -47,13 +49,14 @@ func TestSRPTBound(t *testing.T) {
 		}
 		got := r.finish(until)
 		if got > optimum+1e-9 || simultaneous && got < optimum-1e-9 {
-			t.Fatalf("%g in all, at least %g by trying all orders", got, optimum)
+			t.Fatalf("got a total time of %g, want at most the minimum over all orders, %g, and equality if jobs arrive simultaneously", got, optimum)
 		}
 	})
 }
 
-// TestExpected: jobs alone, interrupted at random and restarted at once, take as long as the closed form says, within
-// three standard errors; long ones have Daly's efficiency.
+// TestExpectedDuration compares jobs that run alone, fail at random and restart immediately
+// with the closed form of their duration, within three standard errors. Long jobs have Daly's
+// efficiency.
 func TestExpectedDuration(t *testing.T) {
 	const runs = 400
 	m, d, r, interval, work := 3*fleet.Hour, 2*fleet.Minute, 10*fleet.Minute,
@@ -71,16 +74,17 @@ func TestExpectedDuration(t *testing.T) {
 	o := simulate(t, c, "reconfigurable")
 	want := (r + fleet.ExpectedDuration(work, interval, d, r, m)).Seconds()
 
-	// The spread of a job's time is about that of its interruptions: each costs half a stretch and a restart.
+	// The standard deviation of a job's duration follows approximately from its number of
+	// interruptions. Each costs half an interval and a restart.
 	se := math.Sqrt(work.Seconds()/m.Seconds()) * (interval.Seconds() + r.Seconds()) / math.Sqrt(runs)
 	if o.Ended != runs || math.Abs(o.Turnaround-want) > 3*se {
-		t.Errorf("%d jobs end after %.0f s on average, want %.0f within %.0f", o.Ended,
+		t.Errorf("got %d jobs with a mean turnaround of %.0f s, want %.0f s within %.0f s", o.Ended,
 			o.Turnaround, want, 3*se)
 	}
 
 	long := 1_000_000 * interval
 	if e, want := long.Seconds()/fleet.ExpectedDuration(long, interval, d, r,
 		m).Seconds(), fleet.Efficiency(interval, d, r, m); math.Abs(e/want-1) > 1e-5 {
-		t.Errorf("efficiency %g, Daly's %g", e, want)
+		t.Errorf("got efficiency %g, want Daly's %g", e, want)
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestIdleChips: chips of cubes that are closed, or whose switches are down, are not idle.
+// TestIdleChips checks the number of idle chips. Chips that are used, down, reserved, or in
+// closed or unlinked cubes are not idle.
 func TestIdleChips(t *testing.T) {
 	for _, c := range []struct {
 		change func(c *placement.Cube)
-		want   int // idle chips fewer than in a pod without jobs
+		want   int // decrease of idle chips by the change
 	}{
 		{func(*placement.Cube) {}, 0},
 		{func(c *placement.Cube) { c.Used = 7 }, 3},
@@ -25,12 +26,13 @@ func TestIdleChips(t *testing.T) {
 		all := idleChips(&p)
 		c.change(&p.Cubes[5])
 		if got := all - idleChips(&p); got != c.want {
-			t.Errorf("cube %+v: %d idle chips fewer, want %d", p.Cubes[5], got, c.want)
+			t.Errorf("cube %+v: got a decrease by %d idle chips, want %d", p.Cubes[5], got, c.want)
 		}
 	}
 }
 
-// TestWork: the parts of a pod that fail or are maintained add to the work in proportion to their number.
+// TestEstimateEvents checks the estimated numbers of jobs and failures. Failures are
+// proportional to the number of parts of a pod.
 func TestEstimateEvents(t *testing.T) {
 	s := &Scenario{Pods: 2}
 	s.Fleet.Days, s.Fleet.JobsADay = 10, 5
@@ -42,7 +44,7 @@ func TestEstimateEvents(t *testing.T) {
 		r[c.part].PerDay = 0.5
 		jobs, failures := s.EstimateEvents(r)
 		if want := 0.5 * c.count * 20; jobs != 100 || failures != want {
-			t.Errorf("part %v: %g jobs and %g failures, want 100 and %g", c.part, jobs,
+			t.Errorf("part %v: got %g jobs and %g failures, want 100 and %g", c.part, jobs,
 				failures, want)
 		}
 	}

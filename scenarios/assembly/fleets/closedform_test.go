@@ -10,16 +10,17 @@ import (
 	"sim/workloads/fleet"
 )
 
-var long = flag.Bool("long", false, "hold closed forms to twice as many runs")
+// long doubles the number of runs that are compared with closed forms.
+var long = flag.Bool("long", false, "compare closed forms with twice as many runs")
 
-// checkClosedForm holds a figure of runs of several seeds to a closed form, within three standard errors, which must be less
-// than a share of it.
+// checkClosedForm compares the mean of runs with different seeds with a closed form, within
+// three standard errors. The standard error must be at most maxError times the closed form.
 func checkClosedForm(
 	t *testing.T, name string, want, maxError float64, seeds int, run func(seed uint64) float64,
 ) {
 	t.Helper()
 	if !*long {
-		seeds = (seeds + 1) / 2 // three standard errors are half as much again
+		seeds = (seeds + 1) / 2 // three standard errors are 1.4 times as large
 	}
 	sum, squares := 0.0, 0.0
 	for seed := range uint64(seeds) {
@@ -32,19 +33,19 @@ func checkClosedForm(
 	got := sum / n
 	se := math.Sqrt(max(0, squares/n-got*got) / (n - 1))
 	if math.Abs(got-want) > 3*se+1e-4*want || se > maxError*want {
-		t.Errorf("%s: %.5g with a standard error of %.2g, want %.5g", name, got, se, want)
+		t.Errorf("%s: got %.5g with a standard error of %.2g, want %.5g", name, got, se, want)
 	}
 	t.Logf("%s: %.5g with a standard error of %.2g, closed form %.5g", name, got, se, want)
 }
 
-// idleFleet is a fleet without jobs.
+// idleFleet returns a fleet without jobs.
 func idleFleet(seed uint64, days int) *Config {
 	c := quietFleet(sourceOf(), fleet.Time(days)*fleet.Day)
 	c.Seed, c.SilentShare = seed, 0
 	return c
 }
 
-// addDailyJobs is a job a day, at random moments, that takes no time.
+// addDailyJobs adds one job per day, at random times, with negligible duration.
 func addDailyJobs(t *testing.T, c *Config, slice string) {
 	t.Helper()
 	d := &fleet.Demand{Seed: c.Seed, Mix: mixOf(t, slice), PerDay: 1, Until: c.End, Chips: 1,
@@ -53,7 +54,7 @@ func addDailyJobs(t *testing.T, c *Config, slice string) {
 	c.Jobs = d.Jobs
 }
 
-// shareWithoutWait is the share of jobs that do not wait.
+// shareWithoutWait returns the share of jobs that start immediately.
 func shareWithoutWait(o *Outcome) float64 {
 	n := 0
 	for _, w := range o.Waits {
@@ -64,17 +65,18 @@ func shareWithoutWait(o *Outcome) float64 {
 	return float64(n) / float64(len(o.Waits))
 }
 
-// setMachineAvailability has machines available so much of the time, nothing else failing.
+// setMachineAvailability sets failures of machines for a given availability. No other part
+// fails.
 func setMachineAvailability(c *Config, availability float64) {
 	r := tpuv4Rates()[fleet.Machine]
 	r.Repair = fleet.Spread{Form: fleet.Exponential, Mean: 2 * fleet.Day}
 	r.PerDay = (1/availability - 1) / r.MeanRepair().Days()
 	c.Rates[fleet.Machine] = r
-	c.Times = Times{Session: 1} // a job that is hit begins again
+	c.Times = Times{Session: 1} // a job restarts after a failure
 }
 
-// TestInterruptedShare: of jobs so many are hit by a failure as their times on chips and the rates say, some 0.4 % at a
-// load of 0.5: the paper's "~1 %".
+// TestInterruptedShare compares the share of jobs that a failure interrupts with an integral
+// over their durations. At a load of 0.5 it is about 0.4 %, the paper's "~1 %".
 func TestInterruptedShare(t *testing.T) {
 	for _, load := range []float64{0.5} {
 		d := &fleet.Demand{Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
@@ -87,7 +89,7 @@ func TestInterruptedShare(t *testing.T) {
 		s := &simulation{config: &Config{Rates: rates}}
 		want := d.Mix.Mean(func(x fleet.Shape) float64 {
 			sum, m := 0.0, s.meanTimeToInterruption(&fleetJob{Job: fleet.Job{Shape: x}}).Seconds()
-			for z := -6.0; z < 6; z += 0.01 { // over the normal logarithm
+			for z := -6.0; z < 6; z += 0.01 { // integrates over the logarithm, which is normally distributed
 				hit := -math.Expm1(-work.Mean.Seconds() * math.Exp(work.Sigma*z-work.Sigma*work.Sigma/2) / m)
 				sum += 0.01 * hit * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
 			}
@@ -105,12 +107,12 @@ func TestInterruptedShare(t *testing.T) {
 			return float64(o.Interrupted) / float64(o.Submitted)
 		})
 		if load == 0.5 && (want < 0.003 || want > 0.005) {
-			t.Errorf("%.4f of jobs, want 0.3 to 0.5 %%", want)
+			t.Errorf("a share of %.4f of jobs is interrupted, want 0.003 to 0.005", want)
 		}
 	}
 }
 
-// TestConnections: slices take 48 connections a cube, 42,200 a day.
+// TestConnections checks that slices use 48 optical connections per cube, 42,200 per day.
 func TestConnections(t *testing.T) {
 	checkClosedForm(t, "connections a day", 42200, 0.02, 8, func(seed uint64) float64 {
 		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
@@ -122,8 +124,10 @@ func TestConnections(t *testing.T) {
 	})
 }
 
-// TestReadingA: with switches repaired in 25.1 h two are down 0.02 % of the time, one 2.0 %, and 1.33 % of running jobs,
-// of which 70 % have whole cubes and 95 % opted in, are on routes round it.
+// TestReadingA checks reading A of the paper's 94 %: unplanned failures of switches. With a
+// mean repair time of 25.1 h one switch is down for 2.0 % of the time and two for 0.02 %. Then
+// 1.33 % of running jobs use paths around a failed switch; 70 % of the jobs have complete cubes
+// and 95 % accept such paths.
 func TestReadingA(t *testing.T) {
 	switches := tpuv4Rates()[fleet.Switch]
 	u := switches.Unavailability()
@@ -135,7 +139,7 @@ func TestReadingA(t *testing.T) {
 		return 1 - simulate(t, c, "reconfigurable").TolerableShare
 	})
 
-	checkClosedForm(t, "jobs on routes round a switch", 0.701*0.95*oneDown, 0.2, 6, func(seed uint64) float64 {
+	checkClosedForm(t, "jobs on paths around a switch", 0.701*0.95*oneDown, 0.2, 6, func(seed uint64) float64 {
 		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 20,
 			Until: 1000 * fleet.Day, Chips: 4096, Load: 0.02,
 			Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1},
@@ -149,8 +153,9 @@ func TestReadingA(t *testing.T) {
 	})
 }
 
-// TestCubesUp: 50 of 64 cubes can be had 95.4 % of the time where machines are available 99 %; 1024 machines of 99.9 %
-// are all there 35.9 % of it.
+// TestCubeAvailability compares the availability of slices of any cubes with the binomial tail.
+// 50 of 64 cubes are available for 95.4 % of the time if machines are up for 99 %. 1024
+// machines of 99.9 % are all up for 35.9 % of the time.
 func TestCubeAvailability(t *testing.T) {
 	for _, x := range []struct {
 		slice string
@@ -168,8 +173,8 @@ func TestCubeAvailability(t *testing.T) {
 	}
 }
 
-// TestSliceGoodput: a pod that has more work than it can do of slices of c cubes uses floor(up/c) c of them (ISCA 23,
-// Fig. 4).
+// TestSliceGoodput checks a pod that is overloaded with slices of c cubes. It uses floor(up/c)
+// c cubes (ISCA 2023, Fig. 4), where up is the number of available cubes.
 func TestSliceGoodput(t *testing.T) {
 	for slice, cubes := range map[string]int{"8x8x16": 16, "8x16x16": 32, "12x16x16": 48} {
 		want := fleet.SliceGoodput(cubes, fleet.PodCubes, fleet.CubeAvailability(0.99))
@@ -187,8 +192,9 @@ func TestSliceGoodput(t *testing.T) {
 	}
 }
 
-// TestReadingB: planned maintenance that waits until no switch is down, 5.86 % of the time, meets only failures that
-// come during it, each until one of the two ends.
+// TestReadingB checks reading B of the paper's 94 %: planned maintenance, which waits until no
+// switch is down, for 5.86 % of the time. Two switches are down only if another one fails
+// during maintenance, until one of the two ends.
 func TestReadingB(t *testing.T) {
 	const window, repair = 4 * fleet.Hour, 415 * fleet.Hour / 100
 	w, m := window.Days(), repair.Days()
@@ -198,7 +204,7 @@ func TestReadingB(t *testing.T) {
 	overlap := m * (1 - m/w*(1-math.Exp(-w/m)))
 	want := maintenance * fleet.PodSwitches * failures.PerDay * overlap
 	if math.Abs(maintenance-0.0586) > 1e-4 || want > 2e-4 {
-		t.Errorf("planned %.4f, two down %.2g", maintenance, want)
+		t.Errorf("got a maintenance share of %.4f, want 0.0586; two switches down for %.2g, want at most 0.0002", maintenance, want)
 	}
 	checkClosedForm(t, "two switches down", want, 0.3, 10, func(seed uint64) float64 {
 		c := idleFleet(seed, 40_000)
@@ -209,7 +215,8 @@ func TestReadingB(t *testing.T) {
 	})
 }
 
-// TestInterruptions: jobs of 1, 8, 16, 50 and 64 cubes are hit every 652, 150, 79.8, 26.7 and 20.9 h.
+// TestInterruptions checks the mean time between failures of jobs of 1, 8, 16, 50 and 64 cubes:
+// 652, 150, 79.8, 26.7 and 20.9 h.
 func TestInterruptions(t *testing.T) {
 	for slice, hours := range map[string]float64{"4x4x4": 652, "8x8x8": 150, "8x8x16": 79.8, "8x20x20": 26.7, "16x16x16": 20.9} {
 		s := parseShape(t, slice)
@@ -227,13 +234,13 @@ func TestInterruptions(t *testing.T) {
 		want := c.End.Seconds() / c.Rates.MeanTimeToInterruption(s.Cubes()).Seconds()
 		if n := float64(o.Interrupts); math.Abs(n-want) > 3*math.Sqrt(want) ||
 			math.Abs(c.End.Seconds()/3600/hours/want-1) > 0.006 {
-			t.Errorf("%s: hit %g times, want %.0f, every %g h", slice, n, want, hours)
+			t.Errorf("%s: got %g interruptions, want %.0f, one per %g h", slice, n, want, hours)
 		}
 	}
 }
 
-// TestMonotone: on the same jobs and failures fewer failures, quicker repairs, more crews, and not to wait for switches
-// do no less work, but for noise: 0.3 % of it.
+// TestMonotone checks that fewer failures, faster repairs, more crews and paths around failed
+// switches do not reduce the work for the same jobs, except by noise of 0.3 %.
 func TestMonotone(t *testing.T) {
 	base := func() *Config {
 		c := paperPod(0.8)
@@ -266,17 +273,18 @@ func TestMonotone(t *testing.T) {
 		"another pod's cubes": func(c *Config) { c.Rates[fleet.Cube].PerDay = 0 },
 	} {
 		if got := workShare(change); got < unchanged-0.003 {
-			t.Errorf("%s: %.4f of chip-time is work, %.4f without", name, got, unchanged)
+			t.Errorf("%s: the share of work is %.4f, want at least %.4f as without", name, got, unchanged)
 		}
 	}
 
 	if waits := workShare(func(c *Config) { c.OCS = ReactionWait }); waits > unchanged+0.003 {
-		t.Errorf("jobs wait for switches: %.4f of chip-time is work, %.4f if not",
+		t.Errorf("jobs wait for switches: the share of work is %.4f, want at most %.4f as on paths around them",
 			waits, unchanged)
 	}
 }
 
-// TestUnsaved: the time of a run since its last checkpoint was written is not saved; of a job that does not run, none.
+// TestUnsaved checks the time since the last checkpoint of a running job. It is 0 if the job
+// does not run.
 func TestUnsaved(t *testing.T) {
 	const interval, checkpoint = fleet.Hour, 2 * fleet.Minute
 	s := &simulation{config: &Config{Times: Times{Checkpoint: checkpoint}},
@@ -285,10 +293,10 @@ func TestUnsaved(t *testing.T) {
 		slowdown: 1}
 	j.Work = 100 * fleet.Hour
 	if got, want := s.unsavedTime(j), 3*fleet.Hour+5*fleet.Minute-2*(interval+checkpoint); got != want {
-		t.Errorf("%v of a run is not saved, want %v", got, want)
+		t.Errorf("running: got an unsaved time of %v, want %v", got, want)
 	}
 	j.phase = phaseQueued
 	if got := s.unsavedTime(j); got != 0 {
-		t.Errorf("%v of a job that waits is not saved", got)
+		t.Errorf("queued: got an unsaved time of %v, want 0", got)
 	}
 }

@@ -10,17 +10,18 @@ import (
 	"sim/workloads/fleet"
 )
 
-// easyReference is a scheduler of EASY backfilling that counts free cubes and nothing else. Each job is placed in the
-// first pod where it fits. It returns when each job starts, -1 for never, indexed by job. setup is the time from a start
-// until a job works. It follows Mu'alem and Feitelson, "Utilization, predictability, workloads, and user runtime
-// estimates in scheduling the IBM SP2 with backfilling", 2001, Sec. 3.
+// easyReference is a scheduler of EASY backfilling that considers the number of free cubes
+// only. Each job is placed in the first pod with enough free cubes. It returns the start times
+// of jobs, indexed by job, -1 if a job does not start. setup is the time from a start until a
+// job works. See Mu'alem and Feitelson, "Utilization, predictability, workloads, and user
+// runtime estimates in scheduling the IBM SP2 with backfilling", 2001, Sec. 3.
 func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.Time {
-	type running struct {
+	type runningJob struct {
 		end, expected fleet.Time
 		pod, cubes    int
 	}
 
-	var runs []running
+	var runs []runningJob
 	var waiting []int
 	starts, free := make([]fleet.Time, len(jobs)), make([]int, pods)
 	for i := range starts {
@@ -56,7 +57,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			x := &jobs[j]
 			starts[j] = now
 			free[pod] -= x.Shape.Cubes()
-			runs = append(runs, running{now + setup + x.Work, now + setup + x.Estimate, pod,
+			runs = append(runs, runningJob{now + setup + x.Work, now + setup + x.Estimate, pod,
 				x.Shape.Cubes()})
 		}
 		for len(waiting) > 0 {
@@ -71,18 +72,19 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 		if len(waiting) == 0 {
 			continue
 		}
-		// The shadow time of the first job that waits, in the pod where it is least, and what is left over there then.
+		// The shadow time is the earliest time at which the first waiting job can start. extra
+		// is the number of cubes that remain free in its pod then.
 		required := jobs[waiting[0]].Shape.Cubes()
 		shadow, shadowPod, extra := until*1000, -1, 0
 		for p := range free {
-			var ends []running
+			var ends []runningJob
 			for _, r := range runs {
 				if r.pod == p {
 					r.expected = max(r.expected, now)
 					ends = append(ends, r)
 				}
 			}
-			slices.SortFunc(ends, func(a, b running) int { return cmp.Compare(a.expected, b.expected) })
+			slices.SortFunc(ends, func(a, b runningJob) int { return cmp.Compare(a.expected, b.expected) })
 			sum := free[p]
 			for i, r := range ends {
 				sum += r.cubes
@@ -119,7 +121,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 	}
 }
 
-// randomJobs are jobs of whole cubes that offer more work than pods can do.
+// randomJobs returns jobs of complete cubes that exceed the capacity of the pods.
 func randomJobs(r *rand.Rand, pods int, exact bool) []fleet.Job {
 	var list []fleet.Job
 	submit := fleet.Time(0)
@@ -141,8 +143,9 @@ func randomJobs(r *rand.Rand, pods int, exact bool) []fleet.Job {
 	return list
 }
 
-// TestEASY: in 100 random fleets without failures every job starts when an independent scheduler of EASY backfilling has
-// it start, with exact estimates and with wrong ones, in one pod and in several, with and without a time to set up.
+// TestEASY compares 100 random fleets without failures with easyReference. All jobs start at
+// the same times, with exact and with wrong estimates, in one or several pods, with and without
+// setup time.
 func TestEASY(t *testing.T) {
 	backfilled := 0
 	for seed := range uint64(100) {
@@ -173,13 +176,13 @@ func TestEASY(t *testing.T) {
 	}
 
 	if backfilled < 100 {
-		t.Errorf("only %d jobs start before an earlier one of their band", backfilled)
+		t.Errorf("got %d jobs that start before an earlier one of their band, want at least 100", backfilled)
 	}
 }
 
-// TestEASYTries: of two waiting jobs of the same slice the second runs ahead of the first job if it alone does not delay
-// that. Jobs are expected to write
-// their checkpoints.
+// TestEASYTries checks two waiting jobs with the same slice behind a large job. The second one
+// starts first if only it does not delay the large job. The expected end of a job includes its
+// checkpoints.
 func TestEASYTries(t *testing.T) {
 	whole := parseShape(t, "16x16x16")
 	list := []fleet.Job{
@@ -198,7 +201,7 @@ func TestEASYTries(t *testing.T) {
 		{0, "[0s 1h0m0s 2h0m0s 3ms 2h0m0s]"},
 		// The first job takes 5 checkpoints of a minute, the last 6: 65 and 70 minutes.
 		{fleet.Minute, "[0s 1h5m0s 2h10m0s 3ms 2h10m0s]"},
-		// 110 and 114 minutes with checkpoints of ten.
+		// With checkpoints of 10 minutes they take 110 and 114 minutes.
 		{10 * fleet.Minute, "[0s 1h50m0s 3h40m0s 3ms 3h40m0s]"},
 	} {
 		c := quietFleet(sourceOf(list...), fleet.Day)
@@ -211,7 +214,7 @@ func TestEASYTries(t *testing.T) {
 			got[o.recorder.attempts[i].number] = o.recorder.attempts[i].placedAt
 		}
 		if fmt.Sprint(got) != tt.want {
-			t.Errorf("checkpoints of %v: starts at %v, want %v", tt.checkpoint, got, tt.want)
+			t.Errorf("checkpoints of %v: got starts at %v, want %v", tt.checkpoint, got, tt.want)
 		}
 	}
 }

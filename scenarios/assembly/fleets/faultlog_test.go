@@ -6,10 +6,11 @@ import (
 	"sim/workloads/fleet"
 )
 
-// machineLog returns a machine's process with a log of one server for each machine of a pod, all read from its beginning.
+// machineLog returns failures of machines from a log with one server per machine of a pod, each
+// read from its start.
 func machineLog(outages func(machine int) []fleet.Outage, span fleet.Time) fleet.Process {
 	const n = fleet.PodCubes * fleet.CubeHosts
-	// Which server a machine reads is found by a log in which every server has its own moment.
+	// A log in which each server has a different time shows which server each machine reads.
 	probe := &fleet.FaultLog{Servers: make([][]fleet.Outage, n), Span: fleet.Day}
 	for s := range n {
 		probe.Servers[s] = []fleet.Outage{{Start: fleet.Time(s), Duration: 1}}
@@ -22,8 +23,9 @@ func machineLog(outages func(machine int) []fleet.Outage, span fleet.Time) fleet
 	return log.Process()
 }
 
-// TestLostCheckpoint: a failure while a job writes the checkpoint with which it leaves, or while its state moves to a
-// standby, costs what no earlier checkpoint holds, and the time since then.
+// TestLostCheckpoint checks failures while a preempted job writes its checkpoint, or while a
+// job moves to a hot standby. The job loses the work since its last complete checkpoint, and
+// the time of the write or move.
 func TestLostCheckpoint(t *testing.T) {
 	const interval, writing = 40 * fleet.Minute, 10 * fleet.Minute
 	half := parseShape(t, "8x16x16")
@@ -35,13 +37,13 @@ func TestLostCheckpoint(t *testing.T) {
 		machine  string
 		interval fleet.Time
 		outages  func(machine int) []fleet.Outage
-		kept     fleet.Time // work of the first job when it has left its place first
+		saved    fleet.Time // saved work of the first job at the end of its first attempt
 		rework   fleet.Time
 		end      string
 	}{
 		{"no failure", ReactionReschedule, fleet.Day, allFailAt(20 * fleet.Hour), fleet.Hour,
 			0, "evicted"},
-		// The other job, on twice the chips, loses a millisecond.
+		// The other job, on twice as many chips, loses a millisecond.
 		{"after it", ReactionReschedule, fleet.Day, allFailAt(70*fleet.Minute + 1),
 			fleet.Hour, 2, "evicted"},
 		{"during it", ReactionReschedule, fleet.Day, allFailAt(65 * fleet.Minute), 0,
@@ -69,22 +71,22 @@ func TestLostCheckpoint(t *testing.T) {
 			Standby: 10 * fleet.Minute}
 		o := simulate(t, c, "reconfigurable")
 		first := o.recorder.attempts[0]
-		if first.number != 0 || first.keptWork != tt.kept || first.end != tt.end {
-			t.Errorf("%s: job %d is %s with %v of its work kept; want job 0, %s with %v", tt.name,
-				first.number, first.end, first.keptWork, tt.end, tt.kept)
+		if first.number != 0 || first.keptWork != tt.saved || first.end != tt.end {
+			t.Errorf("%s: got job %d %s with %v of saved work, want job 0 %s with %v", tt.name,
+				first.number, first.end, first.keptWork, tt.end, tt.saved)
 		}
 		if want := int64(tt.rework) * int64(half.Chips()); o.TimeByUse[Rework] != want {
-			t.Errorf("%s: %d chip-ms lost, want %d", tt.name, o.TimeByUse[Rework], want)
+			t.Errorf("%s: got %d chip-ms of rework, want %d", tt.name, o.TimeByUse[Rework], want)
 		}
 		if o.Ended != 2 {
-			t.Errorf("%s: %d jobs end, want 2", tt.name, o.Ended)
+			t.Errorf("%s: got %d completed jobs, want 2", tt.name, o.Ended)
 		}
 	}
 }
 
-// TestLoggedOutages: a machine whose outage in a log began before the simulation is down from the first moment on, before
-// jobs that are submitted then, for as long as the log says; it counts as no failure. Repair crews do not lengthen what a
-// log tells.
+// TestLoggedOutages checks an outage in a log that started before the simulation. Its machine
+// is down from time 0, before jobs that are submitted then, until the end in the log, and does
+// not count as a failure. Repair crews do not lengthen outages of a log.
 func TestLoggedOutages(t *testing.T) {
 	for _, crews := range []int{0, 1} {
 		c := quietFleet(sourceOf(fleet.Job{Shape: parseShape(t, "16x16x16"), Work: fleet.Hour, Estimate: fleet.Hour}), fleet.Day)
@@ -98,13 +100,13 @@ func TestLoggedOutages(t *testing.T) {
 		c.Times.Detect, c.Record, c.Crews, c.SilentShare = fleet.Minute, true, crews, 0
 		o := simulate(t, c, "reconfigurable")
 		if got, want := o.TimeByUse[Down], int64(2048)*int64(6*fleet.Hour); got != want {
-			t.Errorf("%d chip-ms down, want %d", got, want)
+			t.Errorf("got %d chip-ms down, want %d", got, want)
 		}
 		if a := o.recorder.attempts[0]; a.placedAt != 2*fleet.Hour || o.Ended != 1 {
-			t.Errorf("the job starts at %v, want 2h; %d end", a.placedAt, o.Ended)
+			t.Errorf("the job starts at %v, want 2h; got %d completed jobs, want 1", a.placedAt, o.Ended)
 		}
 		if o.Failures[fleet.Machine] != 512 || o.Repairs[fleet.Machine] != 512 {
-			t.Errorf("%d failures and %d repairs, want 512 of each",
+			t.Errorf("got %d failures and %d repairs, want 512 of each",
 				o.Failures[fleet.Machine],
 				o.Repairs[fleet.Machine])
 		}

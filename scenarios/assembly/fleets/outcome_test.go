@@ -13,7 +13,7 @@ import (
 	"sim/workloads/fleet"
 )
 
-// paperPod is 60 days of a pod, as the paper's.
+// paperPod returns 60 days of one pod with the jobs and failures of the TPU v4 paper.
 func paperPod(load float64) *Config {
 	rates := tpuv4Rates()
 	if err := rates.MaintenanceFor(0.99); err != nil {
@@ -44,6 +44,7 @@ func paperPod(load float64) *Config {
 	}
 }
 
+// simulate simulates a fleet under a placement.
 func simulate(t testing.TB, c *Config, name string) *Outcome {
 	t.Helper()
 	for _, row := range placement.Table() {
@@ -55,11 +56,11 @@ func simulate(t testing.TB, c *Config, name string) *Outcome {
 			return o
 		}
 	}
-	t.Fatalf("no placement %s", name)
+	t.Fatalf("placement %s does not exist", name)
 	return nil
 }
 
-// quietFleet is a fleet without failures and delays that runs jobs of one cube.
+// quietFleet returns a fleet without failures and delays.
 func quietFleet(jobs func() fleet.Source, until fleet.Time) *Config {
 	c := paperPod(0.8)
 	c.Jobs, c.Rates, c.Times, c.Start, c.End, c.Discipline = jobs, fleet.Rates{},
@@ -67,6 +68,7 @@ func quietFleet(jobs func() fleet.Source, until fleet.Time) *Config {
 	return c
 }
 
+// meanSeconds returns the mean of times in seconds.
 func meanSeconds(waits []fleet.Time) float64 {
 	sum := 0.0
 	for _, w := range waits {
@@ -75,8 +77,8 @@ func meanSeconds(waits []fleet.Time) float64 {
 	return sum / float64(len(waits))
 }
 
-// TestErlang: jobs of one cube that come at random and take exponential times wait as long as in an M/M/64 queue
-// (Erlang's C formula), within three standard errors over runs.
+// TestErlang compares the mean wait of one-cube jobs with Poisson arrivals and exponential
+// durations with an M/M/64 queue (Erlang's C formula), within three standard errors over runs.
 func TestErlang(t *testing.T) {
 	const load = 0.95
 	demand := fleet.Demand{Mix: mixOf(t, "4x4x4"), PerDay: 2000, Until: 60 * fleet.Day,
@@ -94,9 +96,10 @@ func TestErlang(t *testing.T) {
 	})
 }
 
-// erlangC is the probability of waiting for one of c servers under an offered load.
+// erlangC returns the probability of waiting for one of c servers under an offered load, in
+// Erlangs.
 func erlangC(c int, load float64) float64 {
-	b := 1.0 // Erlang's B, by its recursion
+	b := 1.0 // Erlang's B formula, computed recursively
 	for n := 1; n <= c; n++ {
 		b = load * b / (float64(n) + load*b)
 	}
@@ -104,7 +107,8 @@ func erlangC(c int, load float64) float64 {
 	return b / (1 - rho*(1-b))
 }
 
-// TestOneJob: a job alone takes its work, its checkpoints and the times to set it up.
+// TestOneJob checks that the time of a single job consists of its work, checkpoints and setup
+// times.
 func TestOneJob(t *testing.T) {
 	for _, shape := range []string{"4x4x4", "4x4x8T", "2x2x4"} {
 		s, err := fleet.ParseShape(shape)
@@ -126,18 +130,18 @@ func TestOneJob(t *testing.T) {
 		for u, w := range want {
 			if u := TimeUse(u); u < Reservation &&
 				o.TimeByUse[u] != int64(w)*int64(s.Chips()) {
-				t.Errorf("%s: %v of %v, want %v", shape,
+				t.Errorf("%s: got %v of %v, want %v", shape,
 					fleet.Time(o.TimeByUse[u]/int64(s.Chips())), u, w)
 			}
 		}
 		if o.Ended != 1 || o.Connections > 48*s.Cubes() {
-			t.Errorf("%s: %d ended, %d connections", shape, o.Ended, o.Connections)
+			t.Errorf("%s: got %d completed jobs and %d connections, want 1 and at most 48 per cube", shape, o.Ended, o.Connections)
 		}
 	}
 }
 
-// TestEfficiency: a job that fills the pod, interrupted at random and restarted at once, keeps the share of time that
-// Daly's closed form says, within three standard errors.
+// TestEfficiency compares the share of work of a job that fills the pod, fails at random and
+// restarts immediately with Daly's closed form, within three standard errors.
 func TestEfficiency(t *testing.T) {
 	s, err := fleet.ParseShape("16x16x16")
 	if err != nil {
@@ -165,12 +169,13 @@ func TestEfficiency(t *testing.T) {
 	got := sum / runs
 	se := math.Sqrt((squares/runs - got*got) / (runs - 1))
 	if math.Abs(got-want) > 3*se+5e-4 {
-		t.Errorf("efficiency %.5f with a standard error of %.5f, want %.5f", got, se, want)
+		t.Errorf("got efficiency %.5f with a standard error of %.5f, want %.5f", got, se, want)
 	}
 }
 
-// TestTolerable: the share of time with at most one switch down is that of independent outages, parts fail as often as
-// their rates say, and jobs that start while a switch is down run round it.
+// TestTolerableShare compares the share of time with at most one switch down with independent
+// outages. Parts fail at their rates. Jobs that start while a switch is down use paths around
+// it.
 func TestTolerableShare(t *testing.T) {
 	c := quietFleet(func() fleet.Source { return &fleet.List{} }, 30_000*fleet.Day)
 	c.Rates = tpuv4Rates()
@@ -180,13 +185,13 @@ func TestTolerableShare(t *testing.T) {
 	o := simulate(t, c, "reconfigurable")
 	meanDown := fleet.PodSwitches * c.Rates[fleet.Switch].Unavailability()
 	if want := fleet.PoissonTail(2, meanDown); math.Abs(1-o.TolerableShare-want) > 0.08*want {
-		t.Errorf("two switches are down for %.5f of the time, want %.5f",
+		t.Errorf("two switches are down for a share of %.5f of the time, want %.5f",
 			1-o.TolerableShare, want)
 	}
 	for kind, perDay := range map[fleet.Part]float64{fleet.Machine: 0.819, fleet.Cable: 0.307, fleet.Switch: 0.768} {
 		n := perDay * o.Span.Days()
 		if got := float64(o.Failures[kind]); math.Abs(got-n) > 4*math.Sqrt(n)+0.01*n {
-			t.Errorf("%.0f failures of part %d, want about %.0f", got, kind, n)
+			t.Errorf("got %.0f failures of part %d, want about %.0f", got, kind, n)
 		}
 	}
 
@@ -202,11 +207,13 @@ func TestTolerableShare(t *testing.T) {
 	o = simulate(t, c, "reconfigurable")
 	down := 1 - math.Exp(-meanDown)
 	if got, want := o.MeanRerouted/o.MeanRunning, 0.70*down; math.Abs(got-want) > 0.3*want {
-		t.Errorf("%.4f of jobs run round a switch, want about %.4f", got, want)
+		t.Errorf("a share of %.4f of jobs uses paths around a switch, want about %.4f", got, want)
 	}
 }
 
-// TestConserved: chip-time is conserved, and the same configuration gives the same outcome, whatever the policies.
+// TestChipTimeIsConserved simulates random fleets under random policies. Simulate verifies that
+// the uses of chip-time add up. Turnarounds respect their bound, placements in grids fit at
+// most the maximum number of slices, and a second simulation has the same outcome.
 func TestChipTimeIsConserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := paperPod(rapid.SampledFrom([]float64{0.2, 0.7, 1.5}).Draw(t, "load"))
@@ -223,7 +230,7 @@ func TestChipTimeIsConserved(t *testing.T) {
 			rapid.SampledFrom([]fleet.Time{0, fleet.Day, 2 * fleet.Day}).Draw(t,
 				"from"), d.Until
 		c.Pods = rapid.IntRange(1, 3).Draw(t, "pods")
-		factor := rapid.SampledFrom([]float64{0, 10, 100}).Draw(t, "times as many failures")
+		factor := rapid.SampledFrom([]float64{0, 10, 100}).Draw(t, "factor of failures")
 		for k := range c.Rates {
 			c.Rates[k].PerDay *= factor
 		}
@@ -258,22 +265,23 @@ func TestChipTimeIsConserved(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a.Turnaround < a.BoundTurnaround*(1-1e-9) {
-			t.Fatalf("a turnaround of %g s, less than the bound of %g", a.Turnaround,
+			t.Fatalf("got a turnaround of %g s, want at least the bound of %g s", a.Turnaround,
 				a.BoundTurnaround)
 		}
-		if !row.New().Rewires() && row.Name != "static-hilbert" && a.SlicesFit > a.MaxSlicesFit { // slices along a curve are no boxes
-			t.Fatalf("%s fits %g more slices, at most %g fit", row.Name, a.SlicesFit,
+		if !row.New().Rewires() && row.Name != "static-hilbert" && a.SlicesFit > a.MaxSlicesFit { // slices along a Hilbert curve are not boxes
+			t.Fatalf("%s: got %g more slices that fit, want at most %g", row.Name, a.SlicesFit,
 				a.MaxSlicesFit)
 		}
 		b, err := Simulate(context.Background(), c, row.New())
 		if err != nil || !reflect.DeepEqual(a, b) {
-			t.Fatalf("another outcome, or %v", err)
+			t.Fatalf("got another outcome when simulated again, or error %v", err)
 		}
 	})
 }
 
-// TestSwitchesHelp: under fcfs, without failures, no static placement ends jobs sooner on the whole than any cubes do.
-func TestReconfigurableDoesMostWork(t *testing.T) {
+// TestReconfigurableIsBest checks that, with FCFS and without failures, no static
+// placement does more work than the reconfigurable one.
+func TestReconfigurableIsBest(t *testing.T) {
 	for seed := range uint64(5) {
 		d := &fleet.Demand{
 			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 140, Until: 20 * fleet.Day,
@@ -285,14 +293,14 @@ func TestReconfigurableDoesMostWork(t *testing.T) {
 		reconfigurable := simulate(t, c, "reconfigurable")
 		for _, name := range []string{"static-first-fit", "static-best-fit", "static-hilbert", "folding"} {
 			if o := simulate(t, c, name); o.Share(Work) > reconfigurable.Share(Work)+1e-9 {
-				t.Errorf("seed %d: %s does %.4f of work, reconfigurable %.4f", seed, name,
+				t.Errorf("seed %d: %s has a share of work of %.4f, want at most %.4f as reconfigurable", seed, name,
 					o.Share(Work), reconfigurable.Share(Work))
 			}
 		}
 	}
 }
 
-// tpuv4Rates are the failures of the paper, with the default times to repair.
+// tpuv4Rates returns the failure rates of the TPU v4 paper, with the default repair times.
 func tpuv4Rates() fleet.Rates {
 	spread := func(mean, median fleet.Time) fleet.Spread {
 		s, err := fleet.WithMedian(mean, median)

@@ -9,6 +9,7 @@ import (
 	"sim/workloads/fleet"
 )
 
+// sourceOf returns a source of jobs, and numbers them.
 func sourceOf(list ...fleet.Job) func() fleet.Source {
 	for i := range list {
 		list[i].Number = i
@@ -16,7 +17,7 @@ func sourceOf(list ...fleet.Job) func() fleet.Source {
 	return func() fleet.Source { return &fleet.List{Jobs: list} }
 }
 
-// mixOf is a mix of one shape.
+// mixOf returns a mix of one shape.
 func mixOf(t testing.TB, text string) fleet.Mix {
 	t.Helper()
 	mix, err := fleet.ParseMix(text + " 1")
@@ -26,6 +27,7 @@ func mixOf(t testing.TB, text string) fleet.Mix {
 	return mix
 }
 
+// parseShape returns the shape of a slice.
 func parseShape(t testing.TB, text string) fleet.Shape {
 	t.Helper()
 	s, err := fleet.ParseShape(text)
@@ -35,18 +37,19 @@ func parseShape(t testing.TB, text string) fleet.Shape {
 	return s
 }
 
-// TestPreempts: a job of a higher band takes the place of the job that loses least, which writes a checkpoint, goes to
-// the queue and ends; one that was preempted is spared for a while, and prod never makes way for prod.
+// TestPreemption checks that a job of a higher band replaces the running job that loses the
+// least time. The preempted job writes a checkpoint, returns to the queue and completes. It is
+// not preempted again for a minimum time. Jobs of band prod do not preempt each other.
 func TestPreemption(t *testing.T) {
 	half, whole := parseShape(t, "8x16x16"), parseShape(t, "16x16x16")
 	for _, c := range []struct {
 		name   string
 		second fleet.Band
-		spared fleet.Time
-		want   int
-		wait   fleet.Time // of the last job
+		spared fleet.Time // minimum time between preemptions of a job
+		want   int        // minimum number of preemptions
+		wait   fleet.Time // wait of the last job
 	}{
-		{"batch makes way for prod", fleet.Batch, 0, 2, 2 * fleet.Minute},
+		{"prod preempts batch", fleet.Batch, 0, 2, 2 * fleet.Minute},
 		{"once", fleet.Batch, 4 * fleet.Hour, 1, 9*fleet.Hour + 2*fleet.Minute},
 		{"not for the same band", fleet.Prod, 0, 0, 8 * fleet.Hour},
 	} {
@@ -66,17 +69,17 @@ func TestPreemption(t *testing.T) {
 		o := simulate(t, q, "reconfigurable")
 		if o.Ended != 4 || o.Preemptions < c.want || c.want == 0 && o.Preemptions > 0 ||
 			o.TimeByUse[Rework] != 0 {
-			t.Errorf("%s: %d ended, %d preempted, rework %d", c.name, o.Ended, o.Preemptions,
+			t.Errorf("%s: got %d completed jobs, %d preemptions and %d chip-ms of rework, want 4 jobs and no rework", c.name, o.Ended, o.Preemptions,
 				o.TimeByUse[Rework])
 		}
 		if got := o.Waits[len(o.Waits)-1]; c.want != 1 &&
 			math.Abs(float64(got-c.wait)) > float64(waitTolerance(c.want)) {
-			t.Errorf("%s: the longest wait is %v, want %v", c.name, got, c.wait)
+			t.Errorf("%s: got a longest wait of %v, want %v", c.name, got, c.wait)
 		}
 	}
 }
 
-// waitTolerance is how far a wait may be from what is wanted.
+// waitTolerance returns the maximum difference between a wait and its expected value.
 func waitTolerance(preempted int) fleet.Time {
 	if preempted == 0 {
 		return 3 * fleet.Hour
@@ -84,9 +87,10 @@ func waitTolerance(preempted int) fleet.Time {
 	return fleet.Second
 }
 
-// TestDefragments: jobs below a cube move together, and to another pod, so that one of whole cubes fits.
+// TestDefragmentation checks that jobs smaller than a cube move together, or to another pod, if
+// a job of complete cubes then fits.
 func TestDefragmentation(t *testing.T) {
-	// 65 halves of cubes fill a pod by halves but for what ends soon.
+	// Half cubes fill a pod. Every other one ends soon, which leaves half of each cube free.
 	var list []fleet.Job
 	for i := range 128 {
 		work := 50 * fleet.Hour
@@ -106,13 +110,13 @@ func TestDefragmentation(t *testing.T) {
 		longest := o.Waits[len(o.Waits)-1]
 		if defragment != (longest == fleet.Minute) || defragment != (o.Migrations == 8) ||
 			o.Ended != len(list) {
-			t.Errorf("moving %v: the last job waits %v, %d moves, %d of %d jobs end",
+			t.Errorf("defragmentation %v: the last job waits %v, want 1m0s only with it; got %d moves and %d of %d completed jobs",
 				defragment, longest,
 				o.Migrations, o.Ended, len(list))
 		}
 	}
 
-	// Two pods with half of each taken: a slice of a whole pod fits when one job moves.
+	// Half of each of two pods is used. A slice of a complete pod fits after one job has moved.
 	list = []fleet.Job{
 		{Shape: parseShape(t, "8x16x16"), Work: fleet.Hour, Estimate: fleet.Hour},
 		{Shape: parseShape(t, "8x16x16"), Work: 50 * fleet.Hour, Estimate: 50 * fleet.Hour},
@@ -127,12 +131,13 @@ func TestDefragmentation(t *testing.T) {
 	if o := simulate(t, c, "reconfigurable"); o.Migrations != 1 ||
 		o.Waits[3] != fleet.Minute ||
 		o.Ended != 4 {
-		t.Errorf("%d moves between pods, waits %v, %d end", o.Migrations, o.Waits, o.Ended)
+		t.Errorf("between pods: got %d moves, waits %v and %d completed jobs; want 1, a last wait of 1m0s and 4", o.Migrations, o.Waits, o.Ended)
 	}
 }
 
-// TestRolling: planned maintenance of switches never has two down where it is rolling, and the share of time with a
-// switch down is that of reading B of the paper's 94 %: 10.7 h a switch and year.
+// TestRollingMaintenance checks that rolling maintenance never has two switches down. Each
+// switch is maintained for 10.7 h per year, as in reading B of the paper's 94 %. A campaign
+// maintains each switch once.
 func TestRollingMaintenance(t *testing.T) {
 	for _, rolling := range []bool{true, false} {
 		c := quietFleet(func() fleet.Source { return &fleet.List{} }, 3000*fleet.Day)
@@ -141,11 +146,11 @@ func TestRollingMaintenance(t *testing.T) {
 		c.Rolling = rolling
 		o := simulate(t, c, "reconfigurable")
 		if rolling != (o.TolerableShare == 1) {
-			t.Errorf("rolling %v: at most one is down %v of the time", rolling,
+			t.Errorf("rolling %v: at most one switch is down for a share of %v of the time, want 1 only if rolling", rolling,
 				o.TolerableShare)
 		}
 		if n, want := float64(o.Failures[fleet.SwitchWork]), 48*3000*10.7/4/365.25; math.Abs(n-want) > 4*math.Sqrt(want) {
-			t.Errorf("%g maintenances, want about %g", n, want)
+			t.Errorf("got %g maintenances, want about %g", n, want)
 		}
 	}
 
@@ -155,22 +160,23 @@ func TestRollingMaintenance(t *testing.T) {
 	c.CampaignStart = 60 * fleet.Day
 	if o := simulate(t, c, "reconfigurable"); o.Failures[fleet.SwitchWork] != 48 ||
 		o.TolerableShare != 1 {
-		t.Errorf("a campaign maintains %d switches, at most one at a time for %g of the time",
+		t.Errorf("a campaign maintains %d switches, at most one for a share of %g of the time; want 48 and 1",
 			o.Failures[fleet.SwitchWork], o.TolerableShare)
 	}
 }
 
-// TestCheapest: what is expected to lose least is done about a switch: jobs that lose much on routes round it wait out a
-// short outage, the others run; jobs leave such routes when that pays.
+// TestCheapestReaction checks the reaction to a failed switch that is expected to lose the
+// least time. Jobs that are slow on paths around the switch wait for a short outage, others run
+// on them. Jobs leave such paths if a move is worthwhile.
 func TestCheapestReaction(t *testing.T) {
 	job := fleet.Job{Shape: parseShape(t, "8x8x8"), Work: 100 * fleet.Hour,
 		Estimate:            100 * fleet.Hour,
 		AcceptsFaultRouting: true}
 	for _, c := range []struct {
-		slow   float64
-		outage fleet.Time
-		routed bool
-		moves  bool
+		slowdown float64 // on paths around the switch
+		outage   fleet.Time
+		rerouted bool // whether the job uses paths around the switch
+		moves    bool
 	}{
 		{1.04, 25 * fleet.Hour, true, true},
 		{1.0001, 25 * fleet.Hour, true, false},
@@ -182,21 +188,22 @@ func TestCheapestReaction(t *testing.T) {
 		q.Times.Session, q.Times.Checkpoint, q.Times.Interval = 5*fleet.Minute,
 			fleet.Minute, fleet.Hour
 		q.OCS = ReactionCheapest
-		q.RouteSlowdown = func(context.Context, *fleet.Job, int) (float64, error) { return c.slow, nil }
+		q.RouteSlowdown = func(context.Context, *fleet.Job, int) (float64, error) { return c.slowdown, nil }
 		o := simulate(t, q, "reconfigurable")
 		if o.Interrupts == 0 {
-			t.Fatal("no switch fails under the job")
+			t.Fatal("got no failure of a switch that the job uses")
 		}
-		if rerouted, moves := o.MeanRerouted > 0, o.Migrations > 0; rerouted != c.routed ||
+		if rerouted, moves := o.MeanRerouted > 0, o.Migrations > 0; rerouted != c.rerouted ||
 			moves != c.moves {
-			t.Errorf("%g times as slow for %v: routed %v, moved %v", c.slow, c.outage,
-				rerouted, moves)
+			t.Errorf("slowdown %g for %v: got rerouted %v and moved %v, want %v and %v",
+				c.slowdown, c.outage, rerouted, moves, c.rerouted, c.moves)
 		}
 	}
 }
 
-// TestAware: for all to all a job of 128 chips gets the twisted slice, whose links have 74 for 128 (Table 2 of the
-// paper), and one without traffic among all what it asked for.
+// TestAwarePlacement checks placement "aware". A job of 128 chips with all-to-all traffic gets
+// the twisted slice, whose links have a load of 74 instead of 128 (Table 2 of the paper). A job
+// without all-to-all traffic gets the requested slice.
 func TestAwarePlacement(t *testing.T) {
 	for share, gain := range map[float64]float64{0: 1, 0.3: 1 / (1 + 0.3*(74./128-1))} {
 		c := quietFleet(sourceOf(fleet.Job{Shape: parseShape(t, "4x4x8"), Work: 100 * fleet.Hour, Estimate: 100 * fleet.Hour, Traffic: fleet.Traffic{AllToAll: share}}), 10*fleet.Day)
@@ -204,7 +211,7 @@ func TestAwarePlacement(t *testing.T) {
 		o := simulate(t, c, "aware")
 		if got := o.RequestedWork / float64(o.TimeByUse[Work]); math.Abs(got-gain) > 1e-6 ||
 			math.Abs(o.RequestedWork/128/(100*fleet.Hour.Seconds()*1000)-1) > 1e-6 {
-			t.Errorf("share %g: %g times the work in the time, want %g", share, got, gain)
+			t.Errorf("all-to-all share %g: got %g times the requested work, want %g", share, got, gain)
 		}
 	}
 
@@ -212,15 +219,16 @@ func TestAwarePlacement(t *testing.T) {
 		&fleet.Job{Shape: parseShape(t, "4x4x4"),
 			Traffic: fleet.Traffic{AllToAll: 0.2, Neighbours: 0.1}}, 1)
 	if want := 1 + 0.2*(34./32-1) + 0.1; err != nil || math.Abs(factor-want) > 1e-12 {
-		t.Errorf("a step on 4x4x4 takes %g times as long, want %g; %v", factor, want, err)
+		t.Errorf("a step on 4x4x4 around a switch takes %g times as long, want %g; error %v", factor, want, err)
 	}
 	if _, err := slowdown.LoadsOf(context.Background(),
 		slowdown.Slice{Shape: fleet.Shape{Dims: [3]int{0, 4, 4}}, FailedDim: 0}); err == nil {
-		t.Error("no slice, and no error")
+		t.Error("got no error for a slice without chips")
 	}
 }
 
-// TestMeanSlowdown: with the default shares of traffic the mean slowdown of the mix is about that of Table 3, 4.0 %.
+// TestMeanSlowdown compares the mean slowdown of the mix, with the default shares of traffic,
+// with Table 3 of the paper, 4.0 %.
 func TestMeanSlowdown(t *testing.T) {
 	sum, weight := 0.0, 0.0
 	for _, m := range fleet.Mixes()["tpuv4-2022"] {
@@ -240,8 +248,8 @@ func TestMeanSlowdown(t *testing.T) {
 	}
 
 	if mean := sum / weight; mean < 0.036 || mean > 0.044 {
-		t.Errorf("steps take %.4f longer on average, want about 0.04", mean)
+		t.Errorf("got a mean slowdown of %.4f, want 0.036 to 0.044", mean)
 	} else {
-		t.Logf("%.4f", mean)
+		t.Logf("mean slowdown %.4f", mean)
 	}
 }

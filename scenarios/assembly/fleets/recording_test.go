@@ -9,8 +9,9 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestRecord: what is recorded changes nothing, no cube has two slices of whole cubes at once, jobs that end have done
-// their work, and files have a row for each attempt and each event.
+// TestRecording checks the records of a simulation. Recording does not change the outcome. No
+// cube belongs to two slices at a time. Completed jobs have done their work. Files have a row
+// for each attempt and each event.
 func TestRecording(t *testing.T) {
 	c := paperPod(0.8)
 	c.Start, c.End = 0, 30*fleet.Day
@@ -18,7 +19,7 @@ func TestRecording(t *testing.T) {
 	c.Record = true
 	o := simulate(t, c, "reconfigurable")
 	if unrecorded.TimeByUse != o.TimeByUse || fmt.Sprint(unrecorded.Waits) != fmt.Sprint(o.Waits) {
-		t.Error("recording changes the outcome")
+		t.Error("got another outcome with recording")
 	}
 	type span struct{ from, until fleet.Time }
 	var cubes [fleet.PodCubes][]span
@@ -27,10 +28,10 @@ func TestRecording(t *testing.T) {
 		ends[a.end]++
 		if a.queued > a.placedAt || a.runStart >= 0 &&
 			(a.runStart < a.placedAt || a.leftAt < a.runStart) || a.leftAt < a.placedAt {
-			t.Fatalf("times go backwards: %+v", a)
+			t.Fatalf("got times in the wrong order: %+v", a)
 		}
 		if a.end == "done" && a.keptWork != a.work || a.keptWork > a.work || a.keptWork < 0 {
-			t.Errorf("%s with %v of %v done", a.end, a.keptWork, a.work)
+			t.Errorf("attempt %s with %v of %v saved, want all work if done, else a part", a.end, a.keptWork, a.work)
 		}
 		if a.shape.Cubes() > 0 {
 			for _, x := range a.cubes {
@@ -43,14 +44,14 @@ func TestRecording(t *testing.T) {
 		slices.SortFunc(cubes[i], func(a, b span) int { return int(a.from - b.from) })
 		for k := 1; k < len(cubes[i]); k++ {
 			if cubes[i][k].from < cubes[i][k-1].until {
-				t.Fatalf("cube %d has two slices at %v", i, cubes[i][k].from)
+				t.Fatalf("cube %d belongs to two slices at %v", i, cubes[i][k].from)
 			}
 		}
 	}
 
 	if ends["done"] != o.Ended || ends["interrupted"] == 0 || ends["evicted"] == 0 ||
 		len(ends) > 5 {
-		t.Errorf("%v, but %d jobs ended", ends, o.Ended)
+		t.Errorf("got ends %v, want %d done, and some interrupted and evicted", ends, o.Ended)
 	}
 	fragmented := false
 	for _, name := range []string{"reconfigurable", "static-first-fit"} {
@@ -59,19 +60,19 @@ func TestRecording(t *testing.T) {
 			fragmented = fragmented || l.Largest < l.Free
 			if l.Largest < 1 || l.Largest > l.Free ||
 				name == "reconfigurable" && l.Largest < l.Free {
-				t.Errorf("%s: at %g s a slice of %d fits of %d free cubes", name, l.AtS,
+				t.Errorf("%s: at %g s the largest slice has %d of %d free cubes, want all if reconfigurable", name, l.AtS,
 					l.Largest,
 					l.Free)
 			}
 		}
 		if maxSamples := shownDays * 4; len(samples) == 0 || len(samples) > maxSamples {
-			t.Errorf("%s: looked at what is free %d times; want at most %d", name,
+			t.Errorf("%s: got %d samples of free cubes, want 1 to %d", name,
 				len(samples), maxSamples)
 		}
 	}
 
 	if !fragmented {
-		t.Error("a static pod is never fragmented")
+		t.Error("got no fragmentation of a static pod, want some")
 	}
 	down := 0
 	for _, e := range o.recorder.events {
@@ -81,12 +82,12 @@ func TestRecording(t *testing.T) {
 	}
 
 	if down != o.Failures[fleet.Machine] {
-		t.Errorf("%d machines went down, %d failed", down, o.Failures[fleet.Machine])
+		t.Errorf("got %d events of machines that go down, want %d failures", down, o.Failures[fleet.Machine])
 	}
 	files := o.recorder.files("p")
 	for i, n := range []int{len(o.recorder.attempts), len(o.recorder.events)} {
 		if got := strings.Count(string(files[i].Data), "\n"); got != n+1 {
-			t.Errorf("%s has %d lines, want %d", files[i].Name, got, n+1)
+			t.Errorf("%s: got %d lines, want %d", files[i].Name, got, n+1)
 		}
 	}
 

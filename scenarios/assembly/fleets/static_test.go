@@ -7,8 +7,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestStaticHasNoSwitches: pods of a fixed grid have no switches that could fail, be maintained, or shorten the time
-// between checkpoints.
+// TestStaticHasNoSwitches checks that pods with a static grid have no optical switches that
+// fail, are maintained or shorten the checkpoint interval.
 func TestStaticHasNoSwitches(t *testing.T) {
 	c := paperPod(0.8)
 	c.End = 20 * fleet.Day
@@ -20,23 +20,23 @@ func TestStaticHasNoSwitches(t *testing.T) {
 	if got.Failures[fleet.Switch]+got.Failures[fleet.SwitchWork] > 0 ||
 		got.TolerableShare != 1 ||
 		got.ExpectedEfficiency != want.ExpectedEfficiency || !reflect.DeepEqual(got.TimeByUse, want.TimeByUse) {
-		t.Errorf("%d switches fail, %d are maintained", got.Failures[fleet.Switch],
+		t.Errorf("static grid: got %d failures and %d maintenances of switches or another outcome, want none", got.Failures[fleet.Switch],
 			got.Failures[fleet.SwitchWork])
 	}
 	if o := simulate(t, c, "reconfigurable"); o.Failures[fleet.Switch] == 0 ||
 		o.Failures[fleet.SwitchWork] < fleet.PodSwitches {
-		t.Errorf("of those that there are %d fail, %d are maintained",
+		t.Errorf("reconfigurable: got %d failures and %d maintenances of switches, want some",
 			o.Failures[fleet.Switch],
 			o.Failures[fleet.SwitchWork])
 	}
 }
 
-// TestCrews: one crew repairs one part after the other, but what is repaired from afar waits for none.
+// TestCrews checks that one crew repairs one part after another. Remote repairs need no crew.
 func TestCrews(t *testing.T) {
 	for _, c := range []struct {
 		remote float64
 		crews  int
-		piles  bool // more fail than are repaired
+		grows  bool // parts fail faster than they are repaired
 	}{{1, 1, false}, {0, 0, false}, {0, 1, true}} {
 		q := quietFleet(sourceOf(), 500*fleet.Day)
 		day := fleet.Spread{Form: fleet.Constant, Mean: fleet.Day}
@@ -45,8 +45,8 @@ func TestCrews(t *testing.T) {
 			QuickShare: c.remote, QuickRepair: day}
 		q.Crews = c.crews
 		o := simulate(t, q, "reconfigurable")
-		if down := float64(o.Failures[fleet.Cable] - o.Repairs[fleet.Cable]); down > 100 != c.piles {
-			t.Errorf("%g from afar, %d crews: %g are down at the end", c.remote,
+		if down := float64(o.Failures[fleet.Cable] - o.Repairs[fleet.Cable]); down > 100 != c.grows {
+			t.Errorf("remote share %g, %d crews: got %g parts down at the end, want more than 100 only if repairs are too slow", c.remote,
 				c.crews, down)
 		}
 	}
