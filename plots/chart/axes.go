@@ -62,7 +62,6 @@ func (v *view) newPanels() []*plot.Plot {
 		sheet.AddHeading(p, strings.TrimPrefix(head, ": "))
 		out = append(out, p)
 	}
-
 	return out
 }
 
@@ -117,7 +116,6 @@ func (f *dimension) setNumberedAxes(
 		setScale(&p.X, lo, hi, log)
 		sheet.SetTicks(p, slices.Clone(ticks), width)
 	}
-
 	return title
 }
 
@@ -136,7 +134,6 @@ func padRange(lo, hi float64, log bool) (float64, float64) {
 		return max(math.Pow(10, lo-padding), math.SmallestNonzeroFloat64),
 			math.Pow(10, hi+padding)
 	}
-
 	return lo - padding, hi + padding
 }
 
@@ -151,7 +148,6 @@ func constantRangeWidth(lo, hi float64) float64 {
 	case hi == 0:
 		return 1
 	}
-
 	return max(math.Abs(hi)*0.1, 1e-9)
 }
 
@@ -212,7 +208,6 @@ func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, 
 			UnitPerTick: q.hasTickUnits,
 			Count:       count,
 		}
-
 		return
 	}
 
@@ -317,7 +312,6 @@ func (g panelGrid) setSharedAxes(
 			p.Y.Tick.Marker = sheet.UnlabelledTicker{Ticker: all.Tick.Marker}
 		}
 	}
-
 	return false
 }
 

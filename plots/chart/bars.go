@@ -78,7 +78,6 @@ func (v *view) bars() (*sheet.Sheet, error) {
 	if v.x.numbers != nil {
 		what = " over " + v.x.text
 	}
-
 	return (&barChart{table: tab, v: v}).sheet(m, what+v.bySeries()), nil
 }
 
@@ -125,7 +124,6 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	if b.hasSeparateAxes {
 		s.Notes = append(s.Notes, separateAxesNote)
 	}
-
 	return s
 }
 
@@ -316,7 +314,6 @@ func (b *barChart) baseNote() []string {
 		}
 		return []string{fmt.Sprintf("Bars start at %s, not at 0: their length is what lies beyond it.", at)}
 	}
-
 	return nil
 }
 

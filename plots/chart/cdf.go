@@ -146,6 +146,5 @@ func (c *lineChart) buildDistribution(m measure) error {
 
 		return cmp.Or(sheet.Plain(v.spec.YLabel), "share of "+what), false
 	}
-
 	return nil
 }

@@ -110,7 +110,6 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 		page.Notes = append([]string{sheet.Capitalise(m.Words) + " is " + m.Meaning +
 			"."}, page.Notes...)
 	}
-
 	return page, nil
 }
 
@@ -139,7 +138,6 @@ func Check(spec *result.Plot, s *result.Sweep) error {
 	if err != nil {
 		return chartError(spec, err)
 	}
-
 	return nil
 }
 

@@ -43,7 +43,6 @@ func (v *view) metricNames() []string {
 			out = append(out, name)
 		}
 	}
-
 	return append(out, sortedKeys(reference)...)
 }
 
@@ -58,7 +57,6 @@ func (v *view) boundMetric(name string) (of func(c *result.Cell) (float64, bool)
 	of = func(c *result.Cell) (float64, bool) {
 		return m.BoundOf(c.Metrics, c.Reference)
 	}
-
 	return of, slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool {
 		_, ok := of(&c)
 		return ok
@@ -89,7 +87,6 @@ func (v *view) measure(name string) (measure, error) {
 			return m, fmt.Errorf("no cell has a value of %s: all failed, the first "+
 				"for this reason: %s", name, firstLine(v.sweep.Cells[0].Failed))
 		}
-
 		return m, unknownName("metric", name, known)
 	}
 
@@ -103,7 +100,6 @@ func (v *view) measure(name string) (measure, error) {
 		return m, fmt.Errorf("%s needs the sweep's timings, which there are none of",
 			name)
 	}
-
 	return m, nil
 }
 
@@ -315,7 +311,6 @@ func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 	}
 	v.notes = append(v.notes, fmt.Sprintf("%s %s no value: %s.",
 		text.Plural(len(missing), "cell"), have, strings.Join(names, "; ")))
-
 	return nil
 }
 
@@ -336,7 +331,6 @@ func (v *view) missingReason(m measure, c *result.Cell) string {
 	if c.Failed != "" {
 		why = "failed: " + why
 	}
-
 	return why
 }
 

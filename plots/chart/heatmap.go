@@ -176,7 +176,6 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	case blank:
 		s.Notes = append(s.Notes, "Crossed tiles have no value.")
 	}
-
 	return s, nil
 }
 
@@ -323,6 +322,5 @@ func (h *heatChart) rangeText(panel int) string {
 	if h.v.panels.index < 0 {
 		return sheet.Capitalise(h.q.name) + text
 	}
-
 	return text
 }

@@ -48,7 +48,6 @@ func metricUnit(name string, maxValue float64) sheet.Unit {
 	case "s":
 		return sheet.TimeUnit(maxValue)
 	}
-
 	return sheet.NoUnit
 }
 
@@ -115,7 +114,6 @@ func (v *view) newQuantity(name, label string, lo, hi float64, own bool) quantit
 			q.label += sign + sheet.Digits(math.Abs(offset), 4)
 		}
 	}
-
 	return q
 }
 
@@ -155,7 +153,6 @@ func (f *dimension) categoryText(i int) string {
 	case err == nil, label == "true", label == "false":
 		return f.text + " " + label
 	}
-
 	return label
 }
 
@@ -213,7 +210,6 @@ func (f *dimension) tickLabels(label string) (ticks []string, title string) {
 	if same && name != "" {
 		title += ", " + cmp.Or(unitTexts[name], name)
 	}
-
 	return ticks, title
 }
 
@@ -238,7 +234,6 @@ func (f *dimension) isTime() bool {
 			return false
 		}
 	}
-
 	return true
 }
 
@@ -269,7 +264,6 @@ func (v *view) headings(what string) (title, subtitle string) {
 	if subtitle == title {
 		subtitle = ""
 	}
-
 	return title, subtitle
 }
 
@@ -299,7 +293,6 @@ func (q quantity) format(v float64, decimals int) string {
 		}
 		return strings.TrimPrefix(s, "-")
 	}
-
 	return s
 }
 

@@ -59,7 +59,6 @@ func (v *view) checkLines() error {
 			return err
 		}
 	}
-
 	return nil
 }
 
@@ -158,7 +157,6 @@ func (v *view) newLines() (*lineChart, error) {
 	default:
 		err = c.buildOverAxis(m)
 	}
-
 	return c, err
 }
 
@@ -207,7 +205,6 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	if separate {
 		s.Notes = append(s.Notes, separateAxesNote)
 	}
-
 	return s, nil
 }
 
@@ -263,7 +260,6 @@ func (c *lineChart) setXMetric(m measure, own bool, from *float64) quantity {
 		}
 		return q.axisTitle(c.v.spec.LogX)
 	}
-
 	return q
 }
 
@@ -339,7 +335,6 @@ func (v *view) tableLines(t *table) [][][]linePoint {
 			}
 		}
 	}
-
 	return lines
 }
 
@@ -435,6 +430,5 @@ func (c *lineChart) xRange() (lo, hi float64) {
 			values = append(values, m.number)
 		}
 	}
-
 	return minMax(values)
 }

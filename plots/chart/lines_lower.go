@@ -51,7 +51,6 @@ func (c *lineChart) clip(line []linePoint, top float64) []linePoint {
 			out = append(out, q)
 		}
 	}
-
 	return out
 }
 
@@ -89,7 +88,6 @@ func (c *lineChart) findMarkedPoints() error {
 			c.markedPoints[p][s] = interpolate(c.lines[p][s], x, v.spec.LogX)
 		}
 	}
-
 	return nil
 }
 
@@ -104,7 +102,6 @@ func interpolate(line []linePoint, x float64, log bool) *linePoint {
 			return &q
 		}
 	}
-
 	return nil
 }
 
@@ -122,7 +119,6 @@ func (v *view) withMetric(metric string) *view {
 	spec.MarkedAt = ""
 	spec.To = nil
 	w.spec, w.notes, w.marks = &spec, nil, nil
-
 	return &w
 }
 
@@ -192,6 +188,5 @@ func (c *lineChart) addLowerPanels(s *sheet.Sheet, panels []*plot.Plot, g panelG
 			v.notes = append(v.notes, n)
 		}
 	}
-
 	return nil
 }

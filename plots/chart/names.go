@@ -24,7 +24,6 @@ func unknownName(role, name string, known []string) error {
 		return fmt.Errorf("%s: there is no %q; did you mean %s? There %s %s", role,
 			name, near, verb, andList(known))
 	}
-
 	return fmt.Errorf("%s: there is no %q; there %s %s", role, name, verb,
 		andList(known))
 }
@@ -59,7 +58,6 @@ func listed(names []string, word string) string {
 	case last > 0:
 		return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 	}
-
 	return names[0]
 }
 
@@ -73,7 +71,6 @@ func nearestName(name string, known []string) string {
 	if at := slices.Index(forms, text.Nearest(name, forms)); at >= 0 {
 		return known[at%len(known)]
 	}
-
 	return ""
 }
 

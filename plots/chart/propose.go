@@ -126,7 +126,6 @@ func chooseAxes(axes []*result.Axis) (x, panels *result.Axis, rest []*result.Axi
 			rest = append(rest, a)
 		}
 	}
-
 	return x, panels, rest
 }
 
@@ -171,7 +170,6 @@ func combined(p result.Plot, axes []*result.Axis) []result.Plot {
 
 		plots = next
 	}
-
 	return plots
 }
 
@@ -285,6 +283,5 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 		name = lastPart(p.X)
 	}
 	p.Name = cmp.Or(p.Name, sheet.FileName(*shown+"-"+name))
-
 	return p
 }

@@ -147,6 +147,5 @@ func ranks(x []float64) []float64 {
 		}
 		i = j
 	}
-
 	return out
 }

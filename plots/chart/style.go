@@ -59,7 +59,6 @@ func (v *view) styles(f *dimension) []seriesStyle {
 			shape: markerShapes[0],
 		}
 	}
-
 	return out
 }
 

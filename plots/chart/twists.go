@@ -62,7 +62,6 @@ func twistCell(pattern string) (int, error) {
 			cell |= 1 << i
 		}
 	}
-
 	return cell, nil
 }
 
@@ -115,7 +114,6 @@ func (v *view) findTwists() error {
 			h.categories = append(h.categories, i)
 			h.position = append(h.position, i)
 		}
-
 		return h
 	}
 
@@ -126,7 +124,6 @@ func (v *view) findTwists() error {
 	v.series = half("last three bits", func(i int) string {
 		return bitsOf(twistSide-1-i, twistBits/2)
 	}, func(cell int) int { return twistSide - 1 - cell/twistSide })
-
 	return nil
 }
 

@@ -104,7 +104,6 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 			return nil, err
 		}
 	}
-
 	return v, nil
 }
 
@@ -277,7 +276,6 @@ func (v *view) filter() error {
 			v.cells = append(v.cells, c)
 		}
 	}
-
 	return nil
 }
 
@@ -312,7 +310,6 @@ func (v *view) assignPanels() error {
 			v.series = policies
 		}
 	}
-
 	return nil
 }
 
@@ -390,7 +387,6 @@ func (v *view) checkOptions() error {
 		return fmt.Errorf("log_x: %s has values of 0 or less, which a logarithmic "+
 			"axis does not have", v.x.name)
 	}
-
 	return nil
 }
 
@@ -435,7 +431,6 @@ func (v *view) checkLimits() error {
 		return fmt.Errorf("x: %s has %d values, more than can be shown; %s", v.x.name,
 			x, advice)
 	}
-
 	return nil
 }
 

@@ -9,11 +9,15 @@ import (
 	"sim/scenarios/result"
 )
 
-// compareIdeal compares a simulation with the ideal fabric.
+// compareIdeal compares a simulation with the ideal fabric: first the total times, then the
+// parts of the two critical paths. It prints one sentence, or states that no topology would be
+// faster.
 func (p *writer) compareIdeal(sim, ideal *result.Simulation) {
-	minDifference := provedGap * ideal.MakespanS // smaller differences are rounding errors
+	// All times have one unit, so that the printed values add up. Differences up to
+	// minDifference are rounding errors.
+	minDifference := provedGap * ideal.MakespanS
 	over := sim.MakespanS - ideal.MakespanS
-	u := text.UnitFor(sim.MakespanS) // one unit, so that the values add up
+	u := text.UnitFor(sim.MakespanS)
 	p.line("")
 	if over <= minDifference {
 		p.indented("The ideal fabric, where no circuit is missing, takes %s too: "+
@@ -21,36 +25,41 @@ func (p *writer) compareIdeal(sim, ideal *result.Simulation) {
 		return
 	}
 
+	// parts[2] is lost to few circuits and parts[3] to sharing, see shareLabels.
 	parts := shareParts(u, sim)
 	idealParts := shareParts(u, ideal)
 	over = sum(parts) - sum(idealParts)
+	// State the difference and its causes.
 	line := fmt.Sprintf("The ideal fabric takes %s; %s takes %s (%s) more. On the "+
 		"chain above %s is lost to few circuits and %s to sharing",
 		u.Of(ideal.MakespanS), sim.Policy, u.Of(over),
 		text.Percent(over/ideal.MakespanS), u.Of(parts[2]), u.Of(parts[3]))
 
+	// The ideal fabric shares its NICs, so it also loses time to sharing.
 	if idealParts[3] > minDifference {
 		line += fmt.Sprintf(" (%s of it on the ideal fabric too)",
 			u.Of(idealParts[3]))
 	}
 
+	// moved is the difference of the work on the two chains.
 	switch moved := parts[0] + parts[1] - idealParts[0] - idealParts[1]; {
 	case moved > minDifference:
 		line += fmt.Sprintf(", and the chain has %s more work on it than the ideal fabric's", u.Of(moved))
 	case moved < -minDifference:
 		line += fmt.Sprintf("; the chain has %s less work on it than the ideal fabric's", u.Of(-moved))
 	}
-
 	p.indented("%s.", line)
 }
 
-// maxAdvisedLinks is the number of bundles that are recommended for more circuits.
+// maxAdvisedLinks is the number of bundles that are recommended for more circuits. The losses of
+// further bundles are smaller.
 const maxAdvisedLinks = 3
 
-// adviseCircuits names the bundles of circuits with the largest loss. Circuits serve both
-// directions, so the losses of both are added.
+// adviseCircuits names the bundles of circuits with the largest loss on the critical path.
+// Circuits serve both directions, so the losses of both are added.
 func (p *writer) adviseCircuits(sim *result.Simulation) {
 	u := text.UnitFor(sim.MakespanS)
+	// Losses up to provedGap are rounding errors.
 	lost := slices.DeleteFunc(lossByBundle(sim), func(b bundle) bool {
 		return b.LostS() <= provedGap*sim.MakespanS
 	})
@@ -59,6 +68,7 @@ func (p *writer) adviseCircuits(sim *result.Simulation) {
 		return
 	}
 
+	// Print one paragraph per bundle: the advice, the loss, and the free ports.
 	p.line("  What would help, until another chain becomes the longest:")
 	for _, b := range lost[:min(len(lost), maxAdvisedLinks)] {
 		line := "- more circuits " + b.label
@@ -70,15 +80,17 @@ func (p *writer) adviseCircuits(sim *result.Simulation) {
 			line += " with " + text.Plural(b.pair.Circuits,
 				"circuit") + freePorts(sim.Topology, b.pair)
 		}
-
 		p.line("%s", text.Indent(text.Wrap(line, p.width()-4, 2), 2))
 	}
 }
 
 // bundle is the loss of the critical path on a bundle of circuits, in both directions.
 type bundle struct {
-	label string // such as "between pod 0 and pod 1"
-	pair  *result.Pair
+	// Such as "between pod 0 and pod 1".
+	label string
+	// pair is nil if the link does not belong to a bundle.
+	pair *result.Pair
+	// The loss, summed over both directions.
 	result.Shares
 }
 
@@ -87,6 +99,7 @@ type bundle struct {
 func lossByBundle(sim *result.Simulation) []bundle {
 	var out []bundle
 	for _, l := range sim.ByLink() {
+		// Add the loss to the bundle of the link. A link without a bundle is listed by itself.
 		pair := sim.Topology.FindPair(l.Link)
 		at := slices.IndexFunc(out, func(b bundle) bool {
 			return pair != nil && b.pair == pair
@@ -109,7 +122,8 @@ func lossByBundle(sim *result.Simulation) []bundle {
 	return out
 }
 
-// bundleLabel returns the name of a bundle, or of a link without a pair.
+// bundleLabel returns the name of a bundle with its preposition. For a link without a pair it
+// uses the name of the link.
 func bundleLabel(t *result.Topology, pair *result.Pair, link string) string {
 	switch {
 	case pair == nil:
@@ -120,9 +134,12 @@ func bundleLabel(t *result.Topology, pair *result.Pair, link string) string {
 	return "between " + t.Pods[pair.A].Name + " and " + t.Pods[pair.B].Name
 }
 
-// freePorts states how many ports the pods of a pair have for another circuit.
+// freePorts states how many more circuits the free ports of a pair of pods allow. If a pod has
+// no free port, it states which links would have to release one.
 func freePorts(t *result.Topology, pair *result.Pair) string {
 	a, z := t.Pods[pair.A], t.Pods[pair.B]
+	// need is the number of ports that one more circuit requires in each pod. A circuit to a DP
+	// peer is repeated for each copy of the bundle.
 	need := 1
 	if pair.DP {
 		need = max(pair.Copies, 1)
@@ -133,15 +150,16 @@ func freePorts(t *result.Topology, pair *result.Pair) string {
 			text.Plural(free/need, "more circuit"))
 	}
 
+	// full is the pod with fewer free ports.
 	full := a
 	if z.Total-z.Used < a.Total-a.Used {
 		full = z
 	}
+	// Ports can also come from other jobs, if the pods are shared.
 	from := "its other links"
 	if full.Even > 0 {
 		from += " or another job's"
 	}
-
 	return fmt.Sprintf("; %s has no port free, they would have to come from %s",
 		full.Name, from)
 }

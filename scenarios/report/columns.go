@@ -9,7 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// columnHeads returns the heads of columns after the first one.
+// columnHeads returns the heads of the columns of a table: first, followed by the heads of
+// metrics.
 func columnHeads(first string, columns []result.Metric) []string {
 	out := []string{first}
 	for _, m := range columns {
@@ -27,9 +28,11 @@ func rowCells(doc *result.Document, r *result.Row, columns []result.Metric) []st
 	return out
 }
 
-// formatCell formats a row's value of a column and, after a tab, the secondary value.
+// formatCell formats a row's value of a column. If the column has a secondary value, such as the
+// gap to a bound, it follows after a tab. The result is "-" without a value.
 func formatCell(doc *result.Document, r *result.Row, m *result.Metric) string {
 	v, ok := r.Metrics[m.Name]
+	// Some columns are meaningful only in rows with another metric.
 	if _, needed := r.Metrics[m.Needs]; !ok || m.Needs != "" && !needed {
 		return "-"
 	}
@@ -38,15 +41,16 @@ func formatCell(doc *result.Document, r *result.Row, m *result.Metric) string {
 	if !ok {
 		return shown
 	}
+	// A secondary value of 0 can have a label, such as "optimal".
 	other, _ := result.Find(m.Secondary)
 	if m.ZeroLabel != "" && math.Abs(secondary) <= provedGap {
 		return shown + "\t" + m.ZeroLabel
 	}
-
 	return shown + "\t" + formatValue(secondary, &other, doc.Rows)
 }
 
-// formatValue formats a value by the metric's Format. Times use the unit of the column.
+// formatValue formats a value by the metric's Format. Times use the unit of the column, which
+// depends on all rows.
 func formatValue(v float64, m *result.Metric, rows []result.Row) string {
 	switch m.Format {
 	case result.Fixed:
@@ -68,11 +72,10 @@ func formatValue(v float64, m *result.Metric, rows []result.Row) string {
 	case result.Gap:
 		return formatGap(v)
 	}
-
 	return fmt.Sprintf("%.6g", v)
 }
 
-// formatGap formats a relative distance to a bound.
+// formatGap formats a relative distance to a bound. Distances up to provedGap are "optimal".
 func formatGap(v float64) string {
 	if math.Abs(v) <= provedGap {
 		return "optimal"
@@ -80,8 +83,8 @@ func formatGap(v float64) string {
 	return text.Percent(v)
 }
 
-// columnUnit returns the unit of a column of times: the unit of the iteration times if it
-// leaves enough digits, so that columns can be compared.
+// columnUnit returns the unit of a column of times. It is the unit of the iteration times if
+// that leaves enough digits, so that columns can be compared.
 func columnUnit(rows []result.Row, metric string) text.Unit {
 	part := result.MaxOf(rows, metric)
 	if whole := result.MaxOf(rows, result.IterationTime); whole > 0 &&
@@ -91,7 +94,8 @@ func columnUnit(rows []result.Row, metric string) text.Unit {
 	return text.UnitFor(part)
 }
 
-// alignSecondary aligns the secondary values of cells.
+// alignSecondary replaces the tab before the secondary values of cells by spaces, so that they
+// are aligned.
 func alignSecondary(cells []string) []string {
 	for i, c := range cells {
 		if value, secondary, ok := strings.Cut(c, "\t"); ok {

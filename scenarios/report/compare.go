@@ -5,14 +5,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// completedSimulations returns of(s) for the simulations s of all policies that
-// completed, beginning with the ideal fabric.
+// completedSimulations returns of(s) for the simulations s of all policies that completed,
+// beginning with the ideal fabric. of selects a part of a simulation, such as one job, and
+// returns nil if the simulation has no such part. ideal may be nil.
 func completedSimulations(
 	run *result.Run,
 	ideal *result.Simulation,
 	of func(*result.Simulation) *result.Simulation,
 ) (sims []result.Simulation) {
 	add := func(policy string, sim *result.Simulation) {
+		// A copy, because the name of the policy changes.
 		named := *sim
 		named.Policy = policy
 		sims = append(sims, named)
@@ -23,17 +25,18 @@ func completedSimulations(
 	}
 	for i := range run.Detail.Policies {
 		sim := &run.Detail.Policies[i]
+		// Policies that could not serve the work have no simulation to compare.
 		row := run.Document.Row(sim.Policy)
 		if one := of(sim); one != nil &&
 			(row == nil || row.Labels["unserved"] == "") {
 			add(sim.Policy, one)
 		}
 	}
-
 	return sims
 }
 
-// listFailedPolicies states why policies failed, after an empty line.
+// listFailedPolicies states why policies failed, after an empty line. It prints nothing if all
+// completed.
 func (p *writer) listFailedPolicies(doc *result.Document) {
 	before := "\n"
 	for _, r := range doc.Rows {
@@ -45,16 +48,17 @@ func (p *writer) listFailedPolicies(doc *result.Document) {
 	}
 }
 
-// comparePaths compares the critical path of a simulation with those of other policies.
-// The paths have different tasks, so only the sum of the differences is a difference in
-// time.
+// comparePaths compares the critical path of sim with the critical paths of other policies, in
+// two tables: the parts of each path, and their differences to the parts of sim. The paths have
+// different tasks, so only the sum of the differences is a difference in time.
 func (p *writer) comparePaths(sim *result.Simulation, sims []result.Simulation) {
+	// longest determines the common unit. waits reports whether some path has times without a
+	// running task, which have a column of their own.
 	longest, waits := 0.0, false
 	for i := range sims {
 		longest = max(longest, sims[i].MakespanS)
 		waits = waits || sims[i].Shares().WaitS != 0
 	}
-
 	u := text.UnitFor(longest)
 	p.line("\n%s", p.emphasize("Where each policy's time goes"))
 	t := p.shareTable(waits, "policy")
@@ -66,6 +70,7 @@ func (p *writer) comparePaths(sim *result.Simulation, sims []result.Simulation) 
 	if len(sims) < 2 {
 		return
 	}
+	// The critical paths differ, so the parts of two rows cannot be compared directly.
 	p.indented("Each row is of the policy's own critical path: another decision "+
 		"makes another chain the longest. A policy can lose more on its path "+
 		"than another and still be faster, as its path has less on it. So parts of "+
@@ -76,8 +81,9 @@ func (p *writer) comparePaths(sim *result.Simulation, sims []result.Simulation) 
 	p.indented("tasks: transfers on its path; on both: those that are on that of %s too", sim.Policy)
 }
 
-// shareTable returns a table whose last columns are the parts of a critical path and
-// their sum.
+// shareTable returns a table whose last columns are the parts of a critical path and their sum.
+// first has the heads of the columns before them. The column of waiting times is shown if waits
+// is set.
 func (p *writer) shareTable(waits bool, first ...string) *text.Table {
 	t := text.NewTable(append(first, "compute", "transfers at\nfull rate",
 		"lost to few\ncircuits", "lost to\nsharing", "no task\nat work",
@@ -86,8 +92,9 @@ func (p *writer) shareTable(waits bool, first ...string) *text.Table {
 	return t
 }
 
-// differences has one row per policy: the number of tasks on its critical path, how many
-// of them are on the path of sim, and the difference of each part to sim.
+// differences returns a table with one row for each policy except the policy of sim. The columns
+// are the number of tasks on its critical path, the number of tasks that are also on the path of
+// sim, and the difference of each part to sim.
 func (p *writer) differences(
 	sim *result.Simulation,
 	sims []result.Simulation,
@@ -100,6 +107,7 @@ func (p *writer) differences(
 		tasks[sim.Path[i].Name] = true
 	}
 
+	// Compute the differences to the parts of sim.
 	base := shareParts(u, sim)
 	for i := range sims {
 		q := &sims[i]
@@ -107,6 +115,7 @@ func (p *writer) differences(
 			continue
 		}
 
+		// both counts the tasks on both paths, by name.
 		both := 0
 		for k := range q.Path {
 			if tasks[q.Path[k].Name] {
@@ -115,6 +124,8 @@ func (p *writer) differences(
 		}
 
 		parts := shareParts(u, q)
+		// Differences are of rounded parts, so that they add up to the rounded difference in
+		// time.
 		signed := []string{}
 		for k := range parts {
 			parts[k] -= base[k]
@@ -124,6 +135,5 @@ func (p *writer) differences(
 		}
 		t.Row(q.Policy, len(q.Path), both, signed)
 	}
-
 	return t
 }

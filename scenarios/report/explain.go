@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// Explain explains the makespan of a simulation of run, and the time of every policy of
-// the run.
+// Explain explains the makespan of the simulation sim of run, and compares the times of all
+// policies of the run. bold highlights text; it may be nil.
 func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) string {
 	p := &writer{bold: bold}
 	p.title(run.Document.Scenario, run.Detail.Title)
@@ -28,14 +28,17 @@ func showsCircuits(sim *result.Simulation) bool {
 		})
 }
 
-// explain prints the explanation that fits the kind of the simulation.
+// explain prints the explanation that fits the kind of the simulation: a critical path, a plan,
+// the loads of links, several jobs, or a fleet.
 func (p *writer) explain(run *result.Run, sim *result.Simulation) {
+	// span is the name of the explained time.
 	p.span = "iteration"
 	row := run.Document.Row(sim.Policy)
 	switch {
 	case row != nil && row.Labels["unserved"] != "":
 		p.paragraph("%s cannot serve: %s.", sim.Policy, row.Labels["unserved"])
 	case len(sim.Path) > 0:
+		// The span and the calls of inner tiers are known from the row.
 		if row != nil {
 			if end, ok := row.End(); ok {
 				p.span = end.Span
@@ -64,6 +67,7 @@ func (p *writer) explain(run *result.Run, sim *result.Simulation) {
 		p.printFleet(run, row)
 	default:
 		if row != nil {
+			// Level static has loads without times.
 			if row.Metrics[result.MaxCircuitTime] > 0 {
 				p.circuitLoads(row)
 				break
@@ -78,7 +82,7 @@ func (p *writer) explain(run *result.Run, sim *result.Simulation) {
 	}
 }
 
-// circuitLoads prints the loads of circuits without a simulation.
+// circuitLoads prints the loads of circuits at level static, without a simulation over time.
 func (p *writer) circuitLoads(row *result.Row) {
 	m := row.Metrics
 	longest := m[result.MaxCircuitTime]
@@ -90,6 +94,7 @@ func (p *writer) circuitLoads(row *result.Row) {
 		text.Thousands(m[result.MaxCircuitBytes]),
 		text.Thousands(m[result.MeanCircuitBytes]))
 
+	// Compare the load with the bound for all topologies that the ports allow.
 	switch gap := m[result.GapToBound]; {
 	case gap <= provedGap:
 		line += " No circuits that the ports allow do with less."
@@ -97,17 +102,18 @@ func (p *writer) circuitLoads(row *result.Row) {
 		line += fmt.Sprintf(" That is %s above what others, which the ports allow, need: %s.", text.Percent(gap), text.Seconds(m[result.BoundPrefix+result.MaxCircuitTime]))
 	}
 
+	// Links inside pods can take longer than circuits.
 	if fluid > longest {
 		line += fmt.Sprintf(" Links of GPUs need %s, whatever circuits there are.",
 			text.Seconds(fluid))
 	}
-
 	p.paragraph("%s", line)
 }
 
-// reasonNotExplained states why a run has no explanation.
+// reasonNotExplained states why a run has no explanation, as the end of a sentence.
 func reasonNotExplained(run *result.Run, row *result.Row) string {
 	if row != nil {
+		// Rows with an objective or link loads have explanations in newer versions.
 		_, jobs := row.Metrics[result.Objective]
 		if _, links := row.LinkLoads(); jobs || links {
 			return ". This run is of a version that did not keep what explains " +
@@ -119,8 +125,10 @@ func reasonNotExplained(run *result.Run, row *result.Row) string {
 	return "; its run holds neither a critical path nor a plan, so there is nothing to explain."
 }
 
-// explainPath explains a simulation by its critical path. ideal may be nil.
+// explainPath explains a simulation by its critical path: the parts of its time, the steps, the
+// links, the moves of circuits, and the comparison with the ideal fabric. ideal may be nil.
 func (p *writer) explainPath(sim, ideal *result.Simulation) {
+	// The time refers to an iteration, or to the completion of the work.
 	each := " an iteration"
 	if p.span != "iteration" {
 		each = ""
@@ -130,6 +138,7 @@ func (p *writer) explainPath(sim, ideal *result.Simulation) {
 
 	u := text.UnitFor(sim.MakespanS)
 	for i, v := range shareParts(u, sim) {
+		// The waiting time is printed only if there is any.
 		if i < waitPart || v != 0 {
 			what := shareLabels[i]
 			if i == 0 && p.hasInnerCalls {
@@ -151,7 +160,8 @@ func (p *writer) explainPath(sim, ideal *result.Simulation) {
 // waitPart is the index of the time without a running task in shareLabels.
 const waitPart = 4
 
-// shareLabels are the names of the parts of a critical path, in the order of shareParts.
+// shareLabels are the names of the parts of a critical path, in the order of shareParts:
+// compute, full rate, circuits, sharing, waiting.
 var shareLabels = [...]string{
 	"compute inside pods",
 	"transfers between pods, at the full rate of their NICs",
@@ -160,8 +170,8 @@ var shareLabels = [...]string{
 	waitPart: "with no task of the chain at work",
 }
 
-// shareParts returns the parts of a critical path, rounded so that they add up. The last
-// one is often 0.
+// shareParts returns the parts of a critical path in the unit u, rounded so that they add up.
+// The last one, waiting, is often 0.
 func shareParts(u text.Unit, sim *result.Simulation) []float64 {
 	s := sim.Shares()
 	return u.AddUp(s.ComputeS, s.FullRateS, s.CircuitS, s.SharingS, s.WaitS)
@@ -173,11 +183,12 @@ const maxStepRows = 30
 // linkWidth is the width of the link column; the task column gets the rest.
 const linkWidth = 17
 
-// printSteps prints the critical path. Consecutive steps over one bundle of circuits
-// share a line.
+// printSteps prints the critical path. Consecutive steps over one bundle of circuits share a
+// line. The middle of a long path is omitted.
 func (p *writer) printSteps(sim *result.Simulation) {
 	steps := mergeSteps(sim)
 	u := text.UnitFor(sim.MakespanS)
+	// The task column gets the width that the other columns leave.
 	figures := max(len(u.Of(sim.MakespanS)), len("compute")) + 2
 	width := max(text.Width-(linkWidth+2)-(len("tasks")+2)-4*figures-2, 12)
 	t := text.NewTable("the chain, in order of time", "link", "tasks", "until",
@@ -193,6 +204,7 @@ func (p *writer) printSteps(sim *result.Simulation) {
 			continue
 		}
 
+		// A group has the name of its first step.
 		name := s.name
 		if s.tasks > 1 {
 			name += " ..."
@@ -204,12 +216,16 @@ func (p *writer) printSteps(sim *result.Simulation) {
 	p.table(t)
 }
 
-// stepGroup is consecutive steps of a path over the same bundle of circuits.
+// stepGroup is a group of consecutive steps of a path over the same bundle of circuits.
 type stepGroup struct {
-	name  string // name of the first step
+	// name of the first step.
+	name string
+	// link is the link or bundle; "" for compute.
 	link  string
-	tasks int
-	endS  float64
+	tasks int // number of steps
+	// endS is the end of the last step in seconds.
+	endS float64
+	// Parts of the time, summed over the steps.
 	result.Shares
 }
 
@@ -227,24 +243,26 @@ func mergeSteps(sim *result.Simulation) []stepGroup {
 				sim.Topology.Pods[pair.B].Name
 		}
 
+		// Start a new group if the link or the kind of task changes.
 		if key := fmt.Sprint(t.Transfer(), link); len(out) == 0 || key != last {
 			out = append(out, stepGroup{name: t.Name, link: link})
 			last = key
 		}
 
+		// Add the step to the last group.
 		s := &out[len(out)-1]
 		s.tasks++
 		s.endS = t.EndS
 		s.Add(t)
 	}
-
 	return out
 }
 
 // maxLinkRows is the number of printed links.
 const maxLinkRows = 20
 
-// printLinks prints the time of the path on each link.
+// printLinks prints the time of the path on each link, the longest first. It prints nothing for
+// a path without transfers.
 func (p *writer) printLinks(sim *result.Simulation) {
 	links := sim.ByLink()
 	if len(links) == 0 {
@@ -255,6 +273,7 @@ func (p *writer) printLinks(sim *result.Simulation) {
 		"share of the\n"+p.span).In(text.UnitFor(sim.MakespanS))
 
 	for _, l := range links[:min(len(links), maxLinkRows)] {
+		// Links without a bundle have no circuits.
 		circuits := "-"
 		if pair := sim.Topology.FindPair(l.Link); pair != nil {
 			circuits = fmt.Sprint(pair.Circuits)

@@ -13,9 +13,11 @@ import (
 func (p *writer) printFleet(run *result.Run, row *result.Row) {
 	p.paragraph("%s turns %s of all chip-time into work that is kept.",
 		p.emphasize(row.Policy), text.Percent(row.Metrics[result.Goodput]))
+	// Build one column per policy and one row per use of chip-time.
 	heads := []string{"chip-time, %"}
 	parts := result.PartsOf(result.ChipTime, run.Document.Rows)
 
+	// cells has the shares of the policies, indexed by part; the last row has their sums.
 	cells := make([][]string, len(parts)+1)
 	for i := range run.Document.Rows {
 		heads = append(heads, run.Document.Rows[i].Policy)
@@ -23,12 +25,14 @@ func (p *writer) printFleet(run *result.Run, row *result.Row) {
 		for _, part := range parts {
 			shares = append(shares, 100*part.Values[i])
 		}
-		rounded := text.AddUp(100, shares...) // rounded so that the sum is exact
+		// Round the shares so that their sum is exact.
+		rounded := text.AddUp(100, shares...)
 		for k, v := range append(rounded, sum(rounded)) {
 			cells[k] = append(cells[k], fmt.Sprintf("%.2f", v))
 		}
 	}
 
+	// Print the rows and their sum.
 	t := text.NewTable(heads...)
 	for k, part := range parts {
 		t.Row(part.Words, cells[k])
@@ -37,8 +41,9 @@ func (p *writer) printFleet(run *result.Run, row *result.Row) {
 	p.table(t)
 }
 
-// Gains lists the effects of single changes for a policy, the largest first, as means
-// over seeds.
+// Gains lists the effects of single changes for a policy, the largest first, as means over
+// seeds. Changes that failed are at the end, with their reasons below the table. bold may be
+// nil.
 func Gains(policy string, gains []result.Gain, seeds int, bold func(string) string) string {
 	p := &writer{bold: bold}
 	slices.SortStableFunc(gains, func(a, b result.Gain) int {
@@ -48,6 +53,7 @@ func Gains(policy string, gains []result.Gain, seeds int, bold func(string) stri
 
 	t := text.NewTable("change", "goodput,\npoints", "standard\nerror")
 	for i, g := range gains {
+		// Highlight the largest gain.
 		mean, se, add := "-", "-", t.Row
 		if g.Failed == "" {
 			mean = fmt.Sprintf("%+.2f", 100*g.Mean)
@@ -70,6 +76,5 @@ func Gains(policy string, gains []result.Gain, seeds int, bold func(string) stri
 			p.indented("%s: %s", g.Change, g.Failed)
 		}
 	}
-
 	return p.String()
 }

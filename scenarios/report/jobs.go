@@ -8,9 +8,11 @@ import (
 	"sim/scenarios/result"
 )
 
-// printJobs explains each of several jobs by its critical path, and prints its ports.
+// printJobs explains each of several jobs by its own critical path, and prints the ports that
+// connect the jobs. row may be nil.
 func (p *writer) printJobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 	if row != nil {
+		// State the objective and its gap to the lower bound.
 		line := fmt.Sprintf("%s: objective %.4f (%s)", p.emphasize(sim.Policy),
 			row.Metrics[result.Objective], row.Labels[result.Objective])
 		if bound, bounded := row.Metrics[result.BoundPrefix+result.Objective]; bounded {
@@ -33,6 +35,7 @@ func (p *writer) printJobs(run *result.Run, row *result.Row, sim *result.Simulat
 	p.printPorts(sim)
 	for i := range sim.Jobs {
 		job := &sim.Jobs[i]
+		// The heading has the job's NCT.
 		title := "Job " + job.Policy
 		if row != nil {
 			if nct, ok := row.Metrics[result.OfJob(job.Policy, result.NCT)]; ok {
@@ -41,6 +44,7 @@ func (p *writer) printJobs(run *result.Run, row *result.Row, sim *result.Simulat
 		}
 
 		p.line("\n%s\n", p.emphasize(title))
+		// Compare the job with itself on the ideal fabric and under the other policies.
 		ideal := jobOf(&run.Detail.Reference, job.Policy)
 		p.explainPath(job, ideal)
 		sims := completedSimulations(run, ideal,
@@ -48,6 +52,7 @@ func (p *writer) printJobs(run *result.Run, row *result.Row, sim *result.Simulat
 				return jobOf(q, job.Policy)
 			})
 
+		// The compared paths have the names of policies, not of jobs.
 		under := *job
 		under.Policy = sim.Policy
 		p.comparePaths(&under, sims)
@@ -56,7 +61,7 @@ func (p *writer) printJobs(run *result.Run, row *result.Row, sim *result.Simulat
 	p.listFailedPolicies(&run.Document)
 }
 
-// jobOf returns the part of a job in a simulation, or nil.
+// jobOf returns the part of a job in a simulation, or nil if the simulation does not contain it.
 func jobOf(sim *result.Simulation, name string) *result.Simulation {
 	k := slices.IndexFunc(sim.Jobs, func(q result.Simulation) bool {
 		return q.Policy == name
@@ -70,9 +75,10 @@ func jobOf(sim *result.Simulation, name string) *result.Simulation {
 // maxPodRows is the number of printed pods.
 const maxPodRows = 24
 
-// printPorts prints the ports of each job in each pod and the difference to an even
-// share.
+// printPorts prints the ports of each job in each pod, and the difference to an even share. It
+// prints nothing if a job has no topology.
 func (p *writer) printPorts(sim *result.Simulation) {
+	// List the pods of all jobs, in the order of the first job that has each.
 	heads := []string{"pod"}
 	var pods []string
 	for _, job := range sim.Jobs {
@@ -94,6 +100,7 @@ func (p *writer) printPorts(sim *result.Simulation) {
 	even := make([]int, len(sim.Jobs))
 	free := 0
 	for k, name := range pods {
+		// left is the number of free ports of the pod.
 		row, left := []any{name}, 0
 		for i, job := range sim.Jobs {
 			at := slices.IndexFunc(job.Topology.Pods, func(q result.PodPorts) bool {
@@ -104,6 +111,7 @@ func (p *writer) printPorts(sim *result.Simulation) {
 				continue
 			}
 
+			// Add the ports of the job and their difference to an even share.
 			q := job.Topology.Pods[at]
 			row = append(row, q.Used, fmt.Sprintf("%+d", q.Used-q.Even))
 			used[i], even[i] = used[i]+q.Used, even[i]+q.Even
@@ -111,6 +119,7 @@ func (p *writer) printPorts(sim *result.Simulation) {
 		}
 
 		free += left
+		// Pods beyond the limit still count in the sums.
 		if k < maxPodRows {
 			t.Row(append(row, left)...)
 		}
@@ -120,6 +129,7 @@ func (p *writer) printPorts(sim *result.Simulation) {
 	p.table(t)
 	p.printOmitted(len(pods)-maxPodRows, "pod more", "pods more")
 	for i, job := range sim.Jobs {
+		// Compare the ports of each job with its even share.
 		line := fmt.Sprintf("%s has %s, ", job.Policy, text.Plural(used[i], "port"))
 		switch by := used[i] - even[i]; {
 		case by > 0:
@@ -129,7 +139,6 @@ func (p *writer) printPorts(sim *result.Simulation) {
 		default:
 			line += "as many as its even share"
 		}
-
 		p.indented("%s", line)
 	}
 

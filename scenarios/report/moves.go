@@ -8,7 +8,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// printMoves prints the moves of circuits during an iteration and the saved time.
+// printMoves prints the moves of circuits during an iteration, and the time that they save
+// compared with the best fixed circuits.
 func (p *writer) printMoves(sim *result.Simulation) {
 	if len(sim.Moves) == 0 {
 		return
@@ -20,6 +21,7 @@ func (p *writer) printMoves(sim *result.Simulation) {
 	for _, m := range sim.Moves {
 		var what []string
 		for _, c := range m.Circuits {
+			// Name the bundle by its pods.
 			name := sim.Topology.Pods[c.A].Name + " to DP peer"
 			if !c.DP {
 				name = sim.Topology.Pods[c.A].Name + " - " +
@@ -32,6 +34,7 @@ func (p *writer) printMoves(sim *result.Simulation) {
 	}
 
 	p.table(t)
+	// Moves are used even if they cost time, because the policy was requested.
 	effect := "saves"
 	change := sim.UnchangedS - sim.MakespanS
 	if change < 0 {

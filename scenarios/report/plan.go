@@ -13,8 +13,8 @@ import (
 // maxPhaseRows is the number of printed phases of a plan.
 const maxPhaseRows = 24
 
-// printSchedule prints the time of a collective's plan by phase: reconfigurations, and
-// slots or steps.
+// printSchedule prints the time of a collective's plan by phase. The time consists of
+// reconfigurations and slots, or of reconfigurations and steps.
 func (p *writer) printSchedule(row *result.Row, sim *result.Simulation) {
 	s := sim.Schedule.Plan()
 	p.paragraph("%s takes %s, by this plan: %s.", p.emphasize(sim.Policy),
@@ -25,11 +25,11 @@ func (p *writer) printSchedule(row *result.Row, sim *result.Simulation) {
 	} else {
 		p.printSlotPlan(s, row != nil && row.Labels["reconfigure"] == "independent")
 	}
-
 	p.printOmitted(len(s.Phases)-maxPhaseRows, "phase more", "phases more")
 }
 
-// printSlotPlan prints a plan that consists of slots.
+// printSlotPlan prints a plan that consists of slots. If switches reconfigure independently of
+// each other, slots and reconfigurations overlap, and only their numbers are printed.
 func (p *writer) printSlotPlan(s *result.Plan, independent bool) {
 	slots := s.Rounds
 	if independent {
@@ -48,6 +48,7 @@ func (p *writer) printSlotPlan(s *result.Plan, independent bool) {
 
 	t := text.NewTable("phase", "slots", "links", "in use")
 	for i, f := range s.Phases[:min(len(s.Phases), maxPhaseRows)] {
+		// The use of the links is the share of link slots that carry a chunk.
 		use := "-"
 		if all := f.Slots * len(f.Edges); all > 0 {
 			use = text.Percent(float64(s.Parts[i].Busy) / float64(all))
@@ -61,6 +62,7 @@ func (p *writer) printSlotPlan(s *result.Plan, independent bool) {
 // printStepPlan prints a plan that consists of steps. Its time is divided into
 // reconfigurations, latency of steps, and transmission of their longest messages.
 func (p *writer) printStepPlan(s *result.Plan) {
+	// The time is the sum of reconfigurations (down), latencies (late) and transmissions (sent).
 	late := float64(s.Rounds) * s.LatencyS
 	topologies := s.Reconfigurations()
 	down := float64(topologies) * s.DelayS
@@ -79,10 +81,11 @@ func (p *writer) printStepPlan(s *result.Plan) {
 	t := text.NewTable("phase", "does", "topology", "steps", "bytes",
 		"recon-\nfiguring", "latency", "bytes /\nrate", "ends").Left(1, 2).In(u)
 
-	// end is the end of the current phase from here on.
+	// Print one row per phase. end is the end of the current phase from here on.
 	end = 0
 	for i := range s.Phases[:min(len(s.Phases), maxPhaseRows)] {
 		f := &s.Phases[i]
+		// A phase that reuses the previous topology has no reconfiguration.
 		n, bytes, took := f.Totals()
 		down := 0.0
 		if !f.Reused {
@@ -112,10 +115,10 @@ func topologyName(number int, offsets []int) string {
 	if len(offsets) == 0 || len(offsets) > maxOffsets {
 		return name
 	}
+	// Offsets are listed with their sign.
 	list := make([]string, len(offsets))
 	for i, o := range offsets {
 		list[i] = fmt.Sprintf("+%d", o)
 	}
-
 	return name + ": " + strings.Join(list, " ")
 }

@@ -1,7 +1,17 @@
-// Package report describes results as text for people: the results of a run, the cells of
-// a sweep, and explanations of times. It works on stored results only; package
-// scenarios/result reads them, and the command prints the text. Run, Sweep and Explain
-// are the main functions.
+// Package report describes results as text for people: the results of a run, the cells of a
+// sweep, and explanations of times. It works on stored results only; package scenarios/result
+// reads them, and the command prints the text.
+//
+// Run describes a run (run.go) and Sweep a sweep (sweep.go). Explain explains the time of a
+// policy. The explanation depends on the kind of the simulation:
+//
+// - a critical path: explain.go, with comparisons in compare.go and circuits.go
+// - a plan of a collective: plan.go
+// - traffic on links: traffic.go
+// - several jobs: jobs.go
+// - a fleet: fleet.go
+//
+// All of them write to a writer. The tables themselves are laid out by package internal/text.
 package report
 
 import (
@@ -15,17 +25,22 @@ import (
 // maxPolicyWidth is the length to which names of policies are shortened in tables.
 const maxPolicyWidth = 28
 
-// provedGap is the relative gap to the bound up to which a result counts as optimal. It
-// is far above rounding errors of picoseconds.
+// provedGap is the relative gap to the bound up to which a result counts as optimal. It is far
+// above the rounding errors of times, which are in picoseconds.
 const provedGap = 1e-6
 
-// writer collects the text of a report.
+// writer collects the text of a report. Its methods print paragraphs, tables and the parts of
+// explanations; they do not return errors.
 type writer struct {
 	strings.Builder
-	bold          func(string) string // formats highlighted text; nil without highlighting
-	span          string              // the explained time: "iteration" or "completion"
-	hasInnerCalls bool                // calls of inner tiers are part of the compute time
-	noWrap        bool                // paragraphs are single lines, for readers that break lines themselves
+	// Formats highlighted text; nil without highlighting.
+	bold func(string) string
+	// span is the name of the explained time: "iteration" or "completion".
+	span string
+	// hasInnerCalls reports whether calls of inner tiers are part of the compute time.
+	hasInnerCalls bool
+	// noWrap reports whether paragraphs are single lines, for readers that break lines themselves.
+	noWrap bool
 }
 
 // emphasize highlights s if the writer has highlighting.
@@ -51,7 +66,7 @@ func (p *writer) indented(format string, args ...any) {
 	p.line("%s", text.Indent(text.Wrap(fmt.Sprintf(format, args...), p.width()-2, 0), 2))
 }
 
-// wrapCell wraps text in a cell of a table.
+// wrapCell wraps text to a width, for a cell of a table.
 func (p *writer) wrapCell(s string, width int) string {
 	if p.noWrap {
 		return s
@@ -59,7 +74,7 @@ func (p *writer) wrapCell(s string, width int) string {
 	return text.Wrap(s, width, 0)
 }
 
-// width returns the width of paragraphs.
+// width returns the maximum length of a line in paragraphs.
 func (p *writer) width() int {
 	if p.noWrap {
 		return math.MaxInt
@@ -67,7 +82,8 @@ func (p *writer) width() int {
 	return text.Width
 }
 
-// table writes a table after an empty line.
+// table writes a table after an empty line. Without wrapping it contains no highlighted text,
+// whose markers would change the widths of columns.
 func (p *writer) table(t *text.Table) {
 	bold := p.bold
 	if p.noWrap {
@@ -76,7 +92,7 @@ func (p *writer) table(t *text.Table) {
 	fmt.Fprintf(p, "\n%s", t.String(bold))
 }
 
-// title writes the title of a report.
+// title writes the title of a report: the name of the scenario, highlighted, and its title.
 func (p *writer) title(name, title string) {
 	p.WriteString(p.emphasize(name))
 	if title != "" {
@@ -85,7 +101,8 @@ func (p *writer) title(name, title string) {
 	p.WriteString("\n\n")
 }
 
-// printShare writes a part of a total time.
+// printShare writes a line for the part v of a total time: the time, its share of the total, and
+// its description.
 func (p *writer) printShare(u text.Unit, v, total float64, what string) {
 	share := "-"
 	if total > 0 {
@@ -94,7 +111,8 @@ func (p *writer) printShare(u text.Unit, v, total float64, what string) {
 	p.line("  %*s  %8s  %s", len(u.Of(total)), u.Of(v), share, what)
 }
 
-// printOmitted writes how many elements of a list are omitted, if any.
+// printOmitted writes the number of omitted elements of a list, if there are any. one and many
+// are their singular and plural, as in text.Plural.
 func (p *writer) printOmitted(left int, one string, many ...string) {
 	if left > 0 {
 		p.line("and %s", text.Plural(left, one, many...))

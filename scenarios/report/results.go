@@ -8,10 +8,14 @@ import (
 // Results is the table of a run's results with one row per policy, in the order of the
 // document.
 type Results struct {
-	Heads   []string   `json:"heads"`   // heads with line breaks; the first column is the policy
-	Metrics []string   `json:"metrics"` // metrics of the columns after the first; the last one is result.WallMetrics[0]
-	Rows    [][]string `json:"rows"`    // formatted cells; a secondary value, such as a gap, follows a tab
-	Best    int        `json:"best"`    // index of the best row; -1 if there is none
+	// Heads are the heads of the columns, with line breaks. The first column has the policies.
+	Heads []string `json:"heads"`
+	// Metrics are the metrics of the columns after the first. The last one is result.WallMetrics[0].
+	Metrics []string `json:"metrics"`
+	// Rows are the formatted cells. A secondary value, such as a gap, follows a tab.
+	Rows [][]string `json:"rows"`
+	// Best is the index of the best row; -1 without a best row.
+	Best int `json:"best"`
 }
 
 // ResultsOf returns the table that Run prints.
@@ -27,13 +31,13 @@ func ResultsOf(run *result.Run) Results {
 
 	for i := range doc.Rows {
 		row := &doc.Rows[i]
+		// The last column has the wall-clock time of the decision.
 		decide := "-"
 		if took, ok := run.Timings.Policies[row.Policy]; ok {
 			decide = text.Roughly(took.SolveS)
 		}
 		r.Rows = append(r.Rows, append(rowCells(doc, row, shown), decide))
 	}
-
 	return r
 }
 

@@ -10,8 +10,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// Run describes the results of all policies of a run stored in dir. bold highlights the
-// best ones; it may be nil.
+// Run describes the results of all policies of a run stored in dir: the table with one row per
+// policy, notes, and the circuits of the best policy. bold highlights the best row; it may be
+// nil.
 func Run(run *result.Run, dir string, bold func(string) string) string {
 	p, doc := &writer{bold: bold}, &run.Document
 	p.title(doc.Scenario, run.Detail.Title)
@@ -20,6 +21,7 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 
 	t := text.NewTable(shown.Heads...)
 	for i, row := range shown.Rows {
+		// The best row has an asterisk and is highlighted.
 		cells := append([]string{"  " + text.Snip(row[0], maxPolicyWidth)},
 			alignSecondary(row[1:])...)
 		if i == shown.Best {
@@ -45,11 +47,11 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 	if best < 0 || explainable(&run.Detail, doc.Rows[best].Policy) {
 		p.line("Where the time goes: sim explain %s", dir)
 	}
-
 	return p.String()
 }
 
-// printBelowTable prints the text below the table of results: notes, trials, tiers.
+// printBelowTable prints the text below the table of results: notes, trials, tiers. best is the
+// index of the best row or -1, and why is the metric by which it is best.
 func (p *writer) printBelowTable(run *result.Run, best int, why *result.Metric) {
 	doc := &run.Document
 	p.printNotes(doc, best, why)
@@ -58,18 +60,16 @@ func (p *writer) printBelowTable(run *result.Run, best int, why *result.Metric) 
 	if best >= 0 {
 		p.printTiers(&doc.Rows[best])
 	}
-
 	if slices.ContainsFunc(doc.Rows, func(r result.Row) bool {
 		return r.Labels["topology"] != ""
 	}) {
 		p.indented("%s", matchingNote)
 	}
-
 	p.printOmittedData(run)
 }
 
-// printOmittedData states which data of figures and explanations were sampled or left
-// out.
+// printOmittedData states which data of figures and explanations were sampled or omitted because
+// of their size.
 func (p *writer) printOmittedData(run *result.Run) {
 	for _, what := range run.Detail.Omitted {
 		p.indented("not in the figures' data: %s", what)
@@ -89,7 +89,8 @@ func explainable(d *result.Detail, policy string) bool {
 		p.Fleet != nil || len(p.Jobs) > 0)
 }
 
-// printNotes explains the reference of the values in the table.
+// printNotes explains the values in the table: the best row, the reference, footnotes of
+// metrics, gaps, and labels of rows. best and why are as in printBelowTable.
 func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) {
 	ideal, hasIdeal := doc.Reference[result.IterationTime]
 	has := doc.AsSweep().MetricNames()
@@ -98,16 +99,19 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 		reference = "the step without all-to-alls"
 	}
 
-	// The best row, compared with the reference.
+	// Compare the best row with the reference.
 	if best >= 0 && !p.bestOfJobs(doc, best) {
 		r := &doc.Rows[best]
+		// The sentence has the policy, the metric by which it wins, and its distance to the
+		// reference.
 		line := fmt.Sprintf("* %s %s", r.Policy, why.WinPhrase)
 		if m, ended := r.Metrics[result.IterationTime]; ended && hasIdeal &&
 			ideal > 0 {
 			switch over := m/ideal - 1; {
 			case over > provedGap:
 				line += fmt.Sprintf(": %s slower than %s", text.Percent(over), reference)
-			case over < -provedGap: // the ideal fabric has another mapping of stages
+			case over < -provedGap:
+				// The ideal fabric can have another mapping of stages.
 				line += fmt.Sprintf(": %s faster than %s", text.Percent(-over), reference)
 			default:
 				line += ": as fast as " + reference
@@ -118,14 +122,14 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 		p.printFasterFluid(doc, r, why)
 	}
 
-	// The reference, and footnotes of the metrics.
+	// Print the reference and the footnotes of metrics.
 	if hasIdeal {
+		// The reference itself may be within a gap of its bound.
 		line := strings.TrimPrefix(reference, "the ") + " " + text.Seconds(ideal)
 		if gap := doc.Reference[result.GapToBound]; gap > provedGap {
 			line += fmt.Sprintf(" (within %s of the least it could take)",
 				text.Percent(gap))
 		}
-
 		if compute, known := doc.Reference[result.ComputeTime]; known {
 			line += ", compute alone " + text.Seconds(compute)
 		}
@@ -140,7 +144,7 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 
 	p.gaps(doc)
 
-	// Labels that explain rows, and reasons for uncertain or undefined metrics.
+	// Print the labels that explain rows, and the reasons for uncertain or undefined metrics.
 	for _, r := range doc.Rows {
 		for _, l := range []struct{ label, words string }{
 			{"unserved", "%s cannot serve: %s"},
@@ -149,12 +153,12 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 			{"algorithm", "%s: collectives by %s"},
 			{"stopped", "%s stopped before its search had ended: %s"},
 		} {
+			// The origin of a plan is followed by its proof.
 			what := r.Labels[l.label]
 			if proved := r.Labels["proved"]; l.label == "origin" && what != "" &&
 				proved != "" {
 				what += "; " + proved
 			}
-
 			if what != "" {
 				p.indented(l.words, r.Policy, what)
 			}
@@ -179,10 +183,11 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 	}
 }
 
-// fluidModel is the model of fluid schedules. Their bound applies only to their own row.
+// fluidModel is the model of fluid schedules. Their bound applies only to their own row, because
+// no plan can achieve it.
 const fluidModel = "fluid"
 
-// planModels describes the models in which plans of a collective are bounded.
+// planModels maps the models in which plans of a collective are bounded to their descriptions.
 var planModels = map[string]string{
 	"round":   "rounds whose chunks start together",
 	"forward": "chunks that wait, but not across reconfigurations",
@@ -203,6 +208,7 @@ func (p *writer) gaps(doc *result.Document) {
 		}
 		return cmp.Or(planModels[r.Labels["gap_model"]], r.Labels["gap_model"])
 	}) {
+		// Name the gap by its metric if several metrics have gaps.
 		m, _ := g.Rows[0].GapOf(doc.Reference)
 		what := "gap to bound"
 		if m.ZeroLabel != "" {
@@ -220,6 +226,7 @@ func (p *writer) completionGaps(doc *result.Document) {
 		return r.Labels["gap_completion_model"]
 	})
 	for _, g := range groups {
+		// Fluid schedules have their own bound.
 		of := ""
 		bound := doc.Reference[result.BoundPrefix+result.CompletionTime]
 		if len(groups) > 1 {
@@ -234,8 +241,8 @@ func (p *writer) completionGaps(doc *result.Document) {
 	}
 }
 
-// printFasterFluid lists fluid schedules, which cannot be executed as plans, that are
-// faster than the best row.
+// printFasterFluid lists fluid schedules that are faster than the best row by a metric. They
+// cannot be executed as plans, so they are not compared.
 func (p *writer) printFasterFluid(doc *result.Document, best *result.Row, by *result.Metric) {
 	var names []string
 	for _, r := range doc.Rows {
@@ -251,8 +258,8 @@ func (p *writer) printFasterFluid(doc *result.Document, best *result.Row, by *re
 	}
 }
 
-// bestOfJobs names the best multi-job allocator and explains the objective. It returns
-// false if the run does not have several jobs.
+// bestOfJobs names the best multi-job allocator and explains the objective. best is the index of
+// its row. It returns false if the run does not have several jobs.
 func (p *writer) bestOfJobs(doc *result.Document, best int) bool {
 	r := &doc.Rows[best]
 	objective, ok := r.Metrics[result.Objective]
@@ -272,18 +279,19 @@ func (p *writer) bestOfJobs(doc *result.Document, best int) bool {
 		p.line("  %s: ideal fabric %s, compute alone %s", name,
 			of(result.IterationTime), of(result.ComputeTime))
 	}
-
 	return true
 }
 
 // maxTopologyLines is the number of printed lines of a topology, which fit on a screen.
 const maxTopologyLines = 24
 
-// printCircuits prints a topology, unless it is empty. owner names its policy or job.
+// printCircuits prints a topology, unless it is empty. owner names its policy or job. Lines that
+// do not fit on a screen are omitted or shortened.
 func (p *writer) printCircuits(owner, topology string) {
 	if topology == "" {
 		return
 	}
+	// Shorten lines and count the omitted ones.
 	lines := strings.Split(strings.Trim(topology, "\n"), "\n")
 	p.line("\nTopology of %s, in circuits:", owner)
 
@@ -299,8 +307,8 @@ func (p *writer) printCircuits(owner, topology string) {
 	}
 }
 
-// lenderRow returns a row with the metrics of a port-lending job, which are the same in
-// all rows, or nil.
+// lenderRow returns a row with the metrics of a port-lending job, or nil without such a job. All
+// rows have the same metrics of it.
 func lenderRow(doc *result.Document) *result.Row {
 	for i := range doc.Rows {
 		if doc.Rows[i].Labels["donor"] != "" {
@@ -310,12 +318,14 @@ func lenderRow(doc *result.Document) *result.Row {
 	return nil
 }
 
-// printLender names the job that lends ports to the job of the table, if there is one.
+// printLender describes the job that lends ports to the job of the table, if there is one: its
+// circuits, its NCT, and the ports that it leaves.
 func (p *writer) printLender(doc *result.Document) {
 	r := lenderRow(doc)
 	if r == nil {
 		return
 	}
+	// Describe the ports that the lender uses, as a share of all ports if that is known.
 	m, ports := r.Metrics, r.Metrics["donor_ports"]
 	line := fmt.Sprintf("NCT before: without the ports that another job lends, the "+
 		"same job with its stages in reverse order. The other job's circuits, by %s, take %s",
@@ -324,7 +334,6 @@ func (p *writer) printLender(doc *result.Document) {
 		line += fmt.Sprintf(" of %s ports, %.1f %%,", text.Thousands(ports/ratio),
 			100*ratio)
 	}
-
 	if nct, ok := m["donor_nct"]; ok {
 		line += fmt.Sprintf(" at an NCT of %.4f", nct)
 	}
@@ -333,17 +342,18 @@ func (p *writer) printLender(doc *result.Document) {
 	}
 	p.indented("%s for at most %s; %s are left", line, r.Labels["donor_limit"],
 		text.Thousands(m[result.SurplusPorts]))
+	// The lender may have chosen among several topologies.
 	if n := m["donor_choices"]; n > 1 {
 		p.indented("port-lending job: of %s topologies that leave different ports "+
 			"it takes the one that serves the borrowing job best", text.Thousands(n))
 	}
-
 	if why := r.Labels["donor_stopped"]; why != "" {
 		p.indented("port-lending job: %s", why)
 	}
 }
 
-// printTrials prints the results of trials, if there are any.
+// printTrials prints the table of trials, if there are any, and the reference of the NCT in
+// trials.
 func (p *writer) printTrials(doc *result.Document) {
 	if !slices.ContainsFunc(doc.Rows, func(r result.Row) bool {
 		return r.Metrics[result.TrialCount] > 0
@@ -351,24 +361,26 @@ func (p *writer) printTrials(doc *result.Document) {
 		return
 	}
 
+	// what describes how trials were drawn.
 	shown, what := result.TrialColumns(), ""
 	t := text.NewTable(columnHeads("policy", shown)...)
 	for i := range doc.Rows {
 		r := &doc.Rows[i]
 		if r.Metrics[result.TrialCount] > 0 {
 			what = r.Labels["replay"]
+			// Only policies with trials have a row.
 			row := alignSecondary(rowCells(doc, r, shown))
 			row[0] = "  " + text.Snip(row[0], maxPolicyWidth)
 			t.Row(row)
 		}
 	}
 
-	// The reference of the NCT in trials.
 	p.line("")
 	p.paragraph("Robustness: %s", strings.Replace(what, " play", " trial", 1))
 	p.table(t)
 	p.line("")
 
+	// Print the reference of the NCT in trials, and the rows whose trials stalled.
 	compute, known := doc.Reference["replay_compute_makespan_mean_s"]
 	if ideal, ok := doc.Reference[result.TrialTime]; ok && known {
 		line := fmt.Sprintf("NCT of a trial: against the ideal fabric with the "+
@@ -378,7 +390,6 @@ func (p *writer) printTrials(doc *result.Document) {
 			line += fmt.Sprintf(" (each within %s of the least it could take)",
 				text.Percent(gap))
 		}
-
 		p.indented("%s", line)
 	}
 
@@ -389,7 +400,6 @@ func (p *writer) printTrials(doc *result.Document) {
 				"last circuit; these trials are left out of all other figures",
 				r.Policy, text.Thousands(n), text.Plural(int(all), "trial"))
 		}
-
 		if why := r.Labels[result.TrialNCT]; why != "" {
 			p.indented("%s has no NCT, %s", r.Policy, why)
 		}

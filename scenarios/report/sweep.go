@@ -12,12 +12,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxSweepRows is the number of printed rows of a sweep; the files contain all.
+// maxSweepRows is the number of printed rows of a sweep. The files contain all rows.
 const maxSweepRows = 60
 
-// SweepMetric returns the metric of a sweep's table: the requested one, the metric of the
-// study's first figure, or the main metric.
+// SweepMetric returns the metric of a sweep's table. It is the requested metric, else the metric
+// of the study's first figure, else the main metric. It returns an error if no cell has the
+// requested one.
 func SweepMetric(s *result.Sweep, plots []result.Plot, requested string) (string, error) {
+	// Wall-clock metrics can be requested, too.
 	has := s.MetricNames()
 	for _, name := range result.WallMetrics {
 		has[name] = true
@@ -33,12 +35,12 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, requested string) (string
 	}
 
 	if len(plots) > 0 {
+		// In figures with tiles, z is the metric.
 		y := plots[0].Y
 		switch plots[0].Kind {
 		case "heatmap", "twists":
 			y = plots[0].Z
 		}
-
 		if has[y] {
 			return y, nil
 		}
@@ -47,9 +49,9 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, requested string) (string
 	return s.MainOf(has), nil
 }
 
-// Sweep returns a sweep's table of a metric, with one row per variant and one column per
-// policy. filter selects cells and must be resolved. bold highlights the best value of
-// each row; it may be nil.
+// Sweep returns a sweep's table of a metric, with one row per variant and one column per policy.
+// filter selects cells and must be resolved. dir is the directory of the sweep. bold highlights
+// the best value of each row; it may be nil.
 func Sweep(
 	s *result.Sweep,
 	t *result.SweepTimings,
@@ -79,7 +81,9 @@ func (p *writer) printCells(
 	filter result.NameFilter,
 ) {
 	var policies []string
-	var variants []result.Name // without policies, in order
+
+	// Without policies, in order.
+	var variants []result.Name
 	type place struct{ variant, policy string }
 	at := map[place]*result.Cell{}
 
@@ -109,8 +113,10 @@ func (p *writer) printCells(
 	p.line("%s by policy%s", metric, describeCommon(common))
 	heads := result.ColumnHeads(keys)
 
+	// left has the columns that are aligned to the left, because their values are not numbers.
 	var left []int
 	for i, key := range keys {
+		// Keys without numbers are aligned to the left.
 		heads[i] = strings.ReplaceAll(heads[i], "_", " ")
 		if slices.ContainsFunc(s.Axes, func(a result.Axis) bool {
 			return a.Name == key && a.Numbers == nil
@@ -126,6 +132,8 @@ func (p *writer) printCells(
 		heads = append(heads, text.Snip(policy, maxPolicyWidth))
 	}
 
+	// Print one row per variant. partly reports whether only some cells have labels; those are
+	// marked.
 	shown, _ := result.Find(metric)
 	print := valueFormatter(s, t, &shown)
 	notes, partly := labelNotes(s, metric)
@@ -142,8 +150,8 @@ func (p *writer) printCells(
 			row = []string{""}
 		}
 
-		// longest is the largest value of the row, which determines its unit; bestAt is
-		// the column of the smallest value.
+		// best is the smallest value of the row, in column bestAt. longest is the largest value,
+		// which determines the unit of the row.
 		best, bestAt, longest := 0.0, -1, 0.0
 		for _, policy := range policies {
 			if c := at[place{name.ID(), policy}]; c != nil {
@@ -165,7 +173,6 @@ func (p *writer) printCells(
 					text = "-"
 					break
 				}
-
 				if bestAt < 0 || v < best {
 					best, bestAt = v, len(row)
 				}
@@ -174,7 +181,8 @@ func (p *writer) printCells(
 				case partly && c.Labels[metric] != "":
 					text += "!"
 				case partly && len(notes) > 0:
-					text += " " // aligned with highlighted values
+					// Aligned with highlighted values.
+					text += " "
 				}
 			}
 
@@ -191,6 +199,7 @@ func (p *writer) printCells(
 	if rest := len(variants) - maxSweepRows; rest > 1 {
 		p.line("... and %s more, in metrics.csv", text.Count(rest))
 	}
+	// Metrics relative to different references cannot be compared across rows.
 	if s.ReferenceDiffers(&shown) {
 		if absolute, err := SweepMetric(s, nil, ""); err == nil {
 			p.paragraph("%s is relative to an ideal fabric that differs between "+
@@ -214,8 +223,8 @@ func describeCommon(common result.Name) string {
 	return " (" + common.String() + ")"
 }
 
-// labelNotes returns the distinct labels of a metric, such as why it is undefined. partly
-// reports whether only some cells have a label.
+// labelNotes returns the distinct labels of a metric, such as the reason why it is undefined.
+// partly reports whether only some cells have a label, or whether labels differ.
 func labelNotes(s *result.Sweep, metric string) (notes []string, partly bool) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
@@ -243,6 +252,7 @@ func valueFormatter(
 	t *result.SweepTimings,
 	m *result.Metric,
 ) func(v, maxValue float64) string {
+	// Find the range of the values, and whether all are integers.
 	minValue := math.Inf(1)
 	maxValue := 0.0
 	whole := true
@@ -274,11 +284,11 @@ func valueFormatter(
 		return func(v, _ float64) string { return fmt.Sprintf("%.5g", v) }
 	}
 
+	// Use five significant digits for the largest value.
 	digits := 0
 	for v := maxValue; !whole && digits < 9 && v < 1e4; v *= 10 {
 		digits++
 	}
-
 	return func(v, _ float64) string {
 		return strconv.FormatFloat(v, 'f', digits, 64)
 	}

@@ -7,8 +7,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// printTiers prints the load and cost of each tier of a machine, and the tier whose
-// faster links save the most time. It prints nothing for other fabrics.
+// printTiers prints the load and cost of each tier of a machine, and the tier whose faster links
+// save the most time. It prints nothing for other fabrics. row may be nil.
 func (p *writer) printTiers(row *result.Row) {
 	if row == nil {
 		return
@@ -22,8 +22,10 @@ func (p *writer) printTiers(row *result.Row) {
 	t := text.NewTable("tier, from the inside out", "carries", "busy", "exposed",
 		"of the\n"+what, what+", its\nrates doubled").In(text.UnitFor(end))
 
+	// best is the tier with the shortest time after its rates are doubled.
 	best := 0
 	for i, tier := range list {
+		// A row has the load, the busy share, the exposed time, and the time with doubled rates.
 		t.Row(tier.Name, formatBytes(tier.Bytes), text.Percent(tier.Busy),
 			tier.ExposedS, text.Percent(tier.ExposedS/end), tier.DoubledS)
 		if tier.DoubledS < list[best].DoubledS {
@@ -40,13 +42,12 @@ func (p *writer) printTiers(row *result.Row) {
 	} else {
 		p.line("No tier makes the " + what + " shorter with its rates doubled.")
 	}
-
 	if calls := row.Labels["tier_calls"]; calls != "" {
 		p.indented("calls of inner tiers: %s", calls)
 	}
 }
 
-// formatBytes formats bytes in a suitable unit.
+// formatBytes formats bytes in kB, MB or GB, without decimals.
 func formatBytes(bytes float64) string {
 	switch {
 	case bytes >= 1e9:

@@ -23,8 +23,8 @@ func (p *writer) printTraffic(run *result.Run, row *result.Row, t *result.Traffi
 	p.printPolicyTimes(run)
 }
 
-// describeExposedCalls describes the exposed communication of each dimension of
-// parallelism; "" if it was not simulated.
+// describeExposedCalls describes the exposed communication of each dimension of parallelism, as
+// a sentence. It returns "" if exposed communication was not simulated.
 func describeExposedCalls(r *result.Row) string {
 	var all []string
 	dims, seconds := r.ExposedCalls()
@@ -32,20 +32,22 @@ func describeExposedCalls(r *result.Row) string {
 		all = append(all, fmt.Sprintf("%s without its %s calls",
 			text.Seconds(seconds[i]), strings.ToUpper(dim)))
 	}
-
 	if all == nil {
 		return ""
 	}
 	return " It would end sooner by " + strings.Join(all, ", ") + "."
 }
 
-// printBottleneckBounds prints the bounds that faster links elsewhere would not change.
+// printBottleneckBounds prints the time of the traffic, the load of the bottleneck, the gap to
+// the bound, and the effect of faults. Faster links elsewhere would not change these bounds.
 func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 	line := p.emphasize(row.Policy) + " "
+	// Find the loads of the links.
 	loads, _ := row.LinkLoads()
 	top := loads.Max
 	bound := loads.Bound
 
+	// of is the unit of loads.
 	of := "messages"
 	switch {
 	case loads.OverRate:
@@ -54,8 +56,9 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 		of = "message"
 	}
 
-	// The time of the work, or why it was not simulated.
+	// State the time of the work, or why it was not simulated.
 	end, ends := row.End()
+	// done and iterates report what the end of the row is: a completion or an iteration.
 	done := ends && end.Span == "completion"
 	iterates := ends && end.Span == "iteration"
 	mean, ok := row.Metrics[result.MeanDelay]
@@ -76,7 +79,7 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 		line += "was not simulated over time: level static finds routes and loads."
 	}
 
-	// The bottleneck and its busy time, which limits the completion.
+	// State the load of the bottleneck and its busy time, which limits the completion.
 	line += fmt.Sprintf(" The most loaded link carries %s %s", formatMessages(top), of)
 	if t.NumTied > 1 {
 		line += fmt.Sprintf(", and %s as many", text.Plural(t.NumTied-1, "other"))
@@ -95,10 +98,10 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 
 	line += "."
 
-	// The gap: of the completion time if that has a bound, else of the largest load.
+	// State the gap of the completion time if that has a bound, else of the largest load.
 	gap, ok := row.Metrics[result.GapToBound]
 	model := row.Labels["gap_model"]
-	timed, timeBound, isTimed := row.EndBound() // the time to which the gap refers, unless it refers to the load
+	timed, timeBound, isTimed := row.EndBound()
 	switch {
 	case !ok:
 	case isTimed:
@@ -118,7 +121,7 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 			"with less may exist.", text.Percent(gap), formatMessages(bound), model)
 	}
 
-	// The effect of faults on the largest load.
+	// State the effect of faults on the largest load.
 	if ratio := loads.FaultRatio; ratio > 0 {
 		line += fmt.Sprintf(" Where nothing is down or drained the same router has "+
 			"%s on its most loaded link: ", formatMessages(loads.FaultFree))
@@ -141,9 +144,11 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 	}
 }
 
-// printLinkGroups prints the balance of loads, by dimension.
+// printLinkGroups prints the loads of the links by dimension or tier, and how even they are.
+// Even loads cannot be improved by other paths.
 func (p *writer) printLinkGroups(t *result.Traffic) {
-	// Columns without values are hidden.
+	// Columns without values are hidden. longest is the longest mean wait in seconds, -1 without
+	// packets.
 	down, drained, longest := 0, 0, -1.0
 	wait := func(g *result.LinkGroup) float64 { return g.WaitS / float64(g.Packets) }
 	for i := range t.Groups {
@@ -182,17 +187,19 @@ func (p *writer) printLinkGroups(t *result.Traffic) {
 		"dimension or tier would help")
 }
 
-// printBottlenecks prints the most loaded links and the sources of their loads.
+// printBottlenecks prints the most loaded links with the pairs of nodes that load them.
 func (p *writer) printBottlenecks(t *result.Traffic) {
 	if len(t.Bottlenecks) == 0 {
 		return
 	}
+	// usual, busy and speeds report whether some link has a value for the respective column.
 	usual, busy, speeds := false, false, false
 	table := text.NewTable("most loaded link", "from", "to", "messages",
 		"times\nlink_rate", "nothing\ndown", "busy", "pairs", "sources",
 		"desti-\nnations").Left(0, 1, 2)
 
 	for _, l := range t.Bottlenecks {
+		// Some columns are shown only if a link has a value for them.
 		usual = usual || l.FaultFreeLoad != nil
 		busy = busy || l.Busy != nil
 		speeds = speeds || l.Speed != 1
@@ -220,7 +227,6 @@ func (p *writer) printBottlenecks(t *result.Traffic) {
 			p.indented("%s", line)
 		}
 	}
-
 	if down := slices.ContainsFunc(t.Groups, func(g result.LinkGroup) bool {
 		return g.Down+g.Drained > 0
 	}); down && !usual && t.FailAtS == 0 && !t.PairsUnknown {
@@ -237,11 +243,13 @@ func orDash(v *float64, print func(float64) string) string {
 	return print(*v)
 }
 
-// describeLoad names the dominant sources of a link's load, and the load caused by
-// faults. It returns "" if there are none.
+// describeLoad names the dominant sources of a link's load, and the load caused by faults. It
+// returns "" if the load has no dominant sources and no detours.
 func describeLoad(l *result.LoadedLink) string {
-	const dominant = 0.5 // a source is dominant from this share of the load, and from twice the mean of pairs
+	// A source is dominant from this share of the load, if it also has twice the mean load.
+	const dominant = 0.5
 	var parts []string
+	// Nodes that send or receive a large part of the load.
 	for _, n := range []struct {
 		result.NodeLoad
 		words string
@@ -254,12 +262,14 @@ func describeLoad(l *result.LoadedLink) string {
 		}
 	}
 
+	// A pair with a large part of the load.
 	if h := l.TopPairs; len(h) > 1 && h[0].Load > h[len(h)-1].Load &&
 		dominant*h[0].Load*float64(l.Pairs) > l.Load {
 		parts = append(parts, fmt.Sprintf("%s are from %s to %s alone",
 			formatMessages(h[0].Load), h[0].Src, h[0].Dst))
 	}
 
+	// Messages that left their usual paths because of a fault.
 	for _, d := range l.Detours {
 		if d.Cause == "" {
 			parts = append(parts, fmt.Sprintf("%s are moved there although their usual route is up", formatMessages(d.Load)))
@@ -279,16 +289,17 @@ func describeLoad(l *result.LoadedLink) string {
 // formatMessages formats a number of messages; it has fractions if messages are split
 // over paths.
 func formatMessages(v float64) string {
-	const manyMessages = 1000 // fractions of larger numbers are not printed
+	// Fractions of larger numbers are not printed.
+	const manyMessages = 1000
+	// Large numbers and integers are printed without decimals.
 	if whole := math.Round(v); v >= manyMessages || math.Abs(v-whole) < 1e-6 {
 		return text.Thousands(whole)
 	}
 	return text.Amount(v)
 }
 
-// printChain prints the chain of transfers that ends last.
+// printChain prints the chain of transfers that ends last, which determines the completion time.
 func (p *writer) printChain(policy string, c *result.Chain) {
-	// n is the number of transfers of the chain.
 	n := 0
 	for _, part := range c.Parts {
 		n += part.Transfers
@@ -302,14 +313,15 @@ func (p *writer) printChain(policy string, c *result.Chain) {
 		p.paragraph("The last transfer to end sets the time of %s:", policy)
 	}
 
+	// Computes are part of the latency column.
 	before := "latency"
 	if c.Computes {
 		before = "compute,\nlatency"
 	}
-
 	t := text.NewTable("over", "transfers", "from", "to", "bytes", before, "alone",
 		"more by\nsharing", "in all").Left(0, 2, 3)
 	u := text.UnitFor(c.EndS)
+	// Add a row with the sums if there are several parts.
 	all := result.ChainPart{Over: "all"}
 	for _, part := range c.Parts {
 		chainRow(t, u, &part)
@@ -334,7 +346,8 @@ func chainRow(t *text.Table, u text.Unit, part *result.ChainPart) {
 		sumParts(u, part.LatencyS, part.UnsharedS, part.SharingS))
 }
 
-// sumParts formats parts of a time and their sum.
+// sumParts formats parts of a time and their sum in a unit. The parts are rounded so that they
+// add up.
 func sumParts(u text.Unit, parts ...float64) []string {
 	var out []string
 	rounded := u.AddUp(parts...)
@@ -344,7 +357,8 @@ func sumParts(u text.Unit, parts ...float64) []string {
 	return out
 }
 
-// printPolicyTimes prints the times of all policies.
+// printPolicyTimes prints the composition of the times of all policies: of completion times, and
+// of mean packet delays.
 func (p *writer) printPolicyTimes(run *result.Run) {
 	var fluids, delays []*result.Row
 
@@ -367,7 +381,6 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 			fluids = append(fluids, r)
 			late = max(late, end.S)
 		}
-
 		if d := sim.Traffic.Delay; d != nil {
 			delays = append(delays, r)
 			wait = max(wait, d.SerialS+d.LatencyS+d.WaitS)
@@ -386,9 +399,12 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 			"uneven\nloads", "waiting and\nlatency", "completion")
 		for _, r := range fluids {
 			end, _ := r.End()
+			// Rows with completions and rows with packet delays have separate tables.
 			loads, _ := r.LinkLoads()
 			completion := end.S
 			fluid := loads.FluidS
+			// fluid is the time of the bottleneck. With even loads it would be shorter by the
+			// evenness.
 			even := fluid * evenness(of[r.Policy])
 			t.Row(r.Policy, fmt.Sprintf("%.4f", loads.Hops),
 				sumParts(u, even, fluid-even, completion-fluid))
@@ -410,7 +426,6 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 			t.Row(r.Policy, fmt.Sprintf("%.4f", d.Hops),
 				sumParts(u, d.SerialS, d.LatencyS, d.WaitS))
 		}
-
 		p.table(t)
 		if !exact {
 			p.indented("Not every packet was delivered and measured: the parts are " +
@@ -421,7 +436,8 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 	p.listFailedPolicies(&run.Document)
 }
 
-// evenness returns the mean load of the links divided by the largest.
+// evenness returns the mean load of the links divided by the largest load, both relative to
+// their capacities. It returns 0 without loads.
 func evenness(t *result.Traffic) float64 {
 	load, capacity, maxLoad := 0.0, 0.0, 0.0
 	for _, g := range t.Groups {
@@ -429,7 +445,6 @@ func evenness(t *result.Traffic) float64 {
 		capacity = capacity + g.Capacity
 		maxLoad = max(maxLoad, g.MaxLoad)
 	}
-
 	if capacity*maxLoad == 0 {
 		return 0
 	}
