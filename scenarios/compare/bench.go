@@ -22,10 +22,13 @@ type setReader struct {
 	set    *Set
 	ignore []string // keys of name parts to leave out
 	bench  benchfmt.Reader
-	// simulated lists the metrics; true if a benchmark of sim has the metric.
-	simulated map[string]bool // metrics, by whether some benchmark of sim has them
+	// simulated has all metrics that occur. The value is true if a benchmark of sim has the
+	// metric.
+	simulated map[string]bool
 }
 
+// newReader returns a reader for a set with a name. ignore has the keys of name parts to leave
+// out.
 func newReader(name string, ignore []string) *setReader {
 	return &setReader{
 		set:       &Set{Name: name, byKey: map[string]*setRow{}, units: map[string]unitRule{}},
@@ -44,6 +47,7 @@ func (r *setReader) read(in io.Reader, file string) error {
 			return pathError(fmt.Sprintf("%s:%d", rec.FileName, rec.Line), "is no benchmark result: %s", rec.Msg)
 		case *benchfmt.Result:
 			found++
+			// Add the values and their positions to the row with this name.
 			base := rec.Name.Base()
 			name := readName(rec.Name)
 			for _, p := range name {
@@ -70,7 +74,8 @@ func (r *setReader) read(in io.Reader, file string) error {
 	if err := r.bench.Err(); errors.Is(err, bufio.ErrTooLong) {
 		return pathError(file, "is not a file of benchmark results: it has a line of more than %d bytes", bufio.MaxScanTokenSize)
 	} else if err != nil {
-		return pathError(file, "cannot be read: %v", errors.Unwrap(err)) // without the file name, which precedes it
+		// Without the file name, which precedes it.
+		return pathError(file, "cannot be read: %v", errors.Unwrap(err))
 	}
 	if found == 0 {
 		return pathError(file, "holds no benchmark results; a run's %s does", result.BenchFile)
@@ -81,6 +86,8 @@ func (r *setReader) read(in io.Reader, file string) error {
 // finish determines how each metric is compared and returns the set. A simulated metric
 // must have one value per row; a row with two different values is an error.
 func (r *setReader) finish() (*Set, error) {
+	// Determine the rule of each metric. Unit lines in the files take precedence over the rules
+	// of sim.
 	units := r.bench.Units()
 	for metric, ofSim := range r.simulated {
 		stated := units.Get(metric, "assume") != nil || units.Get(metric, "better") != nil
@@ -98,6 +105,7 @@ func (r *setReader) finish() (*Set, error) {
 		}
 		r.set.units[metric] = u
 	}
+	// Check that simulated values are unique.
 	metrics := r.set.Metrics()
 	for _, row := range r.set.rows {
 		for _, metric := range metrics {

@@ -145,8 +145,9 @@ type Mean struct {
 	Policy string  `json:"policy,omitempty"` // "" for all
 	Rows   int     `json:"rows"`
 	Ratio  float64 `json:"ratio"`
-	Old    float64 `json:"old,omitempty"` // sum over the same rows; wall-clock times only
-	New    float64 `json:"new,omitempty"`
+	// Old is the sum over the same rows; wall-clock times only.
+	Old float64 `json:"old,omitempty"`
+	New float64 `json:"new,omitempty"`
 }
 
 // Difference is a metric of a row in both sets. See the package comment for the members.
@@ -168,7 +169,8 @@ type Regression struct {
 	Metric string      `json:"metric,omitempty"` // "" for a missing row
 	Why    string      `json:"why"`
 
-	size float64 // absolute relative change; the largest one is reported
+	// Absolute relative change; the largest one is reported.
+	size float64
 }
 
 // String returns the regression in one line.
@@ -179,8 +181,8 @@ func (r Regression) String() string {
 	return r.Row.String() + ": " + r.Metric + " " + r.Why
 }
 
-// Worst returns one line per metric: the regression with the largest change and the
-// number of regressions. Each missing row has its own line.
+// Worst summarises regressions in one line per metric: the regression with the largest change
+// and the number of regressions. Each missing row has its own line.
 func Worst(all []Regression) []string {
 	var out []string
 	at := map[string]int{}
@@ -209,13 +211,16 @@ func Worst(all []Regression) []string {
 // An InputError states why two Sets or the Options do not match.
 type InputError struct{ Why string }
 
+// Error implements error.
 func (e *InputError) Error() string { return e.Why }
 
+// inputf returns a formatted *InputError.
 func inputf(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
 
 // Compare compares two Sets. Errors are of type *InputError: sets without a common row or
 // with different directions of a metric, and Options.Metrics that cannot fail.
 func Compare(previous, current *Set, o Options) (*Comparison, error) {
+	// Compare the rows of both sets.
 	c := &Comparison{
 		Schema: Schema, Old: previous.Name, New: current.Name, FailOver: o.FailOver, FailOnChange: o.FailOnChange,
 		Keys: keyDifferences(previous.scenario, current.scenario), MissingRows: []result.Name{}, NewRows: []result.Name{}, Differences: []Difference{}, Regressions: []Regression{},
@@ -232,6 +237,7 @@ func Compare(previous, current *Set, o Options) (*Comparison, error) {
 	if c.Rows == 0 {
 		return nil, noCommonRows(previous, current)
 	}
+	// Compare the metrics of the common rows.
 	var err error
 	if c.Metrics, err = listMetrics(previous, current, o); err != nil {
 		return nil, err
@@ -248,8 +254,8 @@ func Compare(previous, current *Set, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// compareMetric adds the differences of a metric. Wall-clock times are skipped if one set
-// has none.
+// compareMetric adds the differences and the means of a metric. Wall-clock times are skipped if
+// one set has none.
 func (c *Comparison) compareMetric(m *Metric, previous, current *Set) {
 	_, had := previous.units[m.Name]
 	_, has := current.units[m.Name]
@@ -262,6 +268,8 @@ func (c *Comparison) compareMetric(m *Metric, previous, current *Set) {
 		if other == nil || r.values[m.Name] == nil && other.values[m.Name] == nil {
 			continue
 		}
+		// A row differs if one side lacks the value, or if the values differ by more than
+		// rounding.
 		d := c.judge(m, r.values[m.Name], other.values[m.Name])
 		d.Row, d.Metric = r.name, m.Name
 		m.Rows++
@@ -309,8 +317,8 @@ func describeContent(s *Set) string {
 	return strings.Join(out, " under ")
 }
 
-// differingKey returns a key that separates the sets: its values differ, or one set lacks
-// it.
+// differingKey returns a key that separates the sets: its values differ, or one set lacks it.
+// The error message suggests to ignore it.
 func differingKey(previous, current *Set) string {
 	for _, pair := range [][2]*Set{{previous, current}, {current, previous}} {
 		for _, p := range pair[0].rows[0].name {

@@ -29,6 +29,7 @@ func (c *Comparison) WriteJSON(w io.Writer, v View) error {
 // WriteCSV writes one line per difference, with one column per part of the names. Missing
 // and new rows have a line without a metric.
 func (c *Comparison) WriteCSV(w io.Writer, v View) error {
+	// Each part of a name has a column, including the parts that all rows share.
 	keys, common := c.Project()
 	for _, p := range common {
 		if p.Key == result.ScenarioKey {
@@ -38,6 +39,7 @@ func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 		}
 	}
 	out := csv.NewWriter(w)
+	// parts returns the cells of a name, in the order of keys.
 	parts := func(n result.Name) []string {
 		var cells []string
 		for _, key := range keys {
@@ -46,6 +48,7 @@ func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 		return cells
 	}
 	out.Write(append(csvfield.Safe(keys...), "metric", "better", "old", "new", "ratio", "change", "mark", "fails"))
+	// number formats a value with all digits.
 	number := func(v *float64) string {
 		if v == nil {
 			return ""

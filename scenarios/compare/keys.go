@@ -40,6 +40,7 @@ func readKeys(dir string) (map[string]string, error) {
 	case !info.Mode().IsRegular() || info.Size() > maxScenarioBytes:
 		return nil, nil
 	}
+	// Decode the scenario and flatten its tables.
 	var tree map[string]any
 	if _, err := toml.DecodeFile(path, &tree); err != nil {
 		return nil, pathError(path, "is corrupt: %s", text.Line(err.Error(), 200))
@@ -98,12 +99,14 @@ const maxValueWidth = 40
 // describeKeys describes the differences of keys. Keys with the same old and new value
 // share a line.
 func (c *Comparison) describeKeys() []string {
+	// shown shortens a value for a table.
 	shown := func(value string) string {
 		if r := []rune(value); len(r) > maxValueWidth {
 			return string(r[:maxValueWidth-3]) + "..."
 		}
 		return value
 	}
+	// A change is a pair of values. keys has the keys with this change, in order.
 	type change struct{ old, new string }
 	var order []change
 	keys := map[change][]string{}

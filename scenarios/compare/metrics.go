@@ -13,6 +13,7 @@ import (
 // order, other simulated metrics by name, measured ones by name.
 func sortMetrics(units map[string]unitRule) []string {
 	judged := result.FailureMetrics()
+	// place returns the position of the group to which a metric belongs.
 	place := func(name string) int {
 		at := slices.Index(judged, name)
 		switch {
@@ -28,7 +29,8 @@ func sortMetrics(units map[string]unitRule) []string {
 	})
 }
 
-// listMetrics lists the metrics of both sets and determines which may fail.
+// listMetrics lists the metrics of both sets and determines which may fail. It returns an error
+// if the sets disagree about the direction of a metric.
 func listMetrics(previous, current *Set, o Options) ([]Metric, error) {
 	units := maps.Clone(current.units)
 	for name, u := range previous.units {
@@ -67,8 +69,11 @@ func selectFailing(list []Metric, previous, current *Set, o Options) error {
 		}
 		return &list[at]
 	}
+	// Mark the metrics in Options.Metrics.
 	all := slices.Contains(o.Metrics, AllMetrics)
-	named := false // Options.Metrics contains a wall-clock time
+
+	// Options.Metrics contains a wall-clock time.
+	named := false
 	for _, name := range o.Metrics {
 		m := find(name)
 		switch {
@@ -84,6 +89,8 @@ func selectFailing(list []Metric, previous, current *Set, o Options) error {
 		m.MayFail = true
 		named = named || m.Wall
 	}
+	// Mark the metrics that fail by default. judged reports whether a metric of the default list
+	// occurs, and wall whether both sets have wall-clock times.
 	judged := slices.ContainsFunc(result.FailureMetrics(), func(name string) bool { m := find(name); return m != nil && !m.Wall })
 	wall := false
 	for i := range list {
@@ -117,6 +124,7 @@ func means(m *Metric, diffs []Difference) []Mean {
 		Mean
 		logs float64
 	}
+	// sums has the sums over all rows, followed by the sums of each policy.
 	sums := []sum{{}}
 	for i := range diffs {
 		d := &diffs[i]
@@ -142,9 +150,11 @@ func means(m *Metric, diffs []Difference) []Mean {
 			}
 		}
 	}
+	// Convert sums of logarithms to geometric means.
 	out := []Mean{}
 	for i, s := range sums {
-		if s.Rows == 0 || i > 0 && len(sums) == 2 { // a single policy has the same mean as all rows
+		// A single policy has the same mean as all rows.
+		if s.Rows == 0 || i > 0 && len(sums) == 2 {
 			continue
 		}
 		s.Ratio = math.Exp(s.logs / float64(s.Rows))

@@ -21,7 +21,8 @@ func unitOf(metric string) (unit string, class benchunit.Class) {
 	}
 	m, _ := result.Find(metric)
 	switch m.Unit {
-	case "hops": // shown without a unit
+	case "hops":
+		// Hops are shown without a unit.
 		return "", benchunit.Decimal
 	}
 	return strings.TrimPrefix(m.Unit, "1"), benchunit.Decimal
@@ -40,8 +41,10 @@ type scale struct {
 	unit   string
 }
 
-// scaleFor returns the scale for the values of a metric in diffs.
+// scaleFor returns the scale for the values of a metric in diffs. The largest value determines
+// the prefix of the unit. Ratios and counts have no prefix.
 func scaleFor(metric string, diffs []Difference) scale {
+	// Find the largest value, and whether all values are integers.
 	largest, whole := 0.0, true
 	for i := range diffs {
 		for _, v := range []*float64{diffs[i].Old, diffs[i].New} {
@@ -63,12 +66,17 @@ func scaleFor(metric string, diffs []Difference) scale {
 	case name == "" && largest < minDecimalRatio:
 		return scale{func(v float64, more int) string { return strconv.FormatFloat(v, 'g', 4+more, 64) }, ""}
 	}
+	// Measured values and times have a unit with a prefix.
 	by := benchunit.CommonScale([]float64{largest}, class)
-	if name == "" || name == "s" && by.Factor > 1 { // 1234.5 s and 0.0423 instead of ks and m
+
+	// 1234.5 s and 0.0423 instead of ks and m.
+	if name == "" || name == "s" && by.Factor > 1 {
 		by.Prec = max(0, by.Prec-int(math.Round(math.Log10(by.Factor))))
 		by.Factor, by.Prefix = 1, ""
 	}
-	by.Prec++ // at least four digits: a change of a percent is large
+
+	// At least four digits: a change of a percent is large.
+	by.Prec++
 	unit := strings.TrimRight(" "+by.Prefix+name, " ")
 	by.Prefix = ""
 	return scale{func(v float64, more int) string {

@@ -48,6 +48,7 @@ func (r *setReader) readFile(path string) error {
 		return pathError(path, "cannot be read: %s", result.Reason(err))
 	}
 	defer f.Close()
+	// JSON files begin with a brace.
 	in := bufio.NewReader(f)
 	begin, err := in.Peek(in.Size())
 	if err != nil && err != io.EOF {
@@ -105,6 +106,7 @@ type runOrSweep struct {
 // resultDir reads the directory of a run or a sweep.
 func (r *setReader) resultDir(dir string) error {
 	path := filepath.Join(dir, result.BenchFile)
+	// A directory without the file of results is unfinished.
 	switch info, err := os.Stat(path); {
 	case err == nil && !info.Mode().IsRegular():
 		return pathError(dir, "%s is no regular file", result.BenchFile)
@@ -114,6 +116,7 @@ func (r *setReader) resultDir(dir string) error {
 		}
 		return pathError(dir, "is not a whole run: %s is missing", result.BenchFile)
 	}
+	// Verify the file by the digest in the manifest.
 	if m, ok := result.ReadManifest(dir, result.ManifestSchema); ok {
 		if err := m.VerifySums(dir, result.BenchFile); err != nil {
 			return err
@@ -166,6 +169,7 @@ func (r *setReader) dirTimes(dir string) error {
 		r.runTimes(m.Scenario, t)
 		return nil
 	}
+	// The times of a sweep refer to cells, whose names are in the sweep itself.
 	t, sweep := &result.SweepTimings{}, &result.Sweep{}
 	if ok, err := loadJSON(dir, result.TimingsFile, t); err != nil || !ok {
 		return err
@@ -195,11 +199,14 @@ func (r *setReader) addTimes(s *result.Sweep, times map[string]result.PolicyTimi
 		c := &s.Cells[i]
 		t, timed := times[c.Key]
 		to := r.set.byKey[s.BenchName(c).Without(r.ignore).ID()]
-		if !timed || to == nil { // a cell without metrics has no row
+
+		// A cell without metrics has no row.
+		if !timed || to == nil {
 			continue
 		}
 		for name, v := range t.Metrics() {
-			if !r.simulated[name] { // a simulated metric of the same name takes precedence
+			// A simulated metric of the same name takes precedence.
+			if !r.simulated[name] {
 				to.values[name] = append(to.values[name], v)
 				r.set.units[name] = unitRule{better: "lower", wall: true, fromTimings: true}
 			}

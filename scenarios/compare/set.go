@@ -16,16 +16,20 @@ const simBenchmark = "Sim"
 // is part of the last coordinate: labels of sweeps may end like that, and sim writes no
 // GOMAXPROCS.
 func readName(n benchfmt.Name) result.Name {
+	// Join the suffix with the last coordinate.
 	base, parts := n.Parts()
 	if last := len(parts) - 1; last > 0 && parts[last][0] == '-' {
 		parts[last-1] = append(slices.Clip(parts[last-1]), parts[last]...)
 		parts = parts[:last]
 	}
+	// Split the coordinates into keys and values.
 	benchmark := string(base)
 	var out result.Name
 	for _, p := range parts {
 		key, value, ok := strings.Cut(strings.TrimPrefix(string(p), "/"), "=")
-		if !ok { // not a coordinate: part of the benchmark's name
+
+		// Not a coordinate: part of the benchmark's name.
+		if !ok {
 			benchmark += string(p)
 			continue
 		}
@@ -39,28 +43,34 @@ func readName(n benchfmt.Name) result.Name {
 
 // setRow is the values of one row of a Set.
 type setRow struct {
-	name      result.Name
-	values    map[string][]float64 // finite values, keyed by metric; several if the measurement was repeated
-	positions []string             // file:line of the records
-	fullNames []result.Name        // complete names of the records, if parts are ignored
+	name result.Name
+	// Finite values, keyed by metric; several if the measurement was repeated.
+	values    map[string][]float64
+	positions []string // file:line of the records
+	// Complete names of the records, if parts are ignored.
+	fullNames []result.Name
 }
 
 // unitRule states how the values of a metric are compared.
 type unitRule struct {
-	better      string // "lower", "higher", or "" without a direction
-	wall        bool   // measured, so values vary; otherwise simulated and exact
-	fromTimings bool   // read from timings.json
+	// "lower", "higher", or "" without a direction.
+	better string
+	// wall reports whether the values are measured and so vary. Simulated values are exact.
+	wall        bool
+	fromTimings bool // read from timings.json
 }
 
 // Set is one of the two compared sets of results.
 type Set struct {
-	Name  string              // as the user gave it
+	Name  string              // path as the user gave it
 	rows  []*setRow           // in the order of the input
 	byKey map[string]*setRow  // keyed by result.Name.ID
 	units map[string]unitRule // keyed by metric
-	keys  []string            // keys of the parts of names, including ignored ones
+	// keys of the parts of names, including ignored ones.
+	keys []string
 
-	scenario map[string]string // keys and values of the resolved scenario; only for the directory of a run or a sweep
+	// Keys and values of the resolved scenario; only for the directory of a run or a sweep.
+	scenario map[string]string
 }
 
 // Keys returns the keys of the parts of names, including ignored ones, in order of

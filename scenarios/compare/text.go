@@ -96,7 +96,8 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 	}
 	for i := range c.Metrics {
 		if c.Rows == 1 {
-			break // singleRowTable has all metrics
+			// singleRowTable has all metrics.
+			break
 		}
 		m := &c.Metrics[i]
 		all := c.visibleDifferences(m, v)
@@ -146,7 +147,9 @@ func narrow(t *text.Table, keys []string) *text.Table {
 	if t.TextWidth() <= text.Width || first < 0 {
 		return t
 	}
-	last := first // coordinates are consecutive keys
+
+	// Coordinates are consecutive keys.
+	last := first
 	for last < len(keys) && coordinate(keys[last]) {
 		last++
 	}

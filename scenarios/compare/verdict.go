@@ -110,7 +110,8 @@ func (m *Metric) mark(change float64) Mark {
 func (c *Comparison) exceedsLimit(m *Metric, d *Difference, change float64) bool {
 	limit := c.FailOver
 	if m.Wall {
-		limit = *c.WallFailOver // set, because only then may wall-clock times fail
+		// Set, because only then may wall-clock times fail.
+		limit = *c.WallFailOver
 		if m.fromTimings && math.Abs(*d.New-*d.Old) < minWallChange {
 			return false
 		}

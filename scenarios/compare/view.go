@@ -280,7 +280,9 @@ func (c *Comparison) Summary() string {
 // Rules states which changes are regressions.
 func (c *Comparison) Rules() string {
 	var simulated, timed, wall []string
-	chosen := false // only some simulated metrics may fail, so others may be missing
+
+	// Only some simulated metrics may fail, so others may be missing.
+	chosen := false
 	for _, m := range c.Metrics {
 		chosen = chosen || !m.Wall && !m.isRequired
 		switch {

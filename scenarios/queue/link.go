@@ -17,7 +17,8 @@ import (
 // link is a connection to the queue.
 type link struct {
 	Peer
-	embedded Server // server in this process instead of Peer.URL; nil if there is none
+	// embedded is a server in this process, which is used instead of Peer.URL. It may be nil.
+	embedded Server
 	address  string // URL without secrets
 	nc       *nats.Conn
 	js       jetstream.JetStream
@@ -37,8 +38,8 @@ type link struct {
 // callTimeout is the maximum time for the answer to a request.
 const callTimeout = 5 * time.Second
 
-// requestContext returns the context of a request. It also ends if the connection is
-// lost.
+// requestContext returns the context of a request. It ends after callTimeout, with ctx, or if
+// the connection is lost, because then no answer arrives.
 func (l *link) requestContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	l.mu.Lock()
 	epoch := l.epoch
@@ -67,6 +68,7 @@ func dial(ctx context.Context, o Peer, inside Server) (*link, error) {
 	}
 	l.ctx, l.fail = context.WithCancelCause(ctx)
 	l.epoch, l.endEpoch = context.WithCancel(context.Background())
+	// The client reconnects by itself. disconnected limits the time for this.
 	opts := []nats.Option{
 		nats.Name("sim (" + processName() + ")"), nats.Timeout(connectTimeout), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(3),
 		nats.MaxReconnects(-1), nats.ReconnectWait(min(500*time.Millisecond, o.Reconnect/4)),
@@ -77,11 +79,13 @@ func dial(ctx context.Context, o Peer, inside Server) (*link, error) {
 	case o.Credentials != "":
 		opts = append(opts, nats.UserCredentials(o.Credentials))
 	case o.Token != "" && inside == nil:
-		opts = append(opts, nats.Token(o.Token)) // for servers without a token in the URL
+		// For servers without a token in the URL.
+		opts = append(opts, nats.Token(o.Token))
 	}
 	if inside != nil {
 		opts = append(opts, nats.InProcessServer(inside), nats.Token(inside.Token()))
 	}
+	// Connect, then check that the server has JetStream.
 	var err error
 	if l.nc, err = nats.Connect(o.URL, opts...); err != nil {
 		l.fail(nil)
@@ -107,7 +111,8 @@ func (l *link) close() {
 	}
 	l.fail(nil)
 	if l.js != nil {
-		l.js.CleanupPublisher() // otherwise goroutines of a lost connection may remain
+		// Otherwise goroutines of a lost connection may remain.
+		l.js.CleanupPublisher()
 	}
 	l.nc.Close()
 	l.mu.Lock()
@@ -131,6 +136,7 @@ func (l *link) connectError(err error) error {
 	return fmt.Errorf("%s: no connection: %w", l.address, err)
 }
 
+// checkJetStream returns an error if the server does not offer JetStream to this account.
 func (l *link) checkJetStream() error {
 	ctx, cancel := l.requestContext(l.ctx)
 	defer cancel()
@@ -148,6 +154,8 @@ func (l *link) checkJetStream() error {
 	return fmt.Errorf("%s: JetStream does not answer: %w", l.address, err)
 }
 
+// disconnected handles the loss of the connection. It ends the epoch, so that pending requests
+// fail, and lets the link fail unless the connection returns within Peer.Reconnect.
 func (l *link) disconnected(_ *nats.Conn, err error) {
 	if l.ctx.Err() != nil {
 		return
@@ -163,6 +171,7 @@ func (l *link) disconnected(_ *nats.Conn, err error) {
 	l.reconnectTimer = time.AfterFunc(l.Reconnect, func() { l.fail(l.lostError()) })
 }
 
+// reconnected handles the return of the connection.
 func (l *link) reconnected(*nats.Conn) {
 	l.mu.Lock()
 	if l.reconnectTimer != nil {
@@ -172,8 +181,10 @@ func (l *link) reconnected(*nats.Conn) {
 	l.Log("%s: connected again", l.address)
 }
 
+// closed handles the final end of the connection.
 func (l *link) closed(*nats.Conn) { l.fail(l.lostError()) }
 
+// lostError returns the error for a connection that did not return in time.
 func (l *link) lostError() error {
 	return fmt.Errorf("%s: the connection was lost and did not come back within %v; what was finished is kept", l.address, l.Reconnect)
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// checkIdle checks a batch without new results for a while: whether a worker takes its
-// items, and whether items are lost.
+// checkIdle checks a batch that has had no new results for a while. It warns if no worker takes
+// items, and looks for lost items from time to time. If the server lost its streams, it creates
+// them again.
 func (p *publisher) checkIdle(ctx context.Context) error {
 	quiet := time.Since(p.lastProgress)
 	if quiet < p.o.checkInterval {
@@ -26,6 +27,7 @@ func (p *publisher) checkIdle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// No worker waits for items or runs one, although items are on the queue.
 	if info.NumWaiting == 0 && info.NumAckPending == 0 && info.NumPending > 0 && !p.warnedNoWorker {
 		p.warnedNoWorker = true
 		p.o.Log("no worker of version %s is taking items; start: sim worker %s", p.o.Version, p.l.address)
@@ -57,7 +59,8 @@ func (p *publisher) findLost(ctx context.Context) error {
 	return nil
 }
 
-// republishLost publishes the items that have no result either.
+// republishLost publishes the items again that findLost found and that still have no result. All
+// stored results must have been read in the meantime.
 func (p *publisher) republishLost() {
 	before := len(p.lost)
 	for _, i := range p.possiblyLost {

@@ -15,14 +15,17 @@ import (
 // stream rejects a second item with the same subject while the first is stored. A batch
 // that is published again therefore does not duplicate waiting items.
 const (
-	workStream   = "SIM_WORK"
-	workSubject  = "sim.work"
-	startsBucket = "sim-begun" // number of starts of items; see start_counts.go
+	workStream  = "SIM_WORK"
+	workSubject = "sim.work"
+	// startsBucket counts the starts of items; see start_counts.go.
+	startsBucket = "sim-begun"
 )
 
-// batchAddress identifies the subjects and streams of a batch.
+// batchAddress identifies the subjects and streams of a batch. Both fields are tokens of
+// subjects.
 type batchAddress struct{ version, batch string } // tokens of subjects
 
+// batchAddressOf returns the address of a batch of a version.
 func batchAddressOf(version, name string) batchAddress {
 	return batchAddress{subjectToken(version), subjectToken(name, version)}
 }
@@ -56,7 +59,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// consumerName returns the name of a version's consumer.
+// consumerName returns the name of the consumer that the workers of a version share.
 func consumerName(version string) string { return "version-" + version }
 
 // itemSubject returns the subject of an item.
@@ -84,8 +87,14 @@ func parseSubject(subject string) (p batchAddress, key string, ok bool) {
 //	sim.done.VERSION.BATCH.result.ID
 //	sim.done.VERSION.BATCH.part.ID
 func (p batchAddress) streamName() string { return "sim-" + p.batch }
+
+// doneSubject returns a subject of the results of the batch.
 func (p batchAddress) doneSubject(token string) string {
 	return "sim.done." + p.version + "." + p.batch + "." + token
 }
+
+// resultSubject returns the subject of a result. id is unique for each result.
 func (p batchAddress) resultSubject(id string) string { return p.doneSubject("result." + id) }
-func (p batchAddress) partSubject(id string) string   { return p.doneSubject("part." + id) }
+
+// partSubject returns the subject of the parts of a large result.
+func (p batchAddress) partSubject(id string) string { return p.doneSubject("part." + id) }

@@ -29,6 +29,7 @@ func Publish(ctx context.Context, o Options, items []Item, done func(Result) err
 		return nil
 	}
 	o = p.o
+	// Start the embedded server, if one is requested.
 	var inside Server
 	if o.URL == EmbeddedURL {
 		if o.Workers == 0 && o.Listen == "" {
@@ -57,6 +58,7 @@ func Publish(ctx context.Context, o Options, items []Item, done func(Result) err
 	} else if o.Listen != "" {
 		return errors.New("queue: Listen is for an embedded server")
 	}
+	// Connect, start the workers of this process, and publish.
 	if p.l, err = dial(ctx, o.Peer, inside); err != nil {
 		return cmp.Or(ctx.Err(), err)
 	}
@@ -78,22 +80,26 @@ type publisher struct {
 	l       *link
 	id      string // unique id of this publisher
 
-	work     jetstream.Stream
-	consumer jetstream.Consumer
-	results  jetstream.Stream
+	work     jetstream.Stream   // items of all batches
+	consumer jetstream.Consumer // consumer of the workers of this version
+	results  jetstream.Stream   // results of this batch
 
-	index          map[string]int32 // index of each item, keyed by Item.Key
-	state          []itemState      // indexed by item
-	next           int              // items before it were published at least once
-	lost           []int32          // items to publish again
-	numOutstanding int              // number of outstanding items
-	numRemaining   int              // number of items without a delivered result
-	lastProgress   time.Time        // time of the last result, or of the start
-	lastLostCheck  time.Time        // time of the last search for lost items
-	warnedNoWorker bool             // logged that no worker takes items
-	possiblyLost   []int32          // items that are lost unless they have a result
+	index map[string]int32 // index of each item, keyed by Item.Key
+	state []itemState      // indexed by item
+	// Items before it were published at least once.
+	next           int
+	lost           []int32   // items to publish again
+	numOutstanding int       // number of outstanding items
+	numRemaining   int       // number of items without a delivered result
+	lastProgress   time.Time // time of the last result, or of the start
+	lastLostCheck  time.Time // time of the last search for lost items
+	warnedNoWorker bool      // logged that no worker takes items
+	// Items that are lost unless they have a result.
+	possiblyLost []int32
 }
 
+// newPublisher checks the options and the items, and returns a publisher that is not connected
+// yet.
 func newPublisher(o Options, items []Item) (*publisher, error) {
 	o.Peer, o.Ahead = o.Peer.withDefaults(), cmp.Or(o.Ahead, 20000)
 	if o.Name == "" {
@@ -153,6 +159,7 @@ func (p *publisher) publish(done func(Result) error) (err error) {
 	if p.results, err = p.l.openResults(ctx, p.address); err != nil {
 		return err
 	}
+	// Workers notify the publisher with a copy of each stored result.
 	woken := make(chan struct{}, 1)
 	sub, err := p.l.nc.Subscribe(p.address.resultSubject("*"), func(*nats.Msg) { notify(woken) })
 	if err != nil {
@@ -177,7 +184,9 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 	tick := time.NewTicker(p.o.checkInterval)
 	defer tick.Stop()
 	sequence, removed, all := uint64(1), uint64(1), p.address.resultSubject("*")
-	wait := time.Millisecond // a notification may arrive before the result is stored
+
+	// A notification may arrive before the result is stored.
+	wait := time.Millisecond
 	p.lastProgress = time.Now()
 	started := false
 	// Keep the queue filled while results are read.
@@ -211,7 +220,9 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 			if err := retry.wait(ctx, err); err != nil {
 				return err
 			}
-			if isMissing(err) { // the server lost its store; lost items are published again
+
+			// The server lost its store; lost items are published again.
+			if isMissing(err) {
 				if s, err := p.l.openResults(ctx, p.address); err == nil {
 					sequence = min(sequence, s.CachedInfo().State.FirstSeq)
 					removed = sequence
@@ -300,6 +311,8 @@ func (p *publisher) unsubscribe(sub *nats.Subscription) {
 func (p *publisher) announce(ctx context.Context) (off func(), err error) {
 	var mu sync.Mutex
 	state := "begins"
+	// Answer other publishers of the same batch: state is "begins" until this one is alone, then
+	// "runs".
 	sub, err := p.l.nc.Subscribe(p.address.presenceSubject(), func(m *nats.Msg) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -327,6 +340,7 @@ func (p *publisher) announce(ctx context.Context) (off func(), err error) {
 
 // findOther returns the publisher of the batch that has precedence, or "".
 func (p *publisher) findOther(ctx context.Context) (string, error) {
+	// Ask all publishers of the batch, including this one.
 	inbox := p.l.nc.NewInbox()
 	sub, err := p.l.nc.SubscribeSync(inbox)
 	if err == nil {
@@ -336,7 +350,9 @@ func (p *publisher) findOther(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", p.l.address, err)
 	}
-	for wait := 2 * time.Second; ; { // until the publisher's own answer arrives; then a little longer
+
+	// Until the publisher's own answer arrives; then a little longer.
+	for wait := 2 * time.Second; ; {
 		wctx, cancel := context.WithTimeout(ctx, wait)
 		m, err := sub.NextMsgWithContext(wctx)
 		cancel()

@@ -16,8 +16,9 @@ type itemState uint8
 
 const (
 	unpublished itemState = iota // not yet on the queue
-	outstanding                  // on the queue, running, or with a stored result
-	delivered                    // passed to the caller
+	// On the queue, running, or with a stored result.
+	outstanding
+	delivered // passed to the caller
 )
 
 // Limits of the items, and of their bytes, that are published before waiting for
@@ -30,7 +31,7 @@ const (
 // sendTimeout is the maximum time for the acknowledgement of a message.
 const sendTimeout = callTimeout
 
-// nextItem returns the next item to publish. ok is false if there is none, or if
+// nextItem returns the next item to publish. ok is false if all items were published, or if
 // Options.Ahead items are outstanding.
 func (p *publisher) nextItem() (i int32, ok bool) {
 	for p.numOutstanding < p.o.Ahead {
@@ -55,6 +56,7 @@ func (p *publisher) nextItem() (i int32, ok bool) {
 // publishSome publishes some items, with at most Options.Ahead outstanding. Items without
 // a message are delivered as failed. It reports whether there were any items.
 func (p *publisher) publishSome(ctx context.Context, done func(Result) error) (some bool, err error) {
+	// Collect messages up to the limits, then send them together.
 	var flight []pendingPublish
 	for bytes := 0; len(flight) < feedItems && bytes < feedBytes; {
 		i, ok := p.nextItem()
@@ -110,6 +112,7 @@ func (p *publisher) send(ctx context.Context, flight []pendingPublish) error {
 				break
 			}
 		}
+		// Wait for the acknowledgements. Messages that failed are sent again.
 		rest := flight[:0]
 		for _, s := range flight {
 			if s.ack != nil {

@@ -39,8 +39,9 @@ type Item struct {
 
 // Result is the result of an item.
 type Result struct {
-	Key  string `json:"key"`
-	Data []byte `json:"data,omitempty"` // return value of Func; nil if the item failed
+	Key string `json:"key"`
+	// Return value of Func; nil if the item failed.
+	Data []byte `json:"data,omitempty"`
 	// Failed is the reason of a failure in one line; "" if the item succeeded.
 	Failed string `json:"failed,omitempty"`
 	// Permanent reports that the item fails each time, so that a retry is useless.
@@ -65,7 +66,7 @@ var ErrNoServer = errors.New("queue: this sim was built without a server; build 
 // Server is a NATS server with JetStream in this process. Package embedded implements it.
 type Server interface {
 	nats.InProcessConnProvider
-	Token() string // token that clients need; "" if none
+	Token() string // token that clients need; may be empty
 	URL() string   // address for other processes, with the token; "" if they cannot connect
 	Close() error  // stops it and removes a temporary store
 }
@@ -88,9 +89,9 @@ type Peer struct {
 	// keeps the token out of command lines, which other users can see. "" if the servers need
 	// no token. It is not used together with Credentials.
 	Token string
-	// Workers is the number of items that run at a time. For workers, 0 is GOMAXPROCS.
-	// For publishers, 0 is none; with an embedded server, Options.Listen is then
-	// required.
+	// Workers is the number of items that run at a time. For workers, 0 means GOMAXPROCS.
+	// Publishers with 0 have no workers of their own; with an embedded server, they then require
+	// Options.Listen.
 	Workers int
 	// Log receives messages for people, one line each; it may be nil. Calls do not
 	// overlap.
@@ -105,8 +106,9 @@ type Peer struct {
 	// fails; 0: 5.
 	Attempts int
 
-	checkInterval        time.Duration // interval of checks of an idle batch; 0: 5 s
-	versionCheckInterval time.Duration // interval of searches for items of other versions; 0: 10 s
+	checkInterval time.Duration // interval of checks of an idle batch; 0: 5 s
+	// Interval of searches for items of other versions; 0: 10 s.
+	versionCheckInterval time.Duration
 	fetchWait            time.Duration // duration of a request for items; 0: 800 ms
 }
 
@@ -124,7 +126,8 @@ type Options struct {
 	// Embed starts the server for EmbeddedURL; nil if the program has none.
 	Embed ServerStarter
 
-	Ahead int // maximum number of outstanding items; 0: 20000
+	// Ahead is the maximum number of outstanding items; 0: 20000.
+	Ahead int
 }
 
 // WorkerOptions configure a worker.

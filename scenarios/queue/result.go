@@ -20,10 +20,11 @@ import (
 // messages of their own; the message then has the number of parts. A result with missing
 // parts is invalid.
 const (
-	partsHeader   = "Sim-Parts"
-	keyHeader     = "Sim-Key"
-	partBytes     = 512 << 10
-	maxResultText = MaxResult/3*4 + 1<<10 // length of the JSON, in which data take 4/3 of their size
+	partsHeader = "Sim-Parts"
+	keyHeader   = "Sim-Key"
+	partBytes   = 512 << 10
+	// maxResultText is the length of the JSON, in which data take 4/3 of their size.
+	maxResultText = MaxResult/3*4 + 1<<10
 )
 
 // storeResult stores a result. Each result has a unique id, so no reader sees a partially
@@ -33,6 +34,7 @@ func (l *link) storeResult(ctx context.Context, p batchAddress, r *Result) error
 	if err != nil {
 		return err
 	}
+	// Store the parts of a large result first.
 	id := nuid.Next()
 	m := &nats.Msg{Subject: p.resultSubject(id), Data: data}
 	if maxPart := int(min(partBytes, l.nc.MaxPayload())); len(data) > maxPart {
@@ -67,6 +69,7 @@ func (l *link) nextMessage(ctx context.Context, s jetstream.Stream, sequence uin
 // failure. If m contains no result, or was removed in the meantime, readResult returns
 // neither a result nor an error.
 func (l *link) readResult(ctx context.Context, s jetstream.Stream, p batchAddress, m *jetstream.RawStreamMsg) (*Result, error) {
+	// Collect the parts. why is the reason for which the result is invalid.
 	data, why := m.Data, error(nil)
 	if parts := m.Header.Get(partsHeader); parts != "" {
 		n, err := strconv.Atoi(parts)
@@ -82,6 +85,7 @@ func (l *link) readResult(ctx context.Context, s jetstream.Stream, p batchAddres
 			sequence, data = part.Sequence+1, append(data, part.Data...)
 		}
 	}
+	// Decode the result and check its size.
 	r := &Result{}
 	switch key := m.Header.Get(keyHeader); {
 	case why != nil:

@@ -17,9 +17,11 @@ import (
 // runItem runs an item, stores its result and removes it from the queue. If ctx ends, it
 // returns the item to the queue. late ends after ctx.
 func (w *worker) runItem(ctx, late context.Context, t *delivery) {
+	// Renew the delivery of the item at the server until this function returns.
 	alive, done := context.WithCancel(late)
 	defer done()
 	go w.keepAlive(alive, t)
+	// An item that was delivered before may have been started too often.
 	var r *Result
 	if t.deliveries > 1 && ctx.Err() == nil {
 		r = w.checkStarts(ctx, t)
@@ -34,6 +36,7 @@ func (w *worker) runItem(ctx, late context.Context, t *delivery) {
 		w.exclusive.RLock()
 		defer w.exclusive.RUnlock()
 	}
+	// Run the item, and count its start while it runs.
 	if r == nil && ctx.Err() == nil {
 		if t.starts > 0 {
 			w.writeStarts(ctx, t, t.starts+1)

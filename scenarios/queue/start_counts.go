@@ -22,7 +22,8 @@ func (w *worker) readStarts(ctx context.Context, t *delivery) (n int, err error)
 			return nil
 		}
 		if err == nil {
-			n, _ = strconv.Atoi(string(e.Value())) // only workers write here; an invalid count must not stop the item
+			// Only workers write here; an invalid count must not stop the item.
+			n, _ = strconv.Atoi(string(e.Value()))
 		}
 		return err
 	})

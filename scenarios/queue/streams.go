@@ -18,6 +18,7 @@ const retention = 7 * 24 * time.Hour
 func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consumer, error) {
 	ctx, cancel := l.requestContext(ctx)
 	defer cancel()
+	// Open or create the stream of items. Its name may belong to a stream of another program.
 	s, err := l.js.Stream(ctx, workStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		s, err = l.js.CreateStream(ctx, jetstream.StreamConfig{
@@ -25,7 +26,9 @@ func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consum
 			Retention: jetstream.WorkQueuePolicy, MaxAge: retention, AllowDirect: true,
 			Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
 		})
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process created it first
+
+		// Another process created it first.
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			s, err = l.js.Stream(ctx, workStream)
 		}
 	}
@@ -35,6 +38,7 @@ func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consum
 	if c := s.CachedInfo().Config; c.Retention != jetstream.WorkQueuePolicy || !c.DiscardNewPerSubject || c.MaxMsgsPerSubject != 1 {
 		return nil, nil, fmt.Errorf("%s: the stream %s is no work queue of sim's; remove it", l.address, workStream)
 	}
+	// Open or create the consumer.
 	name := consumerName(subjectToken(l.Version))
 	c, err := s.Consumer(ctx, name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
@@ -60,7 +64,9 @@ func (l *link) openResults(ctx context.Context, p batchAddress) (jetstream.Strea
 	s, err := l.js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: p.streamName(), Description: "results of sim, not yet fetched", Subjects: []string{p.doneSubject(">")}, MaxAge: retention, AllowDirect: true,
 	})
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // created with another configuration
+
+	// Created with another configuration.
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 		s, err = l.js.Stream(ctx, p.streamName())
 	}
 	if err != nil {
@@ -86,10 +92,10 @@ func isMissing(err error) bool {
 // retryPolicy handles transient errors of the queue with exponential backoff. It logs a
 // persistent error once, and gives up after the time allowed for reconnecting.
 type retryPolicy struct {
-	l            *link     // such as "storing results"
-	operation    string    // "storing results"
-	failingSince time.Time // first failure; zero after a success
-	delay        time.Duration
+	l            *link         // the connection
+	operation    string        // "storing results"
+	failingSince time.Time     // first failure; zero after a success
+	delay        time.Duration // wait before the next try
 }
 
 // reset records a success.

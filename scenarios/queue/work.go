@@ -24,11 +24,13 @@ func Work(ctx context.Context, o WorkerOptions, f Func) error {
 
 // worker takes items and runs several at a time.
 type worker struct {
-	o              WorkerOptions
-	f              Func
-	l              *link
-	slots          chan struct{}   // one value per item that may be taken in addition to running ones
-	exclusive      sync.RWMutex    // an item with many starts holds the write lock, other items the read lock
+	o WorkerOptions
+	f Func
+	l *link
+	// One value per item that may be taken in addition to running ones.
+	slots chan struct{}
+	// exclusive is an item with many starts holds the write lock, other items the read lock.
+	exclusive      sync.RWMutex
 	uncountedOnce  sync.Once       // see logUncounted
 	loggedVersions map[string]bool // logged versions of other items
 	ackWait        time.Duration   // value of the server
@@ -40,10 +42,11 @@ type delivery struct {
 	address    batchAddress
 	key        string
 	deliveries uint64
-	starts     int // earlier starts without an end; 0 on the first delivery
+	// Earlier starts without an end; 0 on the first delivery.
+	starts int
 }
 
-// newWorker connects a worker. inside is a server of this process, or nil.
+// newWorker connects a worker and returns it. inside is a server of this process, or nil.
 func newWorker(ctx context.Context, o WorkerOptions, inside Server, f Func) (*worker, error) {
 	o.Peer, o.Workers = o.Peer.withDefaults(), cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	l, err := dial(ctx, o.Peer, inside)
@@ -108,6 +111,7 @@ func (w *worker) fetchLoop(ctx context.Context, consumer jetstream.Consumer, sta
 	retry := retryPolicy{l: w.l, operation: "taking items"}
 	busy, looked := time.Now(), time.Now()
 	for ctx.Err() == nil {
+		// Take all free slots, at least one.
 		n := 0
 		select {
 		case <-w.slots:
@@ -116,8 +120,10 @@ func (w *worker) fetchLoop(ctx context.Context, consumer jetstream.Consumer, sta
 			return nil
 		}
 		for range n - 1 {
-			<-w.slots // does not block: only this goroutine receives
+			// Does not block: only this goroutine receives.
+			<-w.slots
 		}
+		// Return the slots for which no item arrived.
 		got, err := w.receive(ctx, consumer, n, start)
 		for range n - got {
 			w.slots <- struct{}{}
@@ -153,12 +159,15 @@ func (w *worker) fetchLoop(ctx context.Context, consumer jetstream.Consumer, sta
 // ctx ends, the request remains until the server has dropped it, so that no item is lost
 // in transit. Items received then are started and so returned to the queue.
 func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int, start func(*delivery)) (got int, err error) {
+	// A worker that ends when idle must not wait longer than its idle time.
 	poll := w.o.fetchWait
 	if w.o.Idle > 0 {
 		poll = max(10*time.Millisecond, min(poll, w.o.Idle))
 	}
 	how := jetstream.FetchMaxWait(poll)
-	if w.l.embedded != nil { // an embedded server ends with its workers
+
+	// An embedded server ends with its workers.
+	if w.l.embedded != nil {
 		c, cancel := context.WithTimeout(ctx, poll)
 		defer cancel()
 		how = jetstream.FetchContext(c)
@@ -209,7 +218,8 @@ func (w *worker) logOtherVersions(ctx context.Context) {
 	defer cancel()
 	s, err := w.l.js.Stream(ctx, workStream)
 	if err != nil {
-		return // fetchLoop reports the same error
+		// fetchLoop reports the same error.
+		return
 	}
 	consumer := consumerName(subjectToken(w.o.Version))
 	list := s.ListConsumers(ctx)

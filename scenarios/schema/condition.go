@@ -8,21 +8,26 @@ import (
 
 // Condition states when a key or table is used.
 type Condition struct {
-	Keys      []string // keys on which the condition depends; it is not checked while one of them is invalid
+	// Keys are the keys on which the condition depends. It is not checked while one of them is invalid.
+	Keys []string
+	// Holds reports whether reports whether the condition holds for the current values.
 	Holds     func() bool
 	NotUsedBy func() string // text for messages: why the key is not used
-	Hint      string        // how to make the condition hold, such as `set kind = "x"`
+	// How to make the condition hold, such as `set kind = "x"`.
+	Hint string
 	// Replacement is the complete remedy if it is neither to leave the key out nor Hint;
 	// "" if it is.
 	Replacement string
 
-	terms []*Condition // conditions combined by AllOf; the first one that does not hold provides the messages
+	// terms are conditions combined by AllOf. The first one that does not hold provides the
+	// messages.
+	terms []*Condition
 }
 
 // Applies reports whether the condition holds. A nil condition always holds.
 func (c *Condition) Applies() bool { return c == nil || c.Holds() }
 
-// remedy states what to do about a key that is not used.
+// remedy states how to correct a key that is not used.
 func (c *Condition) remedy() string {
 	for _, one := range c.terms {
 		if !one.Holds() {
@@ -63,6 +68,7 @@ func (s *Schema) ParseCondition(path, expr string) *Condition {
 	if expr == "" {
 		return nil
 	}
+	// Conditions are cached, because many keys share one.
 	known := path + " " + expr
 	if c, ok := s.conditions[known]; ok {
 		return c
@@ -83,6 +89,7 @@ func (s *Schema) ParseCondition(path, expr string) *Condition {
 func (s *Schema) parseTerm(path, text string) *Condition {
 	i := strings.IndexAny(text, "=~")
 	if i < 0 {
+		// A term without an operator is a named condition with arguments.
 		name, rest, _ := strings.Cut(text, "(")
 		var args []string
 		if rest = strings.TrimSuffix(rest, ")"); rest != "" {
@@ -94,6 +101,7 @@ func (s *Schema) parseTerm(path, text string) *Condition {
 		}
 		return build(s, args)
 	}
+	// Other terms compare a key with texts.
 	name, values := text[:i], strings.Split(text[i+1:], "|")
 	keyPath := name
 	if !strings.Contains(name, ".") {

@@ -92,10 +92,12 @@ var variableText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[0-9]+`)
 // limitSimilar retains maxSimilar of similar diagnostics of the same place and counts the
 // others.
 func (ds Diagnostics) limitSimilar() Diagnostics {
+	// template returns a diagnostic without its variable parts.
 	template := func(d Diagnostic) Diagnostic {
 		d.Problem = variableText.ReplaceAllString(d.Problem, "")
 		return d
 	}
+	// Count similar diagnostics, then retain the first ones of each template.
 	count := map[Diagnostic]int{}
 	for _, d := range ds {
 		count[template(d)]++

@@ -15,7 +15,7 @@ import (
 // Layer is one of the files of an input: the file itself, or a file it is based on.
 type Layer struct {
 	File  string
-	lines lineIndex
+	lines lineIndex // lines of keys and tables, keyed by path
 }
 
 // Line returns the line of the key or table at path, or 0 if the file does not contain
@@ -46,6 +46,7 @@ func Decode(name string, data []byte) (map[string]any, Layer, Diagnostics) {
 			File: name, Problem: fmt.Sprintf("is larger than %d MiB", MaxFileBytes>>20), Remedy: "scenarios are short texts",
 		}}
 	}
+	// Check the limits before the library decodes the file.
 	found, excess, at := scanLines(data)
 	if excess != "" {
 		return nil, Layer{}, Diagnostics{{File: name, Line: at, Problem: "has " + excess, Remedy: "scenarios are short and shallow"}}
@@ -81,9 +82,12 @@ func tomlDiagnostic(name string, data []byte, err error) Diagnostic {
 		// The library attributes an error at a line end to the next line.
 		line = 1 + bytes.Count(data[:min(len(data), max(0, p.Position.Start))], []byte("\n"))
 	}
-	if filepath.Ext(name) != ".toml" { // not a scenario by its name: its content is not printed
+
+	// Not a scenario by its name: its content is not printed.
+	if filepath.Ext(name) != ".toml" {
 		return Diagnostic{File: name, Line: line, Problem: "is no TOML", Remedy: "see https://toml.io"}
 	}
+	// Integers out of range are errors of a value, not of the syntax.
 	if number, ok := strings.CutSuffix(strings.TrimSuffix(message, "."), " is out of range for int64"); ok {
 		return Diagnostic{
 			File: name, Line: line, Key: key, Problem: Clip(oneLine(number), 60) + " is out of bounds",

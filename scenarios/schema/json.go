@@ -21,6 +21,7 @@ const quantityPattern = `^\s*[0-9.]+([eE][-+]?[0-9]+)?\s*[A-Za-z/]+\s*$`
 // tables at or below path; the keys of several tables at one path are combined. No key is
 // marked as required, because a file may inherit it from another file.
 func JSON(path string, tables []*Table) Object {
+	// Collect the keys of the table, and the names of the tables below it.
 	properties, docs := Object{}, []string{}
 	isArray := false
 	var below []string
@@ -41,6 +42,7 @@ func JSON(path string, tables []*Table) Object {
 			}
 		}
 	}
+	// Describe the tables below.
 	for _, name := range below {
 		properties[name] = JSON(JoinPath(path, name), tables)
 	}
@@ -73,6 +75,7 @@ func anyOf(one any, other Object) Object {
 func (k *Key) jsonObject() Object {
 	o := k.typeObject(k.Type, k.Choices())
 	if c := k.choice(); c != nil && c.Parts != nil {
+		// The value may also assign choices to parts, as a text or as a table.
 		each, parts := Object{}, strings.Join(c.Parts, "|")
 		for _, part := range c.Parts {
 			each[part] = Object{"type": "string", "enum": c.Names()}
@@ -81,6 +84,7 @@ func (k *Key) jsonObject() Object {
 			o, {"type": "string", "pattern": fmt.Sprintf("^(%s)=[^,=]+(,(%s)=[^,=]+)*$", parts, parts)}, {"type": "object", "additionalProperties": false, "properties": each},
 		}}
 	}
+	// The description includes the condition of use and the default.
 	o["description"] = k.Doc
 	if used := k.UseCondition(); used != nil {
 		o["description"] = k.Doc + "; to use it, " + used.Hint
@@ -93,7 +97,8 @@ func (k *Key) jsonObject() Object {
 	return o
 }
 
-// typeObject returns the JSON Schema of a type.
+// typeObject returns the JSON Schema of values of a type. choices are the accepted texts, nil
+// for any text.
 func (k *keySpec) typeObject(of reflect.Type, choices []string) Object {
 	switch of.Kind() {
 	case reflect.Map:
@@ -116,6 +121,7 @@ func (k *keySpec) typeObject(of reflect.Type, choices []string) Object {
 		}
 		return o
 	}
+	// Quantities, truth values and texts.
 	switch of {
 	case reflect.TypeFor[units.Rate](), reflect.TypeFor[units.Bytes](), reflect.TypeFor[engine.Time](), reflect.TypeFor[units.Frequency]():
 		return Object{"type": "string", "pattern": quantityPattern}
@@ -130,6 +136,7 @@ func (k *keySpec) typeObject(of reflect.Type, choices []string) Object {
 		}
 		return Object{"type": "string", "enum": choices}
 	}
+	// Numbers have bounds. A maximum of 0 means that there is none.
 	o := Object{"type": "integer", "minimum": k.Min}
 	if of.Kind() == reflect.Float64 {
 		o["type"] = "number"

@@ -16,21 +16,23 @@ import (
 // keySpec is the description of a key by the tags of its field. See the package comment
 // for the tags.
 type keySpec struct {
-	Name string
-	Doc  string
-	Type reflect.Type
+	Name string       // name in the file
+	Doc  string       // meaning, in Markdown
+	Type reflect.Type // type of the field
 	// Required reports whether the key must be given if it is used.
 	Required bool
-	// DefaultText is the default as text, or "" if there is none.
+	// DefaultText is the default as text. It may be empty.
 	DefaultText string
 
-	Min, Max           float64
-	ExclusiveMin       bool
+	// Bounds of numbers; a Max of 0 means that there is none.
+	Min, Max     float64
+	ExclusiveMin bool // Min itself is not accepted
+	// Accepted texts, or @ and a name; see the tag choices.
 	choices            string
-	allowsUnset        bool
-	allowsEmpty        bool
-	label              string
-	when               string
+	allowsUnset        bool          // "" is accepted in addition to choices
+	allowsEmpty        bool          // the list may be empty
+	label              string        // name of the key in messages about conditions
+	when               string        // condition of use
 	hasField           bool          // the struct has a field for the key
 	isSource           bool          // stands for other keys, and is not written back
 	omitDefault        bool          // not written back if it has its default
@@ -56,6 +58,7 @@ type subtable struct {
 // layoutCache maps layoutKey to *layout.
 var layoutCache sync.Map // layoutKey -> *layout
 
+// layoutKey identifies a layout: a struct type, and the tags that replace its own as text.
 type layoutKey struct {
 	structType reflect.Type
 	tags       string
@@ -144,6 +147,7 @@ func optionOf(t reflect.Type, f reflect.StructField, index []int) *keySpec {
 		return nil
 	}
 	tag := f.Tag
+	// has reports whether a tag exists; number returns its value as a number.
 	has := func(name string) bool { _, ok := tag.Lookup(name); return ok }
 	number := func(name string) float64 {
 		v, err := strconv.ParseFloat(tag.Get(name), 64)
@@ -163,6 +167,7 @@ func optionOf(t reflect.Type, f reflect.StructField, index []int) *keySpec {
 	if k.label == "" {
 		k.label = name
 	}
+	// Parse the default.
 	if text, ok := tag.Lookup("default"); ok {
 		if k.defaultAll = text == "*"; k.defaultAll {
 			return k

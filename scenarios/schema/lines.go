@@ -10,10 +10,10 @@ import (
 // Limits of the shape of a file. They limit the time and stack of the reader and exceed
 // every real scenario.
 const (
-	MaxFileBytes = 4 << 20
-	MaxKeyParts  = 16
-	maxDepth     = 32
-	maxKeys      = 100_000
+	MaxFileBytes = 4 << 20 // size of the file
+	MaxKeyParts  = 16      // parts of a dotted key
+	maxDepth     = 32      // depth of nested lists and tables
+	maxKeys      = 100_000 // keys and tables
 )
 
 // lineIndex maps the path of each key, table and nested list to its line. Parts of paths
@@ -38,20 +38,23 @@ func scanLines(src []byte) (found lineIndex, excess string, at int) {
 		}
 	}
 	if p.Error() != nil && s.excess == "" {
-		s.checkDepth() // the decoding library has no depth limit of its own
+		// The decoding library has no depth limit of its own.
+		s.checkDepth()
 	}
 	return s.lines, s.excess, s.line
 }
 
+// tooDeep is the description of the limit maxDepth.
 var tooDeep = "lists or tables nested more than " + strconv.Itoa(maxDepth) + " deep"
 
 // lineScanner records the lines of keys in the order of the source.
 type lineScanner struct {
-	src         []byte
-	offset      int // lines are counted up to this byte
-	line        int // line at offset
-	lines       lineIndex
-	numElements map[string]int // number of elements so far, keyed by array of tables
+	src    []byte
+	offset int // lines are counted up to this byte
+	line   int // line at offset
+	lines  lineIndex
+	// numElements is the number of elements so far, keyed by array of tables.
+	numElements map[string]int
 	// excess names the exceeded limit, or is "".
 	excess string
 }
@@ -103,6 +106,8 @@ func (s *lineScanner) enterTable(e *unstable.Node) string {
 	for i, part := range parts {
 		path = JoinPath(path, part)
 		s.record(path)
+		// A header of an array of tables starts a new element. Other parts that are arrays stand
+		// for their last element.
 		n, isArray := s.numElements[path]
 		if last := i == len(parts)-1; last && e.Kind == unstable.ArrayTable {
 			s.numElements[path] = n + 1

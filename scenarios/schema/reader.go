@@ -15,24 +15,26 @@ type Reader struct {
 	*Schema
 	Root        map[string]any // decoded file
 	Layers      []Layer        // the file, followed by the files it is based on
-	Diagnostics Diagnostics
+	Diagnostics Diagnostics    // errors found so far
 
 	Overrides map[string]bool   // paths set by overrides
 	Varied    map[string]Origin // paths varied by a study
-	Derived   map[string]bool   // tables whose values are computed from other tables
+	// Tables whose values are computed from other tables.
+	Derived map[string]bool
 	// FilePath maps the path of a key in checks to its path in the file.
 	FilePath func(path string) string
 	// OtherKind explains an unknown key or table that exists for other kinds; it returns
 	// nil for other names.
 	OtherKind func(path, name string) *Rejection
-	// Kind returns the kind on which the keys of a table depend, or "" if they depend on
-	// none.
+	// Kind returns the kind on which the keys of a table depend. It returns "" for other tables.
 	Kind func(path string) string
 
-	numUnknown int             // number of unknown keys rejected by rejectUnknownKey
+	// numUnknown is the number of unknown keys rejected by rejectUnknownKey.
+	numUnknown int
 	given      map[string]bool // paths present in the file or in overrides
 	invalid    map[string]bool // paths with an error
-	hasIndex   map[int]bool    // elements of an array of tables with a valid key "index"
+	// Elements of an array of tables with a valid key "index".
+	hasIndex map[int]bool
 }
 
 // Origin is the location at which a study varies a key.
@@ -113,7 +115,9 @@ func (r *Reader) ApplyDefaults() {
 	for _, t := range r.Tables {
 		r.checkConditions(t)
 	}
-	r.fillDefaults() // again, because unused keys now have their defaults
+
+	// Again, because unused keys now have their defaults.
+	r.fillDefaults()
 }
 
 // ReadTable reads only an array of tables with the value v.
@@ -123,6 +127,8 @@ func (r *Reader) ReadTable(path string, v any) {
 	r.rejectUnknownInRows(v, t)
 }
 
+// read stores the values of the keys of a table. It appends an element for each element of an
+// array of tables.
 func (r *Reader) read(t *Table) {
 	for i, row := range r.rows(t) {
 		if t.IsArray() {
@@ -175,6 +181,8 @@ func (r *Reader) checkConditions(t *Table) {
 	}
 	used := t.When.Applies()
 	for i := range t.elements() {
+		// An unused table is an error if the file contains it, unless an override has switched
+		// it off.
 		at := t.elementPath(i)
 		if !used {
 			switch {
@@ -199,6 +207,7 @@ func (r *Reader) checkConditions(t *Table) {
 
 // checkKey checks the condition of key k in element i and whether it is missing.
 func (r *Reader) checkKey(t *Table, k *Key, i int) {
+	// The condition is unknown while one of its keys is invalid.
 	when := k.UseCondition()
 	if when != nil && !r.OK(when.Keys...) {
 		return
@@ -232,6 +241,7 @@ func (k *Key) example() string {
 // changed one of the keys on. Values of the file for other cases are then no error. The
 // same holds for values that a study varies for its other variants.
 func (r *Reader) IsSwitchedOff(path string, on ...string) bool {
+	// varied reports whether the study varies a key.
 	varied := func(at string) bool {
 		_, ok := r.variedAt(at)
 		return ok
@@ -263,6 +273,7 @@ func (r *Reader) Reject(path, problem, remedy string) {
 // Conflict reports that the keys at paths exclude each other. It names the first one set by
 // an override, else the first one given.
 func (r *Reader) Conflict(paths []string, problem, remedy string) {
+	// Prefer a key that the user has just overridden.
 	at := slices.IndexFunc(paths, func(p string) bool { return r.Given(p) && r.Overridden(p) })
 	if at < 0 {
 		at = max(0, slices.IndexFunc(paths, r.Given))

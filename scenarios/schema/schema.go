@@ -9,8 +9,9 @@ import (
 
 // Part is a table of a file with the tables below it, and the structs that its keys set.
 type Part struct {
-	Path string // dotted path; "" for the keys before the first table
-	Doc  string
+	// Dotted path; "" for the keys before the first table.
+	Path string
+	Doc  string // meaning, in Markdown
 	When string // condition of its use
 	// Specs point to structs whose keys follow each other. For an array of tables, the
 	// only element points to a slice of structs.
@@ -44,7 +45,9 @@ type Tags map[string]string
 
 // Names resolves names in tags.
 type Names struct {
-	Choices    map[string]Choices
+	// Choices are the accepted texts of keys, by name in the tag choices.
+	Choices map[string]Choices
+	// Conditions build conditions from their arguments, by name in the tag when.
 	Conditions map[string]func(s *Schema, args []string) *Condition
 }
 
@@ -61,7 +64,7 @@ type Choices struct {
 
 // Schema is the tables of a file, bound to the structs that they set.
 type Schema struct {
-	Tables     []*Table
+	Tables     []*Table // in the order of the parts
 	names      *Names
 	conditions map[string]*Condition // cache, keyed by table and expression
 }
@@ -79,16 +82,18 @@ type Table struct {
 
 	schema *Schema
 	part   *Part
-	array  reflect.Value // the slice of an array of tables, else the zero value
+	// array is the slice of an array of tables, else the zero value.
+	array reflect.Value
 }
 
 // Key is a key of a table of one file.
 type Key struct {
 	*keySpec
-	table           *Table
-	target          reflect.Value // the struct that contains the key, or a slice of such structs
-	path            string        // dotted path; not set for arrays of tables
-	structCondition string        // condition of all keys of the struct
+	table *Table
+	// target is the struct that contains the key, or a slice of such structs.
+	target          reflect.Value
+	path            string // dotted path; not set for arrays of tables
+	structCondition string // condition of all keys of the struct
 	condition       *Condition
 	hasCondition    bool // condition is valid
 }
@@ -108,6 +113,7 @@ func (s *Schema) add(p *Part) {
 	own := &Table{Path: p.Path, Doc: p.Doc, When: s.ParseCondition(p.Path, p.When), schema: s, part: p}
 	tables := []*Table{own}
 	for _, spec := range p.Specs {
+		// also is the additional condition of the keys, tags are their replaced tags.
 		also, tags := "", Tags(nil)
 		switch u := spec.(type) {
 		case ConditionalSpec:
@@ -120,11 +126,14 @@ func (s *Schema) add(p *Part) {
 		if t.Kind() == reflect.Slice {
 			t, own.array = t.Elem(), v
 		}
+		// Add the keys of the struct, and a table for each table below it.
 		l := layoutOf(t, tags)
 		own.add(l.options, v, also)
 		for _, below := range l.tables {
 			path := p.Path + "." + below.path
-			parent, _ := CutLast(path) // its condition refers to keys of the parent
+
+			// Its condition refers to keys of the parent.
+			parent, _ := CutLast(path)
 			inner := &Table{Path: path, Doc: below.doc, When: s.ParseCondition(parent, below.when), schema: s, part: p}
 			inner.add(below.options, v, also)
 			tables = append(tables, inner)
@@ -133,7 +142,7 @@ func (s *Schema) add(p *Part) {
 	s.Tables = append(s.Tables, slices.DeleteFunc(tables, func(t *Table) bool { return len(t.Keys) == 0 })...)
 }
 
-// add adds the keys of a struct.
+// add adds the keys of a struct, or of a slice of structs. also is their additional condition.
 func (t *Table) add(options []*keySpec, of reflect.Value, also string) {
 	keys := make([]Key, len(options))
 	t.Keys = slices.Grow(t.Keys, len(options))
@@ -294,8 +303,9 @@ func (k *Key) choice() *Choices {
 	return nil
 }
 
-// fillDefault sets the key of element i to its default, if it has one. computed caches
-// the result of Part.Defaults; it is cleared when a value changes.
+// fillDefault sets the key of element i to its default, if it has one. computed caches the
+// result of Part.Defaults; it is cleared when a value changes, because other defaults may depend
+// on it.
 func (k *Key) fillDefault(i int, computed *[]any) {
 	if !k.hasField {
 		return
@@ -304,13 +314,14 @@ func (k *Key) fillDefault(i int, computed *[]any) {
 	set := func(v reflect.Value) {
 		if !v.Comparable() || !field.Equal(v) {
 			field.Set(v)
-			*computed = nil // other defaults may depend on it
+			*computed = nil
 		}
 	}
 	switch {
 	case k.defaultAll:
 		set(reflect.ValueOf(slices.Clone(k.Choices())))
-	case k.defaultValue.IsValid() && k.defaultValue.Kind() == reflect.Slice: // a copy, because the spec is shared
+	case k.defaultValue.IsValid() && k.defaultValue.Kind() == reflect.Slice:
+		// A copy, because the spec is shared.
 		set(reflect.AppendSlice(reflect.MakeSlice(k.Type, 0, k.defaultValue.Len()), k.defaultValue))
 	case k.defaultValue.IsValid():
 		set(k.defaultValue)
@@ -336,7 +347,8 @@ func (k *Key) reset(i int) {
 	k.fillDefault(i, new([]any))
 }
 
-// defaultText returns the default as text, "required", or "" if there is none.
+// defaultText returns the default as text. It returns "required" for required keys and "" for
+// keys without a default.
 func (k *Key) defaultText() string {
 	switch {
 	case k.Required:

@@ -8,7 +8,9 @@ import (
 	"sim/internal/text"
 )
 
-// rejectUnknown rejects keys and tables of m that the schema does not have.
+// rejectUnknown rejects keys and tables of m, the table at path, that the schema does not have.
+// complete reports whether the schema has all tables of the file; otherwise, tables of other
+// kinds are accepted at the top.
 func (r *Reader) rejectUnknown(m map[string]any, path string, complete bool) {
 	own := r.Table(path)
 	for _, name := range r.namesInOrder(m, path) {
@@ -64,9 +66,9 @@ func (r *Reader) rejectUnknownInRows(v any, t *Table) {
 	}
 }
 
-// rejectUnknownKey rejects a key. The remedy states which kinds use it, where it belongs,
-// or which key was probably meant. Finding a remedy is slow, so only as many unknown keys
-// have one as diagnostics are printed.
+// rejectUnknownKey rejects a key. The remedy states the kinds that use the key, the table to
+// which it belongs, or the key that was probably meant. Finding a remedy is slow, so only as
+// many unknown keys have one as diagnostics are printed.
 func (r *Reader) rejectUnknownKey(path, name string, v any) {
 	at, what := JoinPath(path, name), "unknown key"
 	if _, isTable := v.(map[string]any); isTable {
@@ -84,6 +86,7 @@ func (r *Reader) rejectUnknownKey(path, name string, v any) {
 	if kind := r.Kind(path); kind != "" {
 		what += ", not used by kind " + Quote(kind)
 	}
+	// If no name is similar, the key may belong to another table.
 	if text.Nearest(name, known) == "" {
 		for _, t := range r.Tables {
 			if t.Find(name) != nil && t.Path != path && !t.IsArray() && t.When.Applies() {
@@ -124,6 +127,7 @@ func (r *Reader) namesIn(path string) []string {
 func (r *Reader) RejectUnknown(path, name, what string, known []string) {
 	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == name })
 	want := "known keys: " + strings.Join(known, ", ")
+	// Prefer a similar key that is missing.
 	absent := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return r.given[JoinPath(path, k)] })
 	meant := text.Nearest(name, absent)
 	if meant != "" {

@@ -101,6 +101,7 @@ func parseStructs(dst reflect.Value, v any) *Rejection {
 	all := reflect.MakeSlice(dst.Type(), len(rows), len(rows))
 	for i, row := range rows {
 		for _, name := range slices.Sorted(maps.Keys(row)) {
+			// The keys of an element are described by the tags of its struct.
 			at := slices.IndexFunc(l.options, func(o *keySpec) bool { return o.Name == name })
 			if at < 0 {
 				return &Rejection{fmt.Sprintf("element %d has an unknown key %s", i, Quote(name)), "see docs/scenario.md"}
@@ -114,6 +115,7 @@ func parseStructs(dst reflect.Value, v any) *Rejection {
 	return nil
 }
 
+// setText stores a text. It must be one of the choices, if there are any, else a short line.
 func (k *Key) setText(dst *string, v any) *Rejection {
 	text, ok := v.(string)
 	if !ok {
@@ -159,6 +161,7 @@ func (c *Choices) checkParts(text string) *Rejection {
 	return nil
 }
 
+// setInteger checks an integer and its bounds, and calls store with it.
 func (k *Key) setInteger(v any, store func(int64)) *Rejection {
 	n, ok := v.(int64)
 	if !ok {
@@ -180,6 +183,7 @@ func (k *keySpec) outOfBounds(f float64) bool {
 	return math.IsNaN(f) || math.IsInf(f, 0) || f < k.Min || k.ExclusiveMin && f == k.Min || k.Max != 0 && f > k.Max
 }
 
+// setNumber stores a number that is within its bounds.
 func (k *Key) setNumber(dst *float64, v any) *Rejection {
 	var f float64
 	switch v := v.(type) {
@@ -194,12 +198,14 @@ func (k *Key) setNumber(dst *float64, v any) *Rejection {
 		return &Rejection{strings.ToLower(strconv.FormatFloat(f, 'g', -1, 64)) + " is out of bounds", "write " + k.boundsText("a number")}
 	}
 	if f == 0 {
-		f = 0 // replaces -0, which is written differently
+		// Replaces -0, which is written differently.
+		f = 0
 	}
 	*dst = f
 	return nil
 }
 
+// setRate stores a rate that is within its bounds.
 func (k *Key) setRate(dst *units.Rate, v any) *Rejection {
 	var r units.Rate
 	if w := parseQuantity(&r, v, units.ParseRate, `"400Gbps"`); w != nil {
@@ -228,6 +234,7 @@ func parseQuantity[T any](dst *T, v any, parse func(string) (T, error), example 
 	return nil
 }
 
+// setNames stores a list of different texts.
 func (k *Key) setNames(dst *[]string, v any) *Rejection {
 	var names []string
 	if w := parseList(&names, v, "texts", k.setText); w != nil {
@@ -252,9 +259,11 @@ func (k *Key) setNames(dst *[]string, v any) *Rejection {
 func parseList[T any](dst *[]T, v any, kind string, parse func(*T, any) *Rejection) *Rejection {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice {
+		// A single value is a common error, and so is a list whose quotes a shell has removed.
 		want := "write a list of " + kind
 		switch bare, ok := v.(string); {
-		case ok && len(bare) > 2 && bare[0] == '[' && bare[len(bare)-1] == ']': // a shell has removed the quotes
+		case ok && len(bare) > 2 && bare[0] == '[' && bare[len(bare)-1] == ']':
+			// A shell has removed the quotes.
 			if kind == "texts" {
 				want += `, each in quotes: ["` + strings.Join(strings.FieldsFunc(bare[1:len(bare)-1], func(r rune) bool { return strings.ContainsRune(", \"'", r) }), `", "`) + `"]`
 			}

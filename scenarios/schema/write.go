@@ -86,7 +86,7 @@ func (t *Table) Reference(w io.Writer, title string, rows []ReferenceRow) {
 
 // A ReferenceRow is a key in the reference.
 type ReferenceRow struct {
-	Key  string
+	Key  string // name of the key
 	Text string // in Markdown, without a newline
 }
 
@@ -158,6 +158,7 @@ func (k *Key) valueText() string {
 	if c := k.Choices(); c != nil {
 		names = "`" + strings.Join(c, "`, `") + "`"
 	}
+	// Choices take precedence over the type.
 	sort, known := typeNames[k.Type]
 	switch {
 	case names != "" && k.Type.Kind() == reflect.Slice:

@@ -15,9 +15,10 @@ import (
 
 // Forecast is the expected time to compute the missing cells of a sweep.
 type Forecast struct {
-	Missing int            // number of missing cells
-	Seconds float64        // processor seconds
-	Cost    scenarios.Cost // cost estimate of the models, without measured times
+	Missing int     // number of missing cells
+	Seconds float64 // processor seconds
+	// Cost is the cost estimate of the models, without measured times.
+	Cost scenarios.Cost
 	// Unknown reports whether no cell of some missing cell's policy has a time.
 	Unknown bool
 	// Rough reports whether at least half of Seconds is for policies without measured
@@ -37,13 +38,14 @@ const maxCostEstimates = 2000
 // minCellSeconds is added to every estimate: the minimum time of a cell in seconds.
 const minCellSeconds = 0.001
 
-// costs returns a function that returns the cost estimate of a variant. It fails only if
-// ctx ends.
+// costs returns a function that returns the cost estimate of a variant. It computes the
+// estimates at the first call. It fails only if ctx ends.
 func (p *Plan) costs(ctx context.Context) (func(variant int) scenarios.Cost, error) {
 	variants := 0
 	for _, v := range p.Variant {
 		variants = max(variants, v+1)
 	}
+	// Estimate every every-th variant.
 	every := 1 + variants/maxCostEstimates
 	if p.costEstimates == nil {
 		list := make([]scenarios.Cost, 1+variants/every)
@@ -79,7 +81,8 @@ func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*R
 	}
 	f, measured := &Forecast{}, map[string][]timedCell{}
 	var missing []timedCell // batches without a measured time
-	// Collect the batches without a measured time, and the measured ones by policy.
+	// Collect the batches without a measured time, and the measured ones by policy. The policy
+	// "" stands for all policies.
 	for _, b := range batchesByDecision(p, indices(len(p.Sweep.Cells))) {
 		numMissing, hasTime, elapsed := 0, false, 0.0
 		for _, i := range b {
@@ -136,7 +139,7 @@ func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*R
 // timedCell is a cell with its estimated and its measured seconds.
 type timedCell struct {
 	*result.Cell
-	estimate, elapsed float64
+	estimate, elapsed float64 // in seconds
 }
 
 // ratio returns the measured time divided by the estimate.
@@ -144,18 +147,22 @@ func (c *timedCell) ratio() float64 { return c.elapsed / c.estimate }
 
 // timeModel predicts the times of cells of a policy from the times of other cells.
 type timeModel struct {
-	sharesWork []bool // indexed by axis: cells that differ only in it share most of their work
+	// sharesWork is indexed by axis. It is true if cells that differ only in the axis share most
+	// of their work.
+	sharesWork []bool
 	// started are the keys of groups whose first cell has been measured or predicted.
 	started                map[string]bool
 	firstCells, otherCells *productModel
-	onlyValue              []int // by axis: the only measured value, or -1 if there are several
+	// onlyValue is the only measured value of each axis, or -1 if there are several.
+	onlyValue []int
 }
 
 // newTimeModel fits a model to measured cells.
 func newTimeModel(s *result.Sweep, cells []timedCell) *timeModel {
 	p := &timeModel{started: map[string]bool{}}
 	for a := range s.Axes {
-		lines := map[string][]float64{} // ratios of cells that differ only along the axis, keyed by the other coordinates
+		// Ratios of cells that differ only along the axis, keyed by the other coordinates.
+		lines := map[string][]float64{}
 		p.onlyValue = append(p.onlyValue, -1)
 		for i, c := range cells {
 			key := fmt.Sprint(slices.Delete(slices.Clone(c.At), a, a+1))
@@ -166,7 +173,10 @@ func newTimeModel(s *result.Sweep, cells []timedCell) *timeModel {
 				p.onlyValue[a] = -1
 			}
 		}
-		const maxShare = 0.01 // largest mean time of the other cells, as a fraction of the first one's, that indicates shared work
+		// Cells of a line share work if the other cells take at most this fraction of the time
+		// of the longest one, on average.
+		const maxShare = 0.01
+		// The axis counts as shared if most of its lines share work.
 		shared, numLines := 0, 0
 		for _, elapsed := range lines {
 			if n := float64(len(elapsed)); n > 1 {
@@ -188,6 +198,7 @@ func newTimeModel(s *result.Sweep, cells []timedCell) *timeModel {
 		}
 		p.started[key] = true
 	}
+	// Fit separate models to first cells and to other cells.
 	var firsts, rest []timedCell
 	for i, c := range cells {
 		if longest[p.groupKey(c.At)] == i {
@@ -231,9 +242,12 @@ func (p *timeModel) predict(c timedCell) (elapsed float64, explored bool) {
 // productModel is a product of factors fitted to the ratios of measured times to
 // estimates. The fit uses logarithms, so factors become sums of effects.
 type productModel struct {
-	mean    float64     // mean logarithm of the ratios
-	effects [][]float64 // logarithms of factors, indexed by axis and value; NaN for values without cells
-	scale   float64     // corrects the sum of the fitted times to the sum of the measured times
+	mean float64 // mean logarithm of the ratios
+	// effects has the logarithms of factors, indexed by axis and value. Values without cells
+	// have NaN.
+	effects [][]float64
+	// scale corrects the sum of the fitted times to the sum of the measured times.
+	scale float64
 }
 
 // fitRounds is the number of rounds of backfitting: each round fits the effects of one
@@ -269,6 +283,7 @@ func newProductModel(s *result.Sweep, cells []timedCell) *productModel {
 			}
 		}
 	}
+	// Correct the sum, because the mean of logarithms underestimates long times.
 	elapsed, fitted := 0.0, 0.0
 	for _, c := range cells {
 		elapsed, fitted = elapsed+c.elapsed, fitted+c.estimate*math.Exp(p.logRatio(c.At))
@@ -284,7 +299,8 @@ func (p *productModel) ratio(at []int) float64 { return p.scale * math.Exp(p.log
 func (p *productModel) logRatio(at []int) float64 {
 	sum := p.mean
 	for a, effects := range p.effects {
-		for d := range effects { // searches for the nearest measured value
+		// Searches for the nearest measured value.
+		for d := range effects {
 			if lo := at[a] - d; lo >= 0 && !math.IsNaN(effects[lo]) {
 				sum += effects[lo]
 				break

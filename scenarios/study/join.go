@@ -21,6 +21,7 @@ func Join(dir string, p *Plan, study []byte, manifest result.Manifest, term time
 	if err := CheckDir(dir, p.Claim(false)); err != nil {
 		return nil, err
 	}
+	// All workers must have the same build, because results of versions may differ.
 	there, _, err := result.ReadPlan(dir)
 	if err == nil && (there.Version != p.Sweep.Version || there.Model != p.Sweep.Model) {
 		return nil, &result.PlaceError{Path: dir, Why: fmt.Sprintf(
@@ -30,6 +31,7 @@ func Join(dir string, p *Plan, study []byte, manifest result.Manifest, term time
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, result.Unwritable(dir, err)
 	}
+	// Join the leases before the journal is created.
 	s := newStore(dir)
 	s.journalOffsets = map[string]int64{}
 	if s.leases, err = openLeases(dir, p, term); err != nil {
@@ -40,7 +42,8 @@ func Join(dir string, p *Plan, study []byte, manifest result.Manifest, term time
 		return nil, err
 	}
 	if there != nil && there.Digest == p.Sweep.Digest {
-		err = s.readAll(dir) // another worker has initialised the directory
+		// Another worker has initialised the directory.
+		err = s.readAll(dir)
 	} else {
 		err = s.initialize(p, study, manifest)
 	}
@@ -82,14 +85,17 @@ type sharedRunner struct {
 	*batchRunner
 	names []string // lease name, indexed by cell
 
-	lastRead           time.Time // time at which the journals of other workers were read
-	leasesMissingSince time.Time // time since which the leases are missing; zero if they exist
+	// lastRead is the time at which the journals of other workers were read.
+	lastRead time.Time
+	// leasesMissingSince is the time since which the leases are missing; zero if they exist.
+	leasesMissingSince time.Time
 }
 
 // nextBatch waits for a batch that this worker may compute. It returns nil if none
 // remains.
 func (j *sharedRunner) nextBatch(ctx context.Context) ([]int, context.Context, error) {
 	for {
+		// Other workers may release their leases, so this one tries again.
 		batch, within, left, err := j.tryNextBatch(ctx)
 		if batch != nil || !left || err != nil {
 			return batch, within, err
@@ -108,7 +114,9 @@ func (j *sharedRunner) tryNextBatch(ctx context.Context) (batch []int, within co
 	if err := j.readOthers(); err != nil {
 		return nil, nil, false, err
 	}
-	for k := len(j.todo) - 1; k >= 0; k-- { // in the order of batchRunner.nextBatch
+
+	// Try the batches in the order of batchRunner.nextBatch.
+	for k := len(j.todo) - 1; k >= 0; k-- {
 		b := j.todo[k]
 		within, lose := context.WithCancel(ctx)
 		ours, other, err := j.leases.acquire(j.names[b[0]], lose)
@@ -154,6 +162,7 @@ func (j *sharedRunner) readOthers() error {
 	if err := j.readAll(j.Dir); err != nil {
 		return err
 	}
+	// Keep the cells without a result.
 	remaining := j.todo[:0]
 	for _, b := range j.todo {
 		var missing []int

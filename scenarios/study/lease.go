@@ -30,15 +30,18 @@ import (
 // clock, so clocks of machines are never compared. (See Gray and Cheriton, "Leases", SOSP
 // 1989.)
 type leaseDirectory struct {
-	dir, owner string
-	term       time.Duration
-	stop       chan struct{}
-	stopped    sync.WaitGroup
+	dir     string // path of the lease directory
+	owner   string // name of this worker, unique among all workers
+	term    time.Duration
+	stop    chan struct{} // closed by close
+	stopped sync.WaitGroup
 
-	mu           sync.Mutex
-	owned        map[string]*heldLease
-	seen         map[string]*leaseObservation // last observations of leases of other workers
-	failedBefore map[string]int               // generations of leases that had failed before this worker began; it may retry these
+	mu    sync.Mutex
+	owned map[string]*heldLease        // leases of this worker, keyed by name
+	seen  map[string]*leaseObservation // last observations of leases of other workers
+	// failedBefore has the generations of leases that had failed before this worker began. It
+	// may retry these.
+	failedBefore map[string]int
 }
 
 // heldLease is a lease held by this worker.
@@ -89,6 +92,7 @@ func newOwner() string {
 	if err != nil {
 		host = "worker"
 	}
+	// Keep the characters that are valid in file names on all systems.
 	host = strings.Map(func(r rune) rune {
 		if r < 128 && (r == '-' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z') {
 			return r
@@ -165,7 +169,9 @@ func (l *leaseDirectory) remove() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.owned)
-	for range 5 { // NFS keeps files that other workers are reading
+
+	// NFS keeps files that other workers are reading.
+	for range 5 {
 		if os.RemoveAll(l.dir) == nil {
 			return
 		}
@@ -181,6 +187,7 @@ func (l *leaseDirectory) path(name string, generation int) string {
 	return filepath.Join(l.dir, name+"."+strconv.Itoa(generation))
 }
 
+// exists reports whether the file of a lease exists.
 func (l *leaseDirectory) exists(name string, generation int) bool {
 	_, err := os.Lstat(l.path(name, generation))
 	return err == nil
@@ -194,7 +201,8 @@ func (l *leaseDirectory) write(name string, generation int, n leaseNote) error {
 		return err
 	}
 	if err = json.NewEncoder(f).Encode(n); err == nil {
-		err = f.Sync() // makes it visible to other machines
+		// Makes it visible to other machines.
+		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
 }
@@ -238,6 +246,8 @@ func (l *leaseDirectory) observe(name string) {
 func (l *leaseDirectory) acquire(name string, lost func()) (ours bool, other leaseNote, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// Find the generation to create: 0 for an unknown lease, else the one after an expired
+	// lease.
 	s := l.seen[name]
 	next := 0
 	if s != nil {
@@ -248,9 +258,11 @@ func (l *leaseDirectory) acquire(name string, lost func()) (ours bool, other lea
 			return false, other, err
 		}
 	}
+	// Create the file exclusively.
 	f, err := os.OpenFile(l.path(name, next), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {
-	case errors.Is(err, fs.ErrExist): // another worker was faster; its lease is read at the next call
+	case errors.Is(err, fs.ErrExist):
+		// Another worker was faster; its lease is read at the next call.
 		if s == nil || s.generation != next {
 			l.seen[name] = &leaseObservation{generation: next, unchangedSince: time.Now()}
 		}
@@ -265,7 +277,9 @@ func (l *leaseDirectory) acquire(name string, lost func()) (ours bool, other lea
 	}
 	delete(l.seen, name)
 	l.owned[name] = &heldLease{generation: next, lost: lost}
-	_ = l.write(name, next, leaseNote{}) // if this fails, the next renewal writes it
+
+	// If this fails, the next renewal writes it.
+	_ = l.write(name, next, leaseNote{})
 	return true, leaseNote{}, nil
 }
 
@@ -286,12 +300,18 @@ func (l *leaseDirectory) inspect(name string, s *leaseObservation) (next int, n 
 	if text := string(data); text != s.text {
 		s.text, s.unchangedSince = text, time.Now()
 	}
+	// The owner states its term, which may differ from the term of this worker.
 	term := l.term
-	if json.Unmarshal(data, &n) != nil { // being written, or its owner was killed during a write
+
+	// The content is invalid while the owner writes it, or if the owner was killed during a
+	// write.
+	if json.Unmarshal(data, &n) != nil {
 		n = leaseNote{}
 	} else if n.TermMS > 0 {
 		term = time.Duration(n.TermMS) * time.Millisecond
 	}
+	// The next generation may be created if the lease is free or expired, or if its cells failed
+	// before this worker began.
 	before, known := l.failedBefore[name]
 	if n.Free || n.Failed != "" && known && before == s.generation || n.Failed == "" && time.Since(s.unchangedSince) > term {
 		return s.generation + 1, n, nil

@@ -18,9 +18,11 @@ func LocalRunner(workers int) Runner {
 	}
 }
 
-// run computes batches with workers goroutines. take returns the next batch with a
-// context for it, or nil if none remains. saved is called after the records of a batch
-// are stored.
+// run computes batches with workers goroutines until take returns no more batches.
+//
+// take returns the next batch with a context for it, or nil if none remains. If that context
+// ends first, for example because a lease is lost, the batch is returned to todo. saved is
+// called after the records of a batch are stored.
 func (l *batchRunner) run(ctx context.Context, workers int, take func(context.Context) ([]int, context.Context, error), saved func(batch []int, records []*Record)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -111,12 +113,14 @@ type batchRunner struct {
 	// done receives the record of each cell.
 	done func(int, *Record) error
 
-	mu sync.Mutex // held during calls of done; protects the fields below
+	// Held during calls of done; protects the fields below.
+	mu sync.Mutex
 	// todo are the remaining batches, as indices of cells.
 	todo   [][]int
 	shared map[int]*sharedVariant // keyed by variant
 }
 
+// newBatchRunner returns a runner for the cells in todo. done receives their records.
 func newBatchRunner(p *Plan, todo []int, done func(int, *Record) error) *batchRunner {
 	l := &batchRunner{p: p, done: done, todo: batchesByDecision(p, todo), shared: map[int]*sharedVariant{}}
 	for _, b := range l.todo {
@@ -164,6 +168,7 @@ func (l *batchRunner) compute(ctx, within context.Context, batch []int) []*Recor
 
 // decide computes a batch with the prepared scenario of its variant.
 func (l *batchRunner) decide(ctx, within context.Context, batch []int, v *sharedVariant) ([]*Record, error) {
+	// Prepare the scenario once for all batches of the variant.
 	v.once.Do(func() {
 		var s *scenarios.Scenario
 		if s, v.err = l.p.Study.Variant(l.p.DecisionVariant[batch[0]]); v.err != nil {
@@ -174,6 +179,7 @@ func (l *batchRunner) decide(ctx, within context.Context, batch []int, v *shared
 	if v.err != nil {
 		return nil, v.err
 	}
+	// The cells of a batch are variants with the same decision.
 	cellScenarios := make([]*scenarios.Scenario, len(batch))
 	for i, cell := range batch {
 		var err error
@@ -188,7 +194,9 @@ func (l *batchRunner) decide(ctx, within context.Context, batch []int, v *shared
 	records := make([]*Record, len(batch))
 	for i, cell := range batch {
 		records[i] = newRecord(l.p.Sweep.Cells[cell].Key, v.prepared, rows[i], timings)
-		timings = result.PolicyTimings{} // only the first cell of a batch has the times
+
+		// Only the first cell of a batch has the times.
+		timings = result.PolicyTimings{}
 	}
 	return records, nil
 }

@@ -10,8 +10,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// ReadPartial reads the directory of an unfinished sweep: the cells with results, the
-// number of all cells, and the study's figures. Errors are like those of result.ReadPlan.
+// ReadPartial reads the directory of an unfinished sweep: the cells with results, the number of
+// all cells, and the study's figures. It returns the same errors as result.ReadPlan.
 func ReadPartial(dir string) (s *result.Sweep, t *result.SweepTimings, plots []result.Plot, all int, err error) {
 	plan, plots, err := result.ReadPlan(dir)
 	if err != nil {

@@ -19,11 +19,12 @@ import (
 
 // Task is a cell sent to another machine. It contains all files that the cell needs.
 type Task struct {
-	Key      string            `json:"key"`
-	Policy   string            `json:"policy"`
-	Model    int               `json:"model"`
-	Scenario string            `json:"scenario"`        // resolved TOML
-	Files    map[string][]byte `json:"files,omitempty"` // files named by the scenario, such as traces, keyed by path
+	Key      string `json:"key"`
+	Policy   string `json:"policy"`
+	Model    int    `json:"model"`
+	Scenario string `json:"scenario"` // resolved TOML
+	// Files are the files named by the scenario, such as traces, keyed by path.
+	Files map[string][]byte `json:"files,omitempty"`
 }
 
 // Task returns the task of cell i as JSON.
@@ -63,6 +64,8 @@ func RunTask(ctx context.Context, task []byte) ([]byte, error) {
 	return json.Marshal(r)
 }
 
+// run computes the task. The key protects against builds that interpret the scenario
+// differently.
 func (t *Task) run(ctx context.Context) (*Record, error) {
 	s, err := scenarios.ParseWithFiles("cell.toml", []byte(t.Scenario), t.Files)
 	if err != nil {
@@ -96,6 +99,7 @@ func ReadRecord(data []byte) (*Record, error) {
 	if len(r.Metrics)+len(r.Labels) == 0 {
 		return nil, errors.New("sweep: a result without metrics")
 	}
+	// Names and labels are printed in tables.
 	for _, names := range []iter.Seq[string]{maps.Keys(r.Reference), maps.Keys(r.Metrics), maps.Keys(r.Labels), maps.Keys(r.Samples)} {
 		for name := range names {
 			if line := text.Line(name, maxReasonBytes); line != name || name == "" {

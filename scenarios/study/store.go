@@ -27,14 +27,19 @@ type Store struct {
 	// Warnings are messages about damaged records, whose cells are computed again.
 	Warnings []string
 
-	journal        *os.File
-	size           int64 // length of the complete records in the journal
-	leases         *leaseDirectory
-	journalOffsets map[string]int64 // shared sweeps: bytes read of the journals of other workers, keyed by path; nil otherwise
-	records        map[string]*Record
-	failures       map[string]string // reasons of failed cells in this run, keyed by cell key; not stored, so that the next run tries again
+	journal *os.File        // locked; records are appended
+	size    int64           // length of the complete records in the journal
+	leases  *leaseDirectory // nil unless the sweep is shared
+	// journalOffsets has the bytes read of the journals of other workers, keyed by path. It is
+	// nil unless the sweep is shared.
+	journalOffsets map[string]int64
+	records        map[string]*Record // finished cells, keyed by cell key
+	// failures has the reasons of failed cells in this run, keyed by cell key. They are not
+	// stored, so that the next run tries these cells again.
+	failures map[string]string
 }
 
+// newStore returns a store without a journal.
 func newStore(dir string) *Store {
 	return &Store{Dir: dir, records: map[string]*Record{}, failures: map[string]string{}}
 }
@@ -75,7 +80,9 @@ func (s *Store) initialize(p *Plan, study []byte, manifest result.Manifest) erro
 	if plots == nil {
 		plots = []result.Plot{}
 	}
-	if err := s.writeFiles( // the manifest first, because it identifies the sweep
+
+	// The manifest first, because it identifies the sweep.
+	if err := s.writeFiles(
 		outputFile{result.ManifestFile, manifest}, outputFile{result.PlanFile, &p.Sweep}, outputFile{result.PlotsFile, plots}, outputFile{result.ScenarioFile, study},
 	); err != nil {
 		return err
@@ -98,6 +105,7 @@ func (s *Store) removeForeignResults(p *Plan) error {
 	if err == nil && old.Digest == p.Sweep.Digest && old.Model == p.Sweep.Model {
 		return nil
 	}
+	// Figures are named after the plots of the old plan.
 	names := slices.Clone(resultFiles)
 	for i := range plots {
 		for _, format := range []string{".png", ".svg"} {
@@ -243,7 +251,8 @@ const maxWarningsPerJournal = 20
 func (s *Store) readJournal(path string) error {
 	f, _, err := infile.Open(path)
 	if s.journalOffsets != nil && errors.Is(err, fs.ErrNotExist) {
-		return nil // a worker without results has removed its journal since it was listed
+		// A worker without results has removed its journal since it was listed.
+		return nil
 	}
 	if err != nil {
 		return result.Unreadable(path, err)
@@ -251,7 +260,9 @@ func (s *Store) readJournal(path string) error {
 	defer f.Close()
 	// A shared journal is read from the last known offset to the last complete line.
 	var from io.Reader = f
-	if s.journalOffsets != nil { // another process may be writing the last line
+
+	// Another process may be writing the last line.
+	if s.journalOffsets != nil {
 		begin := s.journalOffsets[path]
 		end, _, err := completeLines(f, begin)
 		if err != nil {
@@ -260,6 +271,7 @@ func (s *Store) readJournal(path string) error {
 		from, s.journalOffsets[path] = io.NewSectionReader(f, begin, end-begin), end
 	}
 
+	// Read the records line by line. text is a buffer.
 	in, text, damaged := bufio.NewReaderSize(from, 1<<16), []byte(nil), 0
 	for n := 1; ; n++ {
 		var r *Record
@@ -369,7 +381,8 @@ func (s *Store) Put(r *Record) error {
 	s.size += int64(n)
 	s.records[r.Key] = r
 	if s.leases != nil {
-		if err := s.journal.Sync(); err != nil { // makes it visible to other machines
+		// Makes it visible to other machines.
+		if err := s.journal.Sync(); err != nil {
 			return s.writeError(err)
 		}
 	}
@@ -391,6 +404,7 @@ type outputFile struct {
 
 // writeFiles writes files atomically, in order.
 func (s *Store) writeFiles(files ...outputFile) (err error) {
+	// Encode all files first, so that an error leaves the directory unchanged.
 	data := make([][]byte, len(files))
 	for i, f := range files {
 		if text, ok := f.v.([]byte); ok {
@@ -424,6 +438,7 @@ func (s *Store) Finish(sweep *result.Sweep, timings *result.SweepTimings) error 
 // study was extended, only its new cells are computed. Unreadable directories are
 // skipped.
 func (s *Store) Adopt(p *Plan, dirs []string) (int, error) {
+	// Read the records of the other directories.
 	other := newStore("")
 	for _, d := range dirs {
 		if filepath.Clean(d) != filepath.Clean(s.Dir) && result.IsSweep(d) {

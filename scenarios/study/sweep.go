@@ -1,12 +1,13 @@
-// Package study runs sweeps. NewPlan lists the cells of a study: one per variant of the
-// scenario and policy. Execute computes the cells that a Store does not have, several at
-// a time, and stores each finished cell immediately. An interrupted sweep therefore
-// continues where it stopped. A Runner determines where cells are computed: in this
-// process (LocalRunner), shared with other workers through a directory (Join), or on
-// other machines through a queue (Task, RunTask).
+// Package study runs sweeps. NewPlan lists the cells of a study: one per variant of the scenario
+// and policy. Execute computes the cells that a Store does not have, several at a time, and
+// stores each finished cell immediately. An interrupted sweep therefore continues after the last
+// finished cell.
 //
-// Package scenarios defines cells and simulates them; scenarios/result defines the files;
-// the command has flags, progress and tables. Begin reading with Plan, Execute and Store.
+// A Runner determines where cells are computed: in this process (LocalRunner), shared with other
+// workers through a directory (Join), or on other machines through a queue (Task, RunTask).
+//
+// Package scenarios defines cells and simulates them; scenarios/result defines the files; the
+// command has flags, progress and tables. Begin reading with Plan, Execute and Store.
 package study
 
 import (
@@ -63,6 +64,7 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 		Schema: result.SweepSchema, Name: st.Name, Title: st.Title, Digest: digest,
 		Version: result.Version, Model: result.Model, Axes: st.ResultAxes(),
 	}}
+	// Limit the number of cells.
 	n := st.Variants()
 	if s, err := st.Variant(0); err == nil { // its errors are reported below
 		if count := n * len(s.PolicyNames()); count > maxCells {
@@ -74,7 +76,8 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	}
 
 	// Large studies are checked without keys first, so that errors are reported early.
-	if n > variantsPerCheck { // checking a variant is several times faster than computing the keys of its cells
+	// Checking a variant is several times faster than computing the keys of its cells.
+	if n > variantsPerCheck {
 		if err := checkVariants(ctx, st, st.SuspectVariants(maxSuspects), nil); err != nil {
 			return nil, err
 		}
@@ -177,16 +180,18 @@ func parallel(ctx context.Context, workers, n int, f func(i int)) error {
 
 // Record is the result of a cell.
 type Record struct {
-	Key          string               `json:"key"`
-	Table        int                  `json:"table,omitempty"` // version of the table of metrics at the time of the computation
-	Reference    map[string]float64   `json:"reference,omitempty"`
-	Metrics      map[string]float64   `json:"metrics,omitempty"`
-	Labels       map[string]string    `json:"labels,omitempty"`
-	Samples      map[string][]float64 `json:"samples,omitempty"`
-	Bounds       *result.Bounds       `json:"bounds,omitempty"`
-	Timings      result.PolicyTimings `json:"timings"`
-	Failed       string               `json:"failed,omitempty"`
-	InvalidInput bool                 `json:"input,omitempty"` // the input is invalid (scenarios.ErrInput), so the cell always fails
+	Key string `json:"key"`
+	// Version of the table of metrics at the time of the computation.
+	Table     int                  `json:"table,omitempty"`
+	Reference map[string]float64   `json:"reference,omitempty"`
+	Metrics   map[string]float64   `json:"metrics,omitempty"`
+	Labels    map[string]string    `json:"labels,omitempty"`
+	Samples   map[string][]float64 `json:"samples,omitempty"`
+	Bounds    *result.Bounds       `json:"bounds,omitempty"`
+	Timings   result.PolicyTimings `json:"timings"`
+	Failed    string               `json:"failed,omitempty"`
+	// InvalidInput is the input is invalid (scenarios.ErrInput), so the cell always fails.
+	InvalidInput bool `json:"input,omitempty"`
 }
 
 // Runner computes the cells of p whose indices are in todo. It calls done for each, in
@@ -206,7 +211,8 @@ type Status struct {
 	Known    int // cells that were stored before
 	Computed int
 	Failed   []int // indices of failed cells, sorted
-	Unusable int   // number of failed cells with invalid input, which fail each time
+	// Unusable is the number of failed cells with invalid input, which fail each time.
+	Unusable int
 }
 
 // Execute computes the cells of p that store does not have. The status is also valid if
@@ -214,6 +220,7 @@ type Status struct {
 func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, error) {
 	var st Status
 	var todo []int
+	// Find the cells without a result. Cells with equal keys are computed once.
 	known := map[string]bool{}
 	for i := range p.Sweep.Cells {
 		st.Total++
@@ -221,7 +228,8 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 		switch {
 		case store.Has(key):
 			st.Known++
-		case known[key]: // the same scenario and policy at other coordinates
+		case known[key]:
+			// The same scenario and policy at other coordinates.
 			st.Total--
 		default:
 			known[key] = true
@@ -291,6 +299,7 @@ func shareBounds(cells []result.Cell, store *Store) {
 		for end < len(cells) && slices.Equal(cells[end].At, cells[first].At) {
 			end++
 		}
+		// Share the bounds among the cells of a variant, which are consecutive.
 		variant := cells[first:end]
 		rows := make([]result.Row, len(variant))
 		for i := range variant {
