@@ -6,13 +6,14 @@ import "context"
 // sharing. It takes a few milliseconds at most.
 const pollEvery = 1 << 15
 
-// interrupted adds work and reports whether the context of z was cancelled. It checks the
-// context once per pollEvery units of work, and stays true once the context was cancelled.
+// interrupted adds work and reports whether the context of z was cancelled or the run exceeded
+// maxWork. It checks both once per pollEvery units of work, and stays true once it was true.
 func (z *sim) interrupted(work int) bool {
 	if z.workSincePoll += work; z.workSincePoll >= pollEvery {
 		z.polledWork += int64(z.workSincePoll)
 		z.workSincePoll = 0
-		z.cancelled = z.cancelled || z.ctx.Err() != nil
+		z.exceededWork = z.exceededWork || z.maxWork > 0 && z.polledWork-z.workBeforeRun > z.maxWork
+		z.cancelled = z.cancelled || z.exceededWork || z.ctx.Err() != nil
 	}
 	return z.cancelled
 }
@@ -26,3 +27,9 @@ func (e *Evaluator) SetContext(ctx context.Context) { e.sim.ctx = ctx }
 // and steps of passes over the graph. It is proportional to CPU time, some tens of millions
 // per second, but does not depend on the machine.
 func (e *Evaluator) Work() int64 { return e.sim.polledWork + int64(e.sim.workSincePoll) }
+
+// SetMaxWork makes the following runs fail if their work exceeds a limit. 0 removes the limit.
+func (e *Evaluator) SetMaxWork(work int64) { e.sim.maxWork = work }
+
+// ExceededMaxWork reports whether the last run failed because it exceeded the limit of SetMaxWork.
+func (e *Evaluator) ExceededMaxWork() bool { return e.sim.exceededWork }

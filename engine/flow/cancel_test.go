@@ -34,8 +34,11 @@ func parallelTransfers(t testingT, n int) instance {
 // TestRunEndsWithContext: under every service a run checks its context every few milliseconds
 // and ends after the context was cancelled.
 func TestRunEndsWithContext(t *testing.T) {
-	in := parallelTransfers(t, 1000)
 	for _, s := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority} {
+		in := parallelTransfers(t, 1000)
+		if s == flow.MaxMin { // its work per event is smaller
+			in = switchTraffic(t, 40, true)
+		}
 		whole := contexttest.After(t.Context(), 0)
 		if _, err := flow.Run(whole, in.g, in.n, in.r, flow.Options{Service: s}); err != nil {
 			t.Fatal(err)
@@ -87,7 +90,7 @@ func TestInterruptedEvaluator(t *testing.T) {
 // TestInterruptedInside: a run that is cancelled while it shares capacity does not affect the
 // next one.
 func TestInterruptedInside(t *testing.T) {
-	in := parallelTransfers(t, 600)
+	in := switchTraffic(t, 28, true)
 	e := in.evaluator(t, flow.MaxMin)
 	want, _ := e.Makespan(engine.Never)
 	for n := int64(1); ; n++ {

@@ -151,7 +151,7 @@ func (e *Evaluator) AddRemaining(bytes []float64) {
 		}
 		rem := z.bits[id]
 		if z.phase[id] == phaseRunning {
-			rem = max(0, z.remaining[id]-z.rate[id]*float64(z.now-z.updatedAt[id]))
+			rem = z.remainingBits(int32(id))
 		}
 		for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 			if r := int(z.useRes[u]); r < len(bytes) {

@@ -34,6 +34,7 @@ func (e *Evaluator) Fork(resources []int32, cutoff engine.Time) {
 	ok := z.run(cutoff)
 	z.stopBefore = nil
 	f.isCutOff, f.isComplete = !ok, ok && !z.reachedStop
+	z.releaseTasks()
 	f.copyFrom(&z.runState)
 }
 

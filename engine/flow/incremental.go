@@ -13,24 +13,30 @@ import (
 const incrementalThreshold = 64
 
 // incrementalShares maintains the max-min fair shares of large components across events.
-// After an event it recomputes only the shares that the event affects.
 //
 // As in fillProgressively, shares are computed by progressive filling: in each round the
 // resources with the lowest fair share (within relTol) saturate and fix the rates of their
-// transfers. After an event, only active resources take part in the rounds. Initially these
-// are the resources changed by the event. If the fixed rate of a transfer changes, all
-// resources it uses become active from the lower of the old and the new level on; below that
-// level their state is unchanged. All other resources remain saturated at their previous
-// share. This is propagation along the bottleneck structure (Ros-Giralt et al., "On the
-// Bottleneck Structure of Congestion-Controlled Networks", SIGMETRICS 2020).
+// transfers, which form the class of that resource (taskClasses). After an event, either all
+// levels are computed again class by class (recomputeShares), or only the levels that the event
+// affects (propagateShares). The latter is chosen while events affect few transfers.
 //
-// The results are bit-identical to a full recomputation. A resource sums the weights of its
+// In propagateShares only active resources take part in the rounds. Initially these are the
+// resources changed by the event. If the fixed rate of a transfer changes, all resources it uses
+// become active from the lower of the old and the new level on; below that level their state is
+// unchanged. All other resources remain saturated at their previous share. This is propagation
+// along the bottleneck structure (Ros-Giralt et al., "On the Bottleneck Structure of
+// Congestion-Controlled Networks", SIGMETRICS 2020).
+//
+// The results of both are bit-identical to a full recomputation. A resource sums the weights of its
 // transfers in order of their numbers and subtracts fixed rates in order of level and then of
 // number. Previous events do not change this order.
 type incrementalShares struct {
-	valid     bool      // the shares below describe the current run
-	exactSums bool      // all weights are whole numbers, so that their sums do not depend on the order
-	level     []float64 // rate divided by weight, indexed by task; noLevel outside large components
+	taskClasses
+	recomputation
+	valid        bool // the shares below describe the current run
+	exactSums    bool // all weights are whole numbers, so that their sums do not depend on the order
+	propagate    bool // the next update is propagateShares, not recomputeShares
+	localUpdates int  // number of consecutive calls of recomputeShares that changed few rates
 
 	// roundLevel is the level of the round in which a resource saturated, indexed by resource;
 	// +Inf if it is not saturated.
@@ -54,13 +60,11 @@ type incrementalShares struct {
 	levelQueue *engine.Queue
 	// fixedIn is the number of the update in which the rate was last fixed, indexed by task.
 	fixedIn []int32
-	update  int32 // number of the current update
 
 	recheckLevel   float64 // highest level at which a resource was saturated that may no longer be
 	newlySaturated []int32 // active resources that saturated in this update
 	fixedTasks     []int32 // transfers fixed in the current round
 	staleActive    []int32 // indices in active of resources used by fixedTasks
-	changed        []int32 // transfers whose level changed in this update
 	scratch        []int32 // scratch of mergeSaturated
 }
 
@@ -86,7 +90,9 @@ type memberLevel struct {
 
 // init allocates the arrays.
 func (inc *incrementalShares) init(m *model) {
-	inc.level, inc.fixedIn = make([]float64, m.tasks), make([]int32, m.tasks)
+	inc.taskClasses.init(m)
+	inc.initRecomputation(m)
+	inc.fixedIn = make([]int32, m.tasks)
 	inc.roundLevel, inc.exactLevel, inc.activeIndex =
 		make([]float64, m.resources), make([]float64, m.resources), make([]int32, m.resources)
 	inc.saturationQueue, inc.levelQueue = engine.NewQueue(m.resources), engine.NewQueue(m.resources)
@@ -99,12 +105,13 @@ func (inc *incrementalShares) init(m *model) {
 
 // reset marks all levels as unknown and all resources as not saturated.
 func (inc *incrementalShares) reset(m *model) {
-	if inc.level == nil {
+	if inc.fixedIn == nil {
 		inc.init(m)
 	}
-	for i := range inc.level {
-		inc.level[i] = noLevel
-	}
+	inc.taskClasses.reset()
+	inc.resetRecomputation()
+	clear(inc.fixedIn)
+	inc.propagate, inc.localUpdates = false, 0
 	for r := range inc.roundLevel {
 		inc.roundLevel[r] = math.Inf(1)
 	}
@@ -118,9 +125,20 @@ func (z *sim) updateShares(dirty []int32) {
 	if !inc.valid {
 		inc.reset(z.model)
 	}
-	inc.update++
-	inc.active, inc.members, inc.newlySaturated, inc.changed =
-		inc.active[:0], inc.members[:0], inc.newlySaturated[:0], inc.changed[:0]
+	if inc.propagate {
+		z.propagateShares(dirty)
+	} else {
+		z.recomputeShares(dirty)
+	}
+	if !z.cancelled {
+		z.finishUpdate()
+	}
+}
+
+// propagateShares updates the shares that depend on the dirty resources.
+func (z *sim) propagateShares(dirty []int32) {
+	inc := &z.incremental
+	inc.active, inc.members, inc.newlySaturated = inc.active[:0], inc.members[:0], inc.newlySaturated[:0]
 
 	// A transfer without a level affects all resources that it uses.
 	for _, r := range dirty {
@@ -142,9 +160,26 @@ func (z *sim) updateShares(dirty []int32) {
 		return
 	}
 	inc.mergeSaturated()
-	for _, id := range inc.changed {
-		z.setRate(id, inc.level[id]*z.weight[id])
+	if len(inc.members) > inc.numUses/maxAffected {
+		inc.propagate, inc.localUpdates = false, 0
 	}
+}
+
+// Limits on the share of transfers that an event affects. Propagation costs about a hundred times as
+// much per affected use as recomputation per use.
+const (
+	maxAffected     = 32  // propagateShares continues while it visits at most 1/maxAffected of all uses
+	maxChanged      = 512 // recomputeShares counts as local if at most 1/maxChanged of all rates change
+	minLocalUpdates = 16  // number of consecutive local updates after which propagateShares begins
+)
+
+// chooseMethod decides how the next update computes shares, after a recomputation that changed
+// the rates of the given number of transfers.
+func (inc *incrementalShares) chooseMethod(changed int32) {
+	if inc.localUpdates++; int(changed) > inc.numUses/maxChanged {
+		inc.localUpdates = 0
+	}
+	inc.propagate = inc.localUpdates >= minLocalUpdates
 }
 
 // runRounds computes rounds of rising levels until all transfers of active resources have a
@@ -216,7 +251,7 @@ func (z *sim) activate(r int32, level float64) {
 	a := activeResource{resource: r, from: int32(len(inc.members)), free: z.capacity[r]}
 	// The load is summed in order of uses, unless the order does not matter.
 	for u := z.firstUse[r]; u >= 0; u = z.nextUse[u] {
-		inc.members = append(inc.members, memberLevel{inc.level[z.useTask[u]], u})
+		inc.members = append(inc.members, memberLevel{inc.levelOf(z.useTask[u]), u})
 	}
 	members := inc.members[a.from:]
 	z.workSincePoll += len(members)
@@ -243,6 +278,7 @@ func (z *sim) activate(r int32, level float64) {
 		}
 	}
 
+	inc.include(r)
 	inc.clearSaturation(r)
 	inc.reschedule(&a)
 	inc.active = append(inc.active, a)
@@ -268,14 +304,21 @@ func (z *sim) saturateFirst(share float64) {
 	inc.newlySaturated = append(inc.newlySaturated, r)
 	a := inc.active[inc.activeIndex[r]-1]
 
+	previous := inc.classes[r].level
+	z.setLevel(r, share)
 	for _, e := range inc.members[a.from:a.end] {
-		if id := z.useTask[e.use]; inc.fixedIn[id] != inc.update {
-			inc.fix(id)
-			if inc.level[id] != share {
-				inc.level[id] = share
-				inc.changed = append(inc.changed, id)
-				z.activateUsed(id, share)
-			}
+		id := z.useTask[e.use]
+		if inc.fixedIn[id] == inc.update {
+			continue
+		}
+		inc.fix(id)
+		level := previous
+		if inc.bottleneck[id] != r {
+			level = inc.levelOf(id)
+			z.joinClass(id, r)
+		}
+		if level != share {
+			z.activateUsed(id, share)
 		}
 	}
 }
@@ -303,10 +346,16 @@ func (z *sim) reachPreviousLevel(level float64, isRound bool) {
 }
 
 // heldByInactive reports whether a transfer uses an inactive resource that saturated in the
-// round of the given level.
+// round of the given level. It then joins the class of such a resource.
 func (z *sim) heldByInactive(id int32, level float64) bool {
+	inc := &z.incremental
+	isHolder := func(r int32) bool { return inc.activeIndex[r] == 0 && inc.roundLevel[r] == level }
+	if isHolder(inc.bottleneck[id]) {
+		return true
+	}
 	for _, r := range z.useRes[z.useStart[id]:z.useStart[id+1]] {
-		if z.incremental.activeIndex[r] == 0 && z.incremental.roundLevel[r] == level {
+		if isHolder(r) {
+			z.joinClass(id, r)
 			return true
 		}
 	}
@@ -393,13 +442,17 @@ func (inc *incrementalShares) mergeSaturated() {
 // clearSaturation marks resource r as not saturated, because it changed or left the large
 // components. The next update then checks all levels up to its previous one.
 func (inc *incrementalShares) clearSaturation(r int32) {
+	inc.load[r] = -1
 	if !math.IsInf(inc.roundLevel[r], 1) {
 		inc.recheckLevel, inc.roundLevel[r] = max(inc.recheckLevel, inc.roundLevel[r]), math.Inf(1)
 	}
 }
 
-// clearLevel removes the level of a transfer that is not in a large component.
-func (inc *incrementalShares) clearLevel(id int32) { inc.level[id] = noLevel }
+// leaveLarge marks resource r as part of a small component.
+func (inc *incrementalShares) leaveLarge(r int32) {
+	inc.clearSaturation(r)
+	inc.isIncluded[r] = false
+}
 
 // staysSaturated reports whether resource r is inactive and saturated.
 func (inc *incrementalShares) staysSaturated(r int32) bool {

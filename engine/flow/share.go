@@ -85,10 +85,10 @@ func (z *sim) shareCapacity() {
 		}
 		if z.incremental.valid {
 			for _, r := range z.component.resources {
-				z.incremental.clearSaturation(r)
+				z.incremental.leaveLarge(r)
 			}
 			for _, id := range z.component.tasks {
-				z.incremental.clearLevel(id)
+				z.releaseTask(id)
 			}
 		}
 		for _, id := range z.component.tasks {
@@ -118,9 +118,9 @@ func (z *sim) shareAlone(id int32) bool {
 		z.isDirty[r] = false
 	}
 	if z.incremental.valid {
-		z.incremental.clearLevel(id)
+		z.releaseTask(id)
 		for _, r := range z.useRes[z.useStart[id]:z.useStart[id+1]] {
-			z.incremental.clearSaturation(r)
+			z.incremental.leaveLarge(r)
 		}
 	}
 	z.setRate(id, rate)

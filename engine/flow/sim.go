@@ -21,7 +21,7 @@ type runState struct {
 	pendingPreds []int32       // number of predecessors that have not ended
 	phase        []uint8       // one of the phase constants
 	remaining    []float64     // bits not sent yet at updatedAt
-	rate         []float64     // bits per tick
+	rate         []float64     // bits per tick; -1 before it is computed
 	updatedAt    []engine.Time // time for which remaining is valid
 
 	nextUse, prevUse []int32 // list links, indexed by use; -1 at the ends
@@ -105,7 +105,10 @@ type sim struct {
 	ctx           context.Context // cancels runs and bounds
 	workSincePoll int             // work since the context was last checked
 	polledWork    int64           // work before that check
-	cancelled     bool            // ctx was cancelled
+	cancelled     bool            // ctx was cancelled, or the run exceeded maxWork
+	maxWork       int64           // limit on the work of a run; 0 for no limit
+	workBeforeRun int64           // polledWork at the start of the run
+	exceededWork  bool            // the run exceeded maxWork
 }
 
 // Phases of a task.
@@ -151,6 +154,7 @@ func (z *sim) run(cutoff engine.Time) bool {
 // run is over already, as run does.
 func (z *sim) startRun(cutoff engine.Time) bool {
 	z.reset(cutoff)
+	z.workBeforeRun, z.exceededWork = z.polledWork, false
 	if z.cancelled = z.ctx.Err() != nil; z.cancelled {
 		return false
 	}
@@ -368,12 +372,12 @@ func (z *sim) endTask(id int32, end engine.Time) bool {
 	return true
 }
 
-// startTransfer starts a transfer at rate 0. The next shareCapacity sets its rate.
+// startTransfer starts a transfer. The next shareCapacity, at the same time, sets its rate.
 func (z *sim) startTransfer(id int32) {
 	z.events++
 	z.phase[id] = phaseRunning
 	z.remaining[id] = z.bits[id]
-	z.rate[id] = 0
+	z.rate[id] = -1
 	z.updatedAt[id] = z.now
 
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
@@ -391,6 +395,9 @@ func (z *sim) startTransfer(id int32) {
 // endTransfer ends a transfer and removes its uses. It returns false as endTask does.
 func (z *sim) endTransfer(id int32) bool {
 	z.events++
+	if z.incremental.valid {
+		z.leaveAtEnd(id)
+	}
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		r := z.useRes[u]
 		// Unlink the use.
@@ -434,8 +441,8 @@ func (z *sim) markTaskDirty(id int32) {
 	}
 }
 
-// setRate changes the rate of a transfer and reschedules its end. A transfer without a rate
-// has no end event.
+// setRate changes the rate of a transfer without a class and reschedules its end. A transfer
+// without a rate has no end event.
 func (z *sim) setRate(id int32, rate float64) {
 	if rate == z.rate[id] && z.queue.Has(id) {
 		return

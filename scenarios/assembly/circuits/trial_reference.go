@@ -44,7 +44,7 @@ func (r *trials) references(ctx context.Context, workers int) error {
 			}
 			t.Compute, _ = compute.Makespan(engine.Never)
 			bounds[i] = ideal.Bound()
-			t.Ideal, _ = composition.BestService(ideal, bounds[i])
+			t.Ideal, _, _ = composition.BestService(ideal, bounds[i])
 			if r.plan.provisioned != nil && !composition.MeetsBound(t.Ideal, bounds[i]) {
 				if c, ok := circuits.Makespan(t.Ideal); ok {
 					t.Ideal = c
