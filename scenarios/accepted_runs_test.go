@@ -233,7 +233,8 @@ func (d *randomScenario) setOptional(workload, fabric string, oneIn int) {
 		}
 		for _, k := range t.Keys {
 			at := strings.ReplaceAll(schema.JoinPath(t.Path, k.Name), `"`, "")
-			if slices.Contains(excludedKeys, at) || containsKey(d.root, at) && d.IntN(8) > 0 || d.IntN(oneIn) > 0 {
+			if slices.Contains(excludedKeys, at) || containsKey(d.root, at) && d.IntN(8) > 0 ||
+				d.IntN(oneIn) > 0 {
 				continue
 			}
 			if v := d.drawValue(k, k.Choices()); v != nil {
@@ -246,10 +247,13 @@ func (d *randomScenario) setOptional(workload, fabric string, oneIn int) {
 // excludedKeys are keys that setOptional leaves alone: kinds, files, solvers, and limits of
 // searches that would take long.
 var excludedKeys = []string{
-	"workload.kind", "fabric.kind", "workload.model", "fabric.file", "workload.matrix_file", "policy.imported.file", "policy.imported.sha256",
+	"workload.kind", "fabric.kind", "workload.model", "fabric.file", "workload.matrix_file",
+	"policy.imported.file", "policy.imported.sha256",
 	"workload.log.file", "workload.log.sha256", "workload.faults.log.file", "workload.faults.log.sha256",
-	"policy.route-optimised.cache", "policy.route-optimised.milp", "policy.route-optimised.budget", "policy.port_evaluations",
-	"policy.delta-fast.max_generations", "policy.delta-fast.population", "policy.delta-topo.max_evaluations", "policy.delta-joint.max_evaluations",
+	"policy.route-optimised.cache", "policy.route-optimised.milp", "policy.route-optimised.budget",
+	"policy.port_evaluations",
+	"policy.delta-fast.max_generations", "policy.delta-fast.population",
+	"policy.delta-topo.max_evaluations", "policy.delta-joint.max_evaluations",
 	"policy.route-optimised.bound_rounds",
 }
 
@@ -347,7 +351,8 @@ func (d *randomScenario) drawValue(k *schema.Key, choices []string) any {
 // runtimeErrors are parts of the errors that no check can find before the policies have
 // decided. They report deadlocks, lost circuits that were not provisioned, and queue samples
 // beyond the limit, because the duration of an expanded collective is not known earlier.
-var runtimeErrors = []string{"nothing can proceed", "that are provisioned; lose at most", "lengths of queues to keep"}
+var runtimeErrors = []string{"nothing can proceed", "that are provisioned; lose at most",
+	"lengths of queues to keep"}
 
 // workloadFabricPairs returns all pairs of a workload kind and a fabric kind.
 func workloadFabricPairs() [][2]string {

@@ -40,7 +40,8 @@ const (
 var exclusiveAlgorithms = []string{"multi-ring", "tree-packing"}
 
 // callNames are the collective calls under test.
-var callNames = []string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce", "send-receive"}
+var callNames = []string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast",
+	"reduce", "send-receive"}
 
 // TestCallLevelsAgree checks each algorithm that serves a call on a fabric. Its completion time
 // at level packet agrees with level flow within a tolerance, and neither is below the lower
@@ -88,7 +89,8 @@ func TestCallLevelsAgree(t *testing.T) {
 					continue
 				}
 				served[name]++
-				end, bound, difference := fluid["completion_s"], fluid["bound_completion_s"], packets["completion_s"]-fluid["completion_s"]
+				end, bound, difference := fluid["completion_s"], fluid["bound_completion_s"],
+					packets["completion_s"]-fluid["completion_s"]
 				if min(end, packets["completion_s"]) < bound*(1-1e-6) {
 					t.Errorf("%s by %s on %s: got %g s at level flow and %g s at level packet, want at least the bound %g s", kind, name, f.fabric, end, packets["completion_s"], bound)
 				}

@@ -20,11 +20,16 @@ func TestRunIsCancelled(t *testing.T) {
 	}{
 		{"gpt7b", []string{"policy.delta-fast.stall_generations=5"}},
 		{"gpt7b", []string{"replay.seeds=5", "replay.compute_jitter=0.1"}},
-		{"mixtral8x22b", []string{`policy.allocators=["prop-alloc"]`, "workload.replicas=decomposed", "replica.1.compute_scale=1.2", "workload.microbatches=8"}},
+		{"mixtral8x22b", []string{`policy.allocators=["prop-alloc"]`,
+			"workload.replicas=decomposed", "replica.1.compute_scale=1.2",
+			"workload.microbatches=8"}},
 		{"gpt7b", []string{"policy.donor=delta-joint", `policy.allocators=["prop-alloc"]`}},
-		{"twojobs", []string{`policy.arbiters=["even-split"]`, "policy.allocator=delta-joint", "job.0.workload.microbatches=8", "job.1.workload.microbatches=8"}},
-		{"fault", []string{"fabric.dims=[4,4,4]", `fabric.twist=""`, "fabric.failed_ocs=[]", "policy.route-optimised.budget=10000"}},
-		{"fault", []string{"fabric.dims=[4,4,4]", `fabric.twist=""`, "fabric.failed_ocs=[]", "engine.level=flow", `policy.routers=["dor"]`}},
+		{"twojobs", []string{`policy.arbiters=["even-split"]`, "policy.allocator=delta-joint",
+			"job.0.workload.microbatches=8", "job.1.workload.microbatches=8"}},
+		{"fault", []string{"fabric.dims=[4,4,4]", `fabric.twist=""`, "fabric.failed_ocs=[]",
+			"policy.route-optimised.budget=10000"}},
+		{"fault", []string{"fabric.dims=[4,4,4]", `fabric.twist=""`, "fabric.failed_ocs=[]",
+			"engine.level=flow", `policy.routers=["dor"]`}},
 		{"worked-example", nil},
 		{"all-reduce", []string{"fabric.gpus=32"}},
 		{"moe-scaleup", []string{"workload.ep=8", "workload.gpus=128", "workload.microbatches=4"}},
@@ -42,7 +47,8 @@ func TestRunIsCancelled(t *testing.T) {
 			polls := uncancelled.Asked()
 			for _, n := range []int64{1, polls / 2, polls * 9 / 10} { // goroutines may poll a few times more or less
 				plans.ForgetPlans()
-				if _, err := Run(contexttest.After(t.Context(), max(1, n)), s, RunOptions{Workers: 1}); !errors.Is(err, context.Canceled) {
+				if _, err := Run(contexttest.After(t.Context(), max(1, n)), s,
+					RunOptions{Workers: 1}); !errors.Is(err, context.Canceled) {
 					t.Errorf("cancelled at poll %d of %d: got error %v, want context.Canceled", n, polls, err)
 				}
 			}

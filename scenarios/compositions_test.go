@@ -14,7 +14,8 @@ import (
 )
 
 // matrixFlag enables TestMatrix, which takes too long for each run of the tests.
-var matrixFlag = flag.String("matrix", "", "compare the matrix of compositions with docs/compositions.md (check), or write it there (renew)")
+var matrixFlag = flag.String("matrix", "",
+	"compare the matrix of compositions with docs/compositions.md (check), or write it there (renew)")
 
 // matrixFabrics are the columns of the matrix: small fabrics of every kind, with their number
 // of ranks.
@@ -27,14 +28,18 @@ var matrixFabrics = []struct {
 	{name: "ocs-pods", ranks: 16, traffic: `kind = "ocs-pods", pods = 4, gpus_per_pod = 4, port_bandwidth = "400Gbps"`,
 		trains: `kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "400Gbps"`},
 	{name: "torus", ranks: 16, traffic: `kind = "torus", dims = [4, 4]`},
-	{name: "twisted, OCS down", ranks: 128, traffic: `kind = "torus", dims = [4, 4, 8], twist = "tpuv4", failed_ocs = ["x3"]`,
-		pairs: `kind = "torus", dims = [2, 2, 4], twist = "tpuv4", failed_links = ["3 x+"]`},
+	{name: "twisted, OCS down", ranks: 128,
+		traffic: `kind = "torus", dims = [4, 4, 8], twist = "tpuv4", failed_ocs = ["x3"]`,
+		pairs:   `kind = "torus", dims = [2, 2, 4], twist = "tpuv4", failed_links = ["3 x+"]`},
 	{name: "graph", ranks: 16, traffic: `kind = "graph", generator = "fat-tree", switch_ports = 4`},
 	{name: "electrical", ranks: 16, traffic: `kind = "electrical", gpus = 16`},
-	{name: "scaleup", ranks: 16, traffic: `kind = "scaleup", gpus = 16, switches = 4`, trains: `kind = "scaleup", gpus = 16, switches = 4, topology = "topoopt"`},
-	{name: "tiers of links", ranks: 16, traffic: `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "torus", dims = [4, 4]}]`},
-	{name: "tiers in pods", ranks: 16, traffic: `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "ocs-pods", pods = 4, gpus_per_pod = 4, port_bandwidth = "400Gbps"}]`,
-		trains: `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "400Gbps"}]`},
+	{name: "scaleup", ranks: 16, traffic: `kind = "scaleup", gpus = 16, switches = 4`,
+		trains: `kind = "scaleup", gpus = 16, switches = 4, topology = "topoopt"`},
+	{name: "tiers of links", ranks: 16,
+		traffic: `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "torus", dims = [4, 4]}]`},
+	{name: "tiers in pods", ranks: 16,
+		traffic: `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "ocs-pods", pods = 4, gpus_per_pod = 4, port_bandwidth = "400Gbps"}]`,
+		trains:  `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "400Gbps"}]`},
 }
 
 // matrixLevels are the levels of each cell, in the order of its marks.
@@ -60,18 +65,22 @@ func matrixRows() []matrixRow {
 	variants := map[string][]matrixRow{
 		"training": {
 			{name: "training", keys: constant(smallStep + `}, tp = 4`)},
-			{name: "training of experts", keys: constant(smallStep + `, experts = 8, top_k = 2}, tp = 2, ep = 4`)},
-			{name: "training, calls in the graph", keys: constant(smallStep + `}, tp = 4, collectives = "graph"`)},
+			{name: "training of experts",
+				keys: constant(smallStep + `, experts = 8, top_k = 2}, tp = 2, ep = 4`)},
+			{name: "training, calls in the graph",
+				keys: constant(smallStep + `}, tp = 4, collectives = "graph"`)},
 		},
 		"recommendation": {{name: "recommendation", keys: func(ranks int, _ string) string {
 			return fmt.Sprintf("gpus = %d, samples = 64, tables = 16, width = 32, dense_parameters = 100_000, effective_tflops = 80", ranks)
 		}}},
 		"trace": {
-			{name: "trace of stages", keys: constant(`files = "scenarios/compose/trace.txt"`), isStaged: true},
+			{name: "trace of stages", keys: constant(`files = "scenarios/compose/trace.txt"`),
+				isStaged: true},
 			{name: "trace of ranks", keys: constant(`files = "scenarios/compose/ranks.txt"`)},
 		},
-		"all-to-all":   {{name: "all-to-all"}, {name: "all-to-all, as a call", policy: algorithms}},
-		"send-receive": {{name: "send-receive", keys: func(ranks int, _ string) string { return `message = "64KB", peer = 15` + group(ranks) }, policy: algorithms}},
+		"all-to-all": {{name: "all-to-all"}, {name: "all-to-all, as a call", policy: algorithms}},
+		"send-receive": {{name: "send-receive",
+			keys: func(ranks int, _ string) string { return `message = "64KB", peer = 15` + group(ranks) }, policy: algorithms}},
 		"uniform-random": {{name: "uniform-random", keys: func(_ int, level string) string {
 			if level == "packet" {
 				return `duration = "100us", warmup = "10us"`

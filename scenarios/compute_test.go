@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 )
 
@@ -11,14 +10,55 @@ import (
 // back as the same scenario. Without these models of compute time, effective_tflops is
 // required.
 func TestComputeWithoutRate(t *testing.T) {
-	const model = "[workload.architecture]\nname = \"x\"\nlayers = 8\nhidden = 1024\nheads = 8\nvocab = 1000\nexperts = 8\ntop_k = 2\n"
-	const work = "[workload]\nkind = \"training\"\nsequence = 2048\nmicrobatches = 4\ntp = 2\npp = 2\nep = 4\ngpus = 16\n"
+	const model = `[workload.architecture]
+name = "x"
+layers = 8
+hidden = 1024
+heads = 8
+vocab = 1000
+experts = 8
+top_k = 2
+`
+	const work = `[workload]
+kind = "training"
+sequence = 2048
+microbatches = 4
+tp = 2
+pp = 2
+ep = 4
+gpus = 16
+`
 	const roofline = "compute = \"roofline\"\npeak_tflops = 900\nmemory_bandwidth = \"3TB/s\"\n"
-	const operators = "[workload.operators]\nattention = \"100us\"\nscores = \"30us\"\nnetwork = \"200us\"\n"
+	const operators = `[workload.operators]
+attention = "100us"
+scores = "30us"
+network = "200us"
+`
 	fabrics := map[string]string{
-		"pods":    "[fabric]\nkind = \"ocs-pods\"\ngpus_per_pod_per_replica = 4\nport_bandwidth = \"400Gbps\"\n[policy]\nallocators = [\"prop-alloc\"]\n",
-		"torus":   "[fabric]\nkind = \"torus\"\ndims = [4, 4]\n[engine]\nlevel = \"flow\"\n[policy]\nrouters = [\"dor\"]\n",
-		"scaleup": "[fabric]\nkind = \"scaleup\"\nswitches = 2\nlink_rate = \"800Gbps\"\nreconfiguration_delay = \"10us\"\nknown_ahead = \"all\"\n[policy]\nplanners = [\"reconfigure-during\"]\n",
+		"pods": `[fabric]
+kind = "ocs-pods"
+gpus_per_pod_per_replica = 4
+port_bandwidth = "400Gbps"
+[policy]
+allocators = ["prop-alloc"]
+`,
+		"torus": `[fabric]
+kind = "torus"
+dims = [4, 4]
+[engine]
+level = "flow"
+[policy]
+routers = ["dor"]
+`,
+		"scaleup": `[fabric]
+kind = "scaleup"
+switches = 2
+link_rate = "800Gbps"
+reconfiguration_delay = "10us"
+known_ahead = "all"
+[policy]
+planners = ["reconfigure-during"]
+`,
 	}
 	for name, fabric := range fabrics {
 		for kind, text := range map[string]string{
@@ -31,15 +71,16 @@ func TestComputeWithoutRate(t *testing.T) {
 			}
 			again, err := Parse("text.toml", s.TOML(), nil)
 			if err != nil || !bytes.Equal(s.TOML(), again.TOML()) {
-				t.Errorf("%s on %s: got another scenario when read back (%v), want\n%s", kind, name, err, s.TOML())
+				t.Errorf("%s on %s: got another scenario when read back (%v), want\n%s",
+					kind, name, err, s.TOML())
 			}
-			got, want := runText(t, text).Document.Rows[0].Metrics["makespan_s"], runText(t, text, "workload.effective_tflops=1").Document.Rows[0].Metrics["makespan_s"]
+			got, want := runMetrics(t, text)["makespan_s"],
+				runMetrics(t, text, "workload.effective_tflops=1")["makespan_s"]
 			if got <= 0 || got != want {
 				t.Errorf("%s on %s: a step takes %g s without effective_tflops, want %g s as with it", kind, name, got, want)
 			}
 		}
-		if _, err := Parse("text.toml", []byte(work+model+fabric), nil); err == nil || !strings.Contains(err.Error(), "effective_tflops") {
-			t.Errorf("on %s without a compute model: got %v, want an error that names effective_tflops", name, err)
-		}
+		_, err := Parse("text.toml", []byte(work+model+fabric), nil)
+		checkError(t, err, "effective_tflops", name+" without a compute model")
 	}
 }

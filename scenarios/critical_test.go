@@ -11,10 +11,32 @@ import (
 // up to the makespan of a training step, on circuits and on links. Exactly the spans of
 // transfers carry bytes.
 func TestCriticalSpans(t *testing.T) {
-	const step = "[workload]\nkind = \"training\"\nmodel = \"gpt-7b\"\nsequence = 4096\nmicrobatches = 4\ntp = 2\npp = 4\ngpus = 16\n"
+	const step = `[workload]
+kind = "training"
+model = "gpt-7b"
+sequence = 4096
+microbatches = 4
+tp = 2
+pp = 4
+gpus = 16
+`
 	for name, text := range map[string]string{
-		"pods":  step + "[fabric]\nkind = \"ocs-pods\"\ngpus_per_pod_per_replica = 4\nport_bandwidth = \"400Gbps\"\n[policy]\nallocators = [\"prop-alloc\", \"sqrt-alloc\"]\n",
-		"torus": step + "[fabric]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n[engine]\nlevel = \"flow\"\n[policy]\nrouters = [\"dor\"]\n",
+		"pods": step + `[fabric]
+kind = "ocs-pods"
+gpus_per_pod_per_replica = 4
+port_bandwidth = "400Gbps"
+[policy]
+allocators = ["prop-alloc", "sqrt-alloc"]
+`,
+		"torus": step + `[fabric]
+kind = "torus"
+dims = [4, 4]
+link_rate = "400Gbps"
+[engine]
+level = "flow"
+[policy]
+routers = ["dor"]
+`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := runText(t, text)
@@ -36,7 +58,8 @@ func TestCriticalSpans(t *testing.T) {
 				}
 				m := o.Document.Rows[i].Metrics
 				if end := max(m["makespan_s"], m["completion_s"]); math.Abs(criticalS-end) > 1e-9*end {
-					t.Errorf("%s: the critical path takes %g s, want the makespan of %g s", p.Policy, criticalS, end)
+					t.Errorf("%s: the critical path takes %g s, want the makespan of %g s",
+						p.Policy, criticalS, end)
 				}
 			}
 		})

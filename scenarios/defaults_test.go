@@ -52,19 +52,29 @@ func TestDefaults(t *testing.T) {
 					ranks = 16
 				}
 				if fabric != "" {
-					resolve(r.name, f.name, fmt.Sprintf("workload = {kind = %q, %s}\nfabric = {%s}\npolicy = {%s}\n", r.kind, r.keys(ranks, "flow"), fabric, r.policy))
-					resolve(r.name, f.name, fmt.Sprintf("workload = {kind = %q, %s}\nfabric = {%s}\npolicy = {%s}\nengine = {level = \"packet\"}\n", r.kind, r.keys(ranks, "packet"), fabric, r.policy))
+					resolve(r.name, f.name,
+						fmt.Sprintf("workload = {kind = %q, %s}\nfabric = {%s}\npolicy = {%s}\n",
+							r.kind, r.keys(ranks, "flow"), fabric, r.policy))
+					resolve(r.name, f.name, fmt.Sprintf(`workload = {kind = %q, %s}
+fabric = {%s}
+policy = {%s}
+engine = {level = "packet"}
+`, r.kind, r.keys(ranks, "packet"), fabric, r.policy))
 				}
 			}
 		}
 	}
 	for _, keys := range []string{"", `preset = "llama3"`, `jobs = "jobs.csv"`} {
-		resolve("fleet", "pods-of-cubes", fmt.Sprintf("workload = {kind = \"fleet\", %s}\nfabric = {kind = \"pods-of-cubes\"}\n", keys))
+		resolve("fleet", "pods-of-cubes",
+			fmt.Sprintf("workload = {kind = \"fleet\", %s}\nfabric = {kind = \"pods-of-cubes\"}\n",
+				keys))
 	}
 	var b strings.Builder
 	for _, setting := range slices.Sorted(maps.Keys(values)) {
 		p := values[setting]
-		fmt.Fprintf(&b, "%s\n\ton %s\n\tof %s\n", setting, strings.Join(slices.Sorted(maps.Keys(p.fabrics)), "; "), strings.Join(slices.Sorted(maps.Keys(p.workloads)), "; "))
+		fmt.Fprintf(&b, "%s\n\ton %s\n\tof %s\n", setting,
+			strings.Join(slices.Sorted(maps.Keys(p.fabrics)), "; "),
+			strings.Join(slices.Sorted(maps.Keys(p.workloads)), "; "))
 	}
 	if *update {
 		if err := os.WriteFile(defaultsFile, []byte(b.String()), 0o666); err != nil {

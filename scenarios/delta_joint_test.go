@@ -76,7 +76,9 @@ func TestSearchedTails(t *testing.T) {
 				t.Error("got the tails of the graph, want searched ones")
 			}
 			withTrials := runSmallJob(t, job+" replay.compute_jitter=0.01 replay.seeds=2").Document.Rows[0]
-			if withTrials.Labels["levels"] != "" || !(withTrials.Metrics["makespan_s"] > row.Metrics["makespan_s"]) || withTrials.Metrics["bound_makespan_s"] != row.Metrics["bound_makespan_s"] {
+			if withTrials.Labels["levels"] != "" ||
+				!(withTrials.Metrics["makespan_s"] > row.Metrics["makespan_s"]) ||
+				withTrials.Metrics["bound_makespan_s"] != row.Metrics["bound_makespan_s"] {
 				t.Errorf("with trials: got %v %v, want no searched tails, a longer makespan and the same bound as %v", withTrials.Labels, withTrials.Metrics, row.Metrics)
 			}
 		})

@@ -39,14 +39,14 @@ func TestElectrical(t *testing.T) {
 		if len(set) > 0 && set[0] == "workload.kind=matrix" {
 			text = strings.Replace(text, `message = "64KB"`, "", 1)
 		}
-		fluid := runText(t, text, append(set, "engine.level=flow")...).Document.Rows[0].Metrics
+		fluid := runMetrics(t, text, append(set, "engine.level=flow")...)
 		if got := fluid["completion_s"]; math.Abs(got-c.want) > 1e-11 {
 			t.Errorf("%v: got %g s at level flow, want %g s", set, got, c.want)
 		}
 		if fluid["diameter"] != 2 {
 			t.Errorf("%v: got a diameter of %g hops, want 2", set, fluid["diameter"])
 		}
-		packets := runText(t, text, append(set, "engine.level=packet")...).Document.Rows[0].Metrics
+		packets := runMetrics(t, text, append(set, "engine.level=packet")...)
 		if got, more := packets["completion_s"], 100*1000/rate; got < c.want-1e-11 || got > c.want+more {
 			t.Errorf("%v: got %g s at level packet, want %g s to %g s", set, got, c.want, c.want+more)
 		}
@@ -61,12 +61,16 @@ func TestElectricalEqualsStar(t *testing.T) {
 	for g := range 16 {
 		fmt.Fprintf(&star, "[%d, 16], [16, %d], ", g, g)
 	}
-	training := strings.Replace(smallTraining, "kind = \"torus\"\ndims = [4, 4]", "%s\nlink_latency = \"1us\"", 1)
+	training := strings.Replace(smallTraining, "kind = \"torus\"\ndims = [4, 4]",
+		"%s\nlink_latency = \"1us\"", 1)
 	for _, text := range []string{training, strings.Replace(switchedDomain, "kind = \"electrical\"\ngpus = 8", "%s", 1)} {
 		for _, level := range []string{"static", "flow", "packet"} {
 			set := []string{"engine.level=" + level}
-			domain := runText(t, fmt.Sprintf(text, "kind = \"electrical\"\ngpus = 16"), set...).Document.Rows[0]
-			graph := runText(t, fmt.Sprintf(text, "kind = \"graph\"\nedges = ["+star.String()+"]\nswitches.from = 16"), set...).Document.Rows[0]
+			domain := runText(t, fmt.Sprintf(text, "kind = \"electrical\"\ngpus = 16"),
+				set...).Document.Rows[0]
+			graph := runText(t, fmt.Sprintf(text,
+				"kind = \"graph\"\nedges = ["+star.String()+"]\nswitches.from = 16"),
+				set...).Document.Rows[0]
 			if a, b := fmt.Sprint(domain.Metrics), fmt.Sprint(graph.Metrics); a != b {
 				t.Errorf("level %s: got %s, want the metrics of the graph, %s", level, a, b)
 			}

@@ -7,30 +7,27 @@ import (
 	"sim/scenarios/result"
 )
 
-// checkClose fails if two times or loads differ by more than rounding.
-func checkClose(t *testing.T, what string, got, want float64) {
-	t.Helper()
-	if math.Abs(got-want) > 1e-9*max(math.Abs(got), math.Abs(want)) {
-		t.Errorf("%s: got %g, want %g", what, got, want)
-	}
-}
-
 // TestTrafficExplanation checks that the explanations of traffic add up, at all levels and for
 // all sources. See checkTraffic.
 func TestTrafficExplanation(t *testing.T) {
-	small := []string{"fabric.dims=[4,4,4]", "fabric.twist=", `policy.routers=["wild-first","multipath","ecmp"]`}
+	small := []string{"fabric.dims=[4,4,4]", "fabric.twist=",
+		`policy.routers=["wild-first","multipath","ecmp"]`}
 	for _, tt := range []struct {
 		what      string
 		overrides []string
 	}{
 		{"packets", []string{"workload.message=4KB"}},
-		{"flow", []string{"workload.message=4KB", "fabric.dims=[3,4]", "fabric.twist=", "fabric.failed_ocs=[]", `fabric.failed_links=["5 x+"]`, "engine.level=flow", `policy.routers=["wild-first"]`}},
+		{"flow", []string{"workload.message=4KB", "fabric.dims=[3,4]", "fabric.twist=",
+			"fabric.failed_ocs=[]", `fabric.failed_links=["5 x+"]`, "engine.level=flow",
+			`policy.routers=["wild-first"]`}},
 		{"static", []string{"workload.message=4KB", "engine.level=static"}},
 		{"rings", []string{"workload.kind=ring-all-reduce", "workload.message=256KB"}},
-		{"rings as fluid", []string{"workload.kind=ring-all-reduce", "workload.message=256KB", "engine.level=flow"}},
+		{"rings as fluid", []string{"workload.kind=ring-all-reduce", "workload.message=256KB",
+			"engine.level=flow"}},
 		{"hot nodes", []string{"workload.message=4KB", "workload.kind=hotspot"}},
 		{"Poisson sources", []string{"workload.source=poisson", "workload.duration=5us"}},
-		{"chips down", []string{"workload.message=4KB", "fabric.failed_chips=[3]", `policy.routers=["multipath","ecmp"]`}},
+		{"chips down", []string{"workload.message=4KB", "fabric.failed_chips=[3]",
+			`policy.routers=["multipath","ecmp"]`}},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			o := runScenario(t, "fault", 1, append(append([]string{}, small...), tt.overrides...)...)
@@ -63,7 +60,8 @@ func checkTraffic(t *testing.T, row *result.Row, x *result.Traffic) {
 	checkClose(t, row.Policy+": most loaded", maxLoad, m["max_link_load"])
 	checkClose(t, row.Policy+": first link", x.Bottlenecks[0].Load, m["max_link_load"])
 	for _, l := range x.Bottlenecks {
-		if l.Pairs < 1 || l.Sources < 1 || l.Destinations < 1 || l.TopDestination.Load > l.Load*(1+1e-9) || l.TopSource.Load > l.Load*(1+1e-9) {
+		if l.Pairs < 1 || l.Sources < 1 || l.Destinations < 1 ||
+			l.TopDestination.Load > l.Load*(1+1e-9) || l.TopSource.Load > l.Load*(1+1e-9) {
 			t.Errorf("%s: link %s: got %d pairs of %d sources and %d destinations with maxima %+v and %+v, want at least one of each and maxima of at most the link's load", row.Policy, l.Name, l.Pairs, l.Sources, l.Destinations, l.TopSource, l.TopDestination)
 		}
 		detoured := 0.0
@@ -103,7 +101,9 @@ func checkTraffic(t *testing.T, row *result.Row, x *result.Traffic) {
 // TestDetourNamesFault checks that the explanation of messages that are routed around a failed
 // link names that link.
 func TestDetourNamesFault(t *testing.T) {
-	o := runScenario(t, "fault", 1, "fabric.dims=[4,4,4]", "fabric.twist=000000", "engine.level=static", "fabric.failed_ocs=[]", `fabric.failed_links=["5 x+"]`, `policy.routers=["wild-first"]`)
+	o := runScenario(t, "fault", 1, "fabric.dims=[4,4,4]", "fabric.twist=000000",
+		"engine.level=static", "fabric.failed_ocs=[]", `fabric.failed_links=["5 x+"]`,
+		`policy.routers=["wild-first"]`)
 	x := o.Detail.Policies[0].Traffic
 	named := map[string]bool{}
 	for _, l := range x.Bottlenecks {
@@ -120,22 +120,26 @@ func TestDetourNamesFault(t *testing.T) {
 // makespan. The ports used by a job and the ports available to the other add up to the ports of
 // each pod.
 func TestJobExplanation(t *testing.T) {
-	o := runScenario(t, "twojobs", 1, `policy.arbiters=["even-split"]`, "fabric.ports_per_pod=20", "workload.sequence=1024", "job.0.workload.microbatches=8", "job.1.workload.microbatches=16")
+	o := runScenario(t, "twojobs", 1, `policy.arbiters=["even-split"]`, "fabric.ports_per_pod=20",
+		"workload.sequence=1024", "job.0.workload.microbatches=8", "job.1.workload.microbatches=16")
 	p := o.Detail.Policies[0]
 	if len(p.Jobs) != 2 || len(o.Detail.Reference.Jobs) != 2 {
-		t.Fatalf("got explanations of %d jobs, and of %d on the ideal fabric; want 2", len(p.Jobs), len(o.Detail.Reference.Jobs))
+		t.Fatalf("got explanations of %d jobs, and of %d on the ideal fabric; want 2",
+			len(p.Jobs), len(o.Detail.Reference.Jobs))
 	}
 	for i := range p.Jobs {
 		job := &p.Jobs[i]
 		checkClose(t, job.Policy, job.MakespanS, o.Document.Rows[0].Metrics["job."+job.Policy+".makespan_s"])
 		s := job.Shares()
 		if s.WaitS != 0 || s.FullRateS <= 0 {
-			t.Errorf("%s: got shares %+v of %g s, want no wait and some time at full rate", job.Policy, s, job.MakespanS)
+			t.Errorf("%s: got shares %+v of %g s, want no wait and some time at full rate",
+				job.Policy, s, job.MakespanS)
 		}
 		for k, pod := range job.Topology.Pods {
 			other := p.Jobs[1-i].Topology.Pods[k]
 			if pod.Total+other.Used != 20 || pod.Even+other.Even != 20 {
-				t.Errorf("%s of %s: got %+v, and %+v of the other job; want a sum of 20 ports", pod.Name, job.Policy, pod, other)
+				t.Errorf("%s of %s: got %+v, and %+v of the other job; want a sum of 20 ports",
+					pod.Name, job.Policy, pod, other)
 			}
 		}
 	}

@@ -92,19 +92,22 @@ func TestExposedTimeAtLevels(t *testing.T) {
 		for _, level := range []string{"flow", "packet"} {
 			text := tensorStep + fabric
 			if level == "flow" {
-				text = strings.Replace(strings.Replace(text, "packet = \"200KB\"\n", "", 1), `"packet"`, `"flow"`, 1)
+				text = strings.Replace(strings.Replace(text, "packet = \"200KB\"\n", "", 1),
+					`"packet"`, `"flow"`, 1)
 			}
-			m := runText(t, text).Document.Rows[0].Metrics
+			m := runMetrics(t, text)
 			ends = append(ends, m["makespan_s"])
 			if got, want := m["tp_exposed_s"], m["comm_exposed_s"]; got <= 0 || math.Abs(got-want) > 1e-10 {
-				t.Errorf("%s at level %s: calls expose %g s, want %g s as all communication", name, level, got, want)
+				t.Errorf("%s at level %s: calls expose %g s, want %g s as all communication",
+					name, level, got, want)
 			}
 			for tier := 1; strings.HasPrefix(name, "tiers") && tier <= 2; tier++ {
 				prefix := fmt.Sprintf("tier%d_", tier)
 				exposed, doubled := m[prefix+"exposed_s"], m[prefix+"doubled_s"]
 				// The outer tier is slower and hides the inner one. Doubling a tier's rate saves at
 				// most the time that it exposes.
-				if tier == 2 && exposed <= 0 || exposed > m["comm_exposed_s"] || m["makespan_s"]-doubled > exposed+1e-10 {
+				if tier == 2 && exposed <= 0 || exposed > m["comm_exposed_s"] ||
+					m["makespan_s"]-doubled > exposed+1e-10 {
 					t.Errorf("%s at level %s: tier %d exposes %g s, and twice its rate reduces the makespan to %g s from %g s, want a smaller reduction", name, level, tier, exposed, doubled, m["makespan_s"])
 				}
 			}
@@ -123,10 +126,17 @@ func TestExposedTimeIsNotNegative(t *testing.T) {
 	pick := func(choices ...string) string { return choices[random.IntN(len(choices))] }
 	for range 12 {
 		tier := func(gpus, rate string) string {
-			return fmt.Sprintf("[[fabric.tier]]\nkind = \"electrical\"\ngpus = %s\nlink_rate = %q\nlink_latency = %q\n", gpus, rate, pick("0ns", "500ns", "2us"))
+			return fmt.Sprintf(`[[fabric.tier]]
+kind = "electrical"
+gpus = %s
+link_rate = %q
+link_latency = %q
+`, gpus, rate, pick("0ns", "500ns", "2us"))
 		}
-		text := fmt.Sprintf("[workload]\nkind = %q\nmessage = %q\npacket = %q\n", pick("all-gather", "reduce-scatter"), pick("64KB", "100KB"), pick("4KB", "10KB")) +
-			"[fabric]\nkind = \"tiers\"\n" + tier("4", "900Gbps") + pick("", tier("8", "400Gbps")) + tier("16", pick("100Gbps", "400Gbps")) +
+		text := fmt.Sprintf("[workload]\nkind = %q\nmessage = %q\npacket = %q\n",
+			pick("all-gather", "reduce-scatter"), pick("64KB", "100KB"), pick("4KB", "10KB")) +
+			"[fabric]\nkind = \"tiers\"\n" + tier("4", "900Gbps") + pick("",
+			tier("8", "400Gbps")) + tier("16", pick("100Gbps", "400Gbps")) +
 			"[policy]\nrouters = [\"shortest\"]\ncollectives = [\"ring\", \"bidirectional-ring\"]\n"
 		for _, row := range runText(t, text).Document.Rows {
 			for metric, value := range row.Metrics {

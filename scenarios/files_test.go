@@ -19,19 +19,27 @@ func carriedScenarios(t *testing.T) (dir string, list map[string][]string) {
 	goal := "num_ranks 2\nrank 0 {\nl1: send 1000b to 1 tag 0\n}\nrank 1 {\nl1: recv 1000b from 0 tag 0\n}\n"
 	torus := "[fabric]\nkind = \"torus\"\ndims = [2]\n"
 	for name, text := range map[string]string{
-		"t.goal": goal, "rank.0.goal": goal, "m.csv": "0,5\n7,0\n", "l.txt": "a b\nb a\n", "ranks.txt": "1\n0\n",
+		"t.goal": goal, "rank.0.goal": goal, "m.csv": "0,5\n7,0\n", "l.txt": "a b\nb a\n",
+		"ranks.txt":   "1\n0\n",
 		"trace.toml":  "[workload]\nkind = \"trace\"\nfiles = \"t.goal\"\n" + torus,
 		"map.toml":    "[workload]\nkind = \"trace\"\nfiles = \"t.goal\"\n" + torus + "[policy]\nmapping = \"ranks.txt\"\n",
 		"matrix.toml": "[workload]\nkind = \"matrix\"\nmatrix_file = \"m.csv\"\n" + torus,
-		"graph.toml":  "[workload]\nkind = \"all-to-all\"\nmessage = \"1KB\"\n[fabric]\nkind = \"graph\"\nfile = \"l.txt\"\n",
-		"based.toml":  "base = \"trace.toml\"\n",
+		"graph.toml": `[workload]
+kind = "all-to-all"
+message = "1KB"
+[fabric]
+kind = "graph"
+file = "l.txt"
+`,
+		"based.toml": "base = \"trace.toml\"\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return dir, map[string][]string{
-		"trace.toml": {"t.goal"}, "map.toml": {"t.goal"}, "matrix.toml": nil, "graph.toml": nil, "based.toml": {"t.goal"},
+		"trace.toml": {"t.goal"}, "map.toml": {"t.goal"}, "matrix.toml": nil, "graph.toml": nil,
+		"based.toml": {"t.goal"},
 	}
 }
 
@@ -58,7 +66,8 @@ func TestCarriedFiles(t *testing.T) {
 			t.Errorf("%s: got carried files %q, want %q", name, got, want)
 		}
 		if len(want) > 0 {
-			if _, err := ParseWithFiles("cell.toml", s.TOML(), nil); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "opens no file of this machine") {
+			if _, err := ParseWithFiles("cell.toml", s.TOML(), nil); !errors.Is(err, ErrInput) ||
+				!strings.Contains(err.Error(), "opens no file of this machine") {
 				t.Errorf("%s without its files: got error %v, want a rejection", name, err)
 			}
 			for path := range carried {
@@ -95,14 +104,33 @@ func TestCarriedOpensNoFile(t *testing.T) {
 		"base = \"FILE\"\n",
 		"[workload]\nkind = \"trace\"\nfiles = [\"FILE\"]\n" + torus,
 		"[workload]\nkind = \"trace\"\nfiles = [\"FILE%d\"]\n" + torus,
-		"[workload]\nkind = \"trace\"\nformat = \"chakra\"\nfiles = [\"FILE\"]\ngroups = \"FILE\"\n" + torus,
+		`[workload]
+kind = "trace"
+format = "chakra"
+files = ["FILE"]
+groups = "FILE"
+` + torus,
 		"[workload]\nkind = \"matrix\"\nmatrix_file = \"FILE\"\n" + torus,
-		"[workload]\nkind = \"all-to-all\"\nsizes = \"FILE\"\nmessage = \"1KB\"\n" + torus,
-		"[workload]\nkind = \"all-to-all\"\nmessage = \"1KB\"\n[fabric]\nkind = \"graph\"\nfile = \"FILE\"\n",
+		`[workload]
+kind = "all-to-all"
+sizes = "FILE"
+message = "1KB"
+` + torus,
+		`[workload]
+kind = "all-to-all"
+message = "1KB"
+[fabric]
+kind = "graph"
+file = "FILE"
+`,
 		"base = \"training-torus\"\npolicy.mapping = \"FILE\"\n",
 		"base = \"training-torus\"\npolicy.mappings = [\"FILE\"]\n",
 		"base = \"gpt7b\"\npolicy.mapping = \"FILE\"\n",
-		"base = \"gpt7b\"\n[workload]\ncompute = \"operators\"\noperators.file = \"FILE\"\n",
+		`base = "gpt7b"
+[workload]
+compute = "operators"
+operators.file = "FILE"
+`,
 		"base = \"moe-scaleup\"\nworkload.sizes = \"FILE\"\n",
 		"base = \"worked-example\"\nworkload.sizes = \"FILE\"\n",
 		"base = \"worked-example\"\npolicy.planners = [\"imported\"]\npolicy.imported.file = \"FILE\"\n",
@@ -113,14 +141,16 @@ func TestCarriedOpensNoFile(t *testing.T) {
 	} {
 		var messages [2]string
 		for i, file := range []string{existing, missing} {
-			_, err := ParseWithFiles("cell.toml", []byte(strings.ReplaceAll(text, "FILE", filepath.ToSlash(file))), nil)
+			_, err := ParseWithFiles("cell.toml",
+				[]byte(strings.ReplaceAll(text, "FILE", filepath.ToSlash(file))), nil)
 			if !errors.Is(err, ErrInput) {
 				t.Errorf("%s: got error %v, want a rejection", text, err)
 				continue
 			}
 			messages[i] = strings.ReplaceAll(err.Error(), filepath.ToSlash(file), "FILE")
 		}
-		if messages[0] = strings.ReplaceAll(messages[0], "there.toml", "missing"); messages[0] != messages[1] || strings.Contains(messages[0], "hunter2") {
+		if messages[0] = strings.ReplaceAll(messages[0], "there.toml",
+			"missing"); messages[0] != messages[1] || strings.Contains(messages[0], "hunter2") {
 			t.Errorf("%s: diagnostics distinguish an existing file from a missing one, want identical ones without content:\n%s\n%s", text, messages[0], messages[1])
 		}
 	}

@@ -12,7 +12,11 @@ import (
 // TestFleetChanges checks the changes that a fleet's report evaluates. They include every other
 // value of its policies. Each change is accepted and changes the scenario.
 func TestFleetChanges(t *testing.T) {
-	const text = "[workload]\nkind=\"fleet\"\n[fabric]\nkind=\"pods-of-cubes\"\n"
+	const text = `[workload]
+kind="fleet"
+[fabric]
+kind="pods-of-cubes"
+`
 	s, err := Parse("fleet.toml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -20,24 +24,30 @@ func TestFleetChanges(t *testing.T) {
 	var all []string
 	for _, c := range s.fleetChanges("reconfigurable") {
 		all = append(all, c.overrides...)
-		if changed, err := Parse("fleet.toml", []byte(text), c.overrides); err != nil || string(changed.TOML()) == string(s.TOML()) {
-			t.Errorf("%s: %v changes nothing, want another scenario; error %v", c.description, c.overrides, err)
+		if changed, err := Parse("fleet.toml", []byte(text), c.overrides); err != nil ||
+			string(changed.TOML()) == string(s.TOML()) {
+			t.Errorf("%s: %v changes nothing, want another scenario; error %v",
+				c.description, c.overrides, err)
 		}
 	}
-	defaults := map[string]string{"policy.fault.ocs": s.Policy.Fleet.Fault.OCS, "policy.fault.machine": s.Policy.Fleet.Fault.Machine,
-		"policy.fault.maintenance": s.Policy.Fleet.Fault.Maintenance, "policy.queue.discipline": s.Policy.Fleet.Queue.Discipline}
+	defaults := map[string]string{"policy.fault.ocs": s.Policy.Fleet.Fault.OCS,
+		"policy.fault.machine":     s.Policy.Fleet.Fault.Machine,
+		"policy.fault.maintenance": s.Policy.Fleet.Fault.Maintenance,
+		"policy.queue.discipline":  s.Policy.Fleet.Queue.Discipline}
 	for _, table := range s.schema().Tables {
 		for _, k := range table.Keys {
 			key := table.Path + "." + k.Name
 			for _, v := range k.Choices() {
 				if current, ok := defaults[key]; ok && (v != current) != slices.Contains(all, key+"="+v) {
-					t.Errorf("%s = %s: got a change to %s: %t, want one to each other value", key, current, v, v == current)
+					t.Errorf("%s = %s: got a change to %s: %t, want one to each other value",
+						key, current, v, v == current)
 				}
 			}
 		}
 	}
 	for i := range placements {
-		if name := placements[i].name; (name != "reconfigurable") != slices.Contains(all, fmt.Sprintf("policy.placements=[%q]", name)) {
+		if name := placements[i].name; (name != "reconfigurable") != slices.Contains(all,
+			fmt.Sprintf("policy.placements=[%q]", name)) {
 			t.Errorf("got a change to placement %s: %t, want one to each placement except reconfigurable", name, name == "reconfigurable")
 		}
 	}
@@ -48,7 +58,17 @@ func TestFleetChanges(t *testing.T) {
 // gains are compared with testdata/gains.txt.
 func TestGains(t *testing.T) {
 	t.Parallel()
-	const text = "seed=3\n[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=3\nwarm_up=1\nload=1.5\n[policy]\nplacements=[\"reconfigurable\", \"folding\"]\n" + failingFleet
+	const text = `seed=3
+[fabric]
+kind="pods-of-cubes"
+[workload]
+kind="fleet"
+days=3
+warm_up=1
+load=1.5
+[policy]
+placements=["reconfigurable", "folding"]
+` + failingFleet
 	s, err := Parse("fleet.toml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +82,9 @@ func TestGains(t *testing.T) {
 		t.Fatalf("got %d gains of %d seeds, want %d of %d", len(gains), seeds, len(changes), maxGainSeeds)
 	}
 	work := func(seed int, set ...string) float64 {
-		one, err := Parse("fleet.toml", []byte(text), slices.Concat([]string{`policy.placements=["reconfigurable"]`}, set, []string{fmt.Sprint("seed=", seed)}))
+		one, err := Parse("fleet.toml", []byte(text),
+			slices.Concat([]string{`policy.placements=["reconfigurable"]`}, set,
+				[]string{fmt.Sprint("seed=", seed)}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +96,8 @@ func TestGains(t *testing.T) {
 	}
 	var lines strings.Builder
 	for i, g := range gains {
-		fmt.Fprintf(&lines, "%s (%s): %.9g, %.9g %s\n", g.Change, strings.Join(changes[i].overrides, " "), g.Mean, g.SE, g.Failed)
+		fmt.Fprintf(&lines, "%s (%s): %.9g, %.9g %s\n", g.Change,
+			strings.Join(changes[i].overrides, " "), g.Mean, g.SE, g.Failed)
 		if i%12 != 0 { // check some changes, as each takes many runs
 			continue
 		}
@@ -89,8 +112,10 @@ func TestGains(t *testing.T) {
 		for _, v := range differences {
 			squares += (v - mean) * (v - mean)
 		}
-		if want := math.Sqrt(squares / float64(seeds*(seeds-1))); math.Abs(g.Mean-mean) > 1e-12 || math.Abs(g.SE-want) > 1e-12 || g.Change != changes[i].description {
-			t.Errorf("%s: got a gain of %g with standard error %g, want %g and %g", g.Change, g.Mean, g.SE, mean, want)
+		if want := math.Sqrt(squares / float64(seeds*(seeds-1))); math.Abs(g.Mean-mean) > 1e-12 ||
+			math.Abs(g.SE-want) > 1e-12 || g.Change != changes[i].description {
+			t.Errorf("%s: got a gain of %g with standard error %g, want %g and %g",
+				g.Change, g.Mean, g.SE, mean, want)
 		}
 	}
 	compareText(t, filepath.Join("testdata", "gains.txt"), lines.String())

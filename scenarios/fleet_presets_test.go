@@ -11,7 +11,11 @@ import (
 // unless the scenario sets another.
 func TestFleetPresets(t *testing.T) {
 	for name, p := range fleet.Presets() {
-		text := "[workload]\nkind = \"fleet\"\ndays = 10\n[workload.faults]\npreset = \"" + name + "\"\n[fabric]\nkind = \"pods-of-cubes\"\n"
+		text := `[workload]
+kind = "fleet"
+days = 10
+[workload.faults]
+preset = "` + name + "\"\n[fabric]\nkind = \"pods-of-cubes\"\n"
 		s, err := Parse("fleet.toml", []byte(text), nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -25,7 +29,8 @@ func TestFleetPresets(t *testing.T) {
 		}
 		s, err = Parse("fleet.toml", []byte(text+"[policy.times]\ncheckpoint = \"77s\"\n"), nil)
 		if err != nil || s.Policy.Fleet.Times.Checkpoint.Seconds() != 77 {
-			t.Errorf("%s: got error %v and a checkpoint of %v, want 77 s", name, err, s.Policy.Fleet.Times.Checkpoint)
+			t.Errorf("%s: got error %v and a checkpoint of %v, want 77 s",
+				name, err, s.Policy.Fleet.Times.Checkpoint)
 		}
 	}
 }

@@ -43,7 +43,8 @@ func TestFleetSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := s.fleetSteps()[0].Seconds(t.Context(), shape, c.down)
-		if want := makespan(c.set...); err != nil || math.Abs(got/want-1) > 1e-9 || c.set != nil && got <= faultFree {
+		if want := makespan(c.set...); err != nil || math.Abs(got/want-1) > 1e-9 ||
+			c.set != nil && got <= faultFree {
 			t.Errorf("%s, switch %d down: got %g s, want %g s and, with changes, more than %g s; error %v", c.shape, c.down, got, want, faultFree, err)
 		}
 	}
@@ -56,9 +57,12 @@ func TestFleetSteps(t *testing.T) {
 		rows[o.Document.Rows[i].Policy] = &o.Document.Rows[i]
 	}
 	reconfigurable, aware := rows["reconfigurable"].Metrics, rows["aware"].Metrics
-	if reconfigurable["work_done"] != reconfigurable["goodput"] || aware["work_done"] <= aware["goodput"] || aware["turnaround_mean_s"] >= reconfigurable["turnaround_mean_s"] {
+	if reconfigurable["work_done"] != reconfigurable["goodput"] ||
+		aware["work_done"] <= aware["goodput"] ||
+		aware["turnaround_mean_s"] >= reconfigurable["turnaround_mean_s"] {
 		t.Errorf("aware: work %g, goodput %g, mean turnaround %g s; reconfigurable: %g, %g, %g s; want equal work and goodput for reconfigurable, more work and a shorter turnaround for aware", aware["work_done"], aware["goodput"],
-			aware["turnaround_mean_s"], reconfigurable["work_done"], reconfigurable["goodput"], reconfigurable["turnaround_mean_s"])
+			aware["turnaround_mean_s"], reconfigurable["work_done"], reconfigurable["goodput"],
+			reconfigurable["turnaround_mean_s"])
 	}
 	if reconfigurable["share_routing"] == 0 || reconfigurable["ft_share"] == 0 {
 		t.Error("got no job that routes around a failed switch, want some")

@@ -11,7 +11,8 @@ func BenchmarkFlowLevel(b *testing.B) {
 	})
 	for _, dims := range []string{"[4,4,8]", "[8,8,8]", "[16,16,16]"} {
 		b.Run("all-to-all"+dims, func(b *testing.B) {
-			benchmarkRun(b, "tori/pod4096", "fabric.dims="+dims, "engine.level=flow", `policy.routers=["shortest"]`)
+			benchmarkRun(b, "tori/pod4096", "fabric.dims="+dims, "engine.level=flow",
+				`policy.routers=["shortest"]`)
 		})
 	}
 }

@@ -50,13 +50,15 @@ func parseJobs(t testing.TB, text string, overrides ...string) *Scenario {
 // TestJobsInherit checks that a job inherits the top-level values of keys that its [[job]]
 // table does not set. Overrides apply to both.
 func TestJobsInherit(t *testing.T) {
-	s := parseJobs(t, smallJobs, "workload.sequence=2048", "job.1.workload.sequence=1024", "job.0.weight=3", `policy.allocators=["joint"]`)
+	s := parseJobs(t, smallJobs, "workload.sequence=2048", "job.1.workload.sequence=1024",
+		"job.0.weight=3", `policy.allocators=["joint"]`)
 	for i, want := range []struct {
 		sequence, microbatches int
 		weight                 float64
 	}{{2048, 4, 3}, {1024, 12, 1}} {
 		job := s.Jobs[i]
-		if w := job.Scenario.Workload; w.Sequence != want.sequence || w.Microbatches != want.microbatches || job.Weight != want.weight || w.TP != 2 {
+		if w := job.Scenario.Workload; w.Sequence != want.sequence ||
+			w.Microbatches != want.microbatches || job.Weight != want.weight || w.TP != 2 {
 			t.Errorf("job %d: got sequence %d, %d micro-batches, weight %v and TP %d, want %v and TP 2", i, w.Sequence, w.Microbatches, job.Weight, w.TP, want)
 		}
 		if diff := cmp.Diff([]int{0, 1}, job.Pods); diff != "" {
@@ -69,11 +71,13 @@ func TestJobsInherit(t *testing.T) {
 	if got := s.circuitsView().PodPorts(); !slices.Equal(got, []int{8, 8}) {
 		t.Errorf("got ports %v, want one per GPU of each job", got)
 	}
-	if got := parseJobs(t, smallJobs, "fabric.ports_per_pod=7", "fabric.pods=3").circuitsView().PodPorts(); !slices.Equal(got, []int{7, 7, 0}) {
+	if got := parseJobs(t, smallJobs, "fabric.ports_per_pod=7",
+		"fabric.pods=3").circuitsView().PodPorts(); !slices.Equal(got, []int{7, 7, 0}) {
 		t.Errorf("got ports %v, want 7 in each pod with a job", got)
 	}
 	// The model that a job names replaces the architecture of the top level.
-	described := strings.Replace(smallJobs, `model = "gpt-7b"`, `architecture = {layers = 8, hidden = 64, heads = 4, vocab = 9, effective_tflops = 1.0}`, 1)
+	described := strings.Replace(smallJobs, `model = "gpt-7b"`,
+		`architecture = {layers = 8, hidden = 64, heads = 4, vocab = 9, effective_tflops = 1.0}`, 1)
 	s = parseJobs(t, described+"workload.model = \"gpt-7b\"\nfabric.reverse = true\n")
 	if a, b := s.Jobs[0].Scenario.Workload.Arch.Layers, s.Jobs[1].Scenario.Workload.Arch.Name; a != 8 || b != "gpt-7b" {
 		t.Errorf("got a job with %d layers and one of model %q, want 8 and gpt-7b", a, b)
@@ -82,7 +86,8 @@ func TestJobsInherit(t *testing.T) {
 		t.Errorf("got pods %v and %v, want those of the second job reversed", s.Jobs[0].Pods, s.Jobs[1].Pods)
 	}
 	checkRoundTrip(t, s)
-	if none := parseJobs(t, "job = []\n"+smallJobs[:strings.Index(smallJobs, "[[job]]")], "workload.microbatches=4"); len(none.Jobs) > 0 {
+	if none := parseJobs(t, "job = []\n"+smallJobs[:strings.Index(smallJobs, "[[job]]")],
+		"workload.microbatches=4"); len(none.Jobs) > 0 {
 		t.Error("got jobs from an empty list, want none")
 	}
 }
@@ -118,7 +123,9 @@ func TestRoundTripJobs(t *testing.T) {
 		maybe("workload.replicas=all")
 		maybe("policy.objective=max-min")
 		maybe("policy.joint.max_evaluations=%d", number(1, 999))
-		maybe("policy.allocator=%s", rapid.SampledFrom([]string{"delta-fast", "delta-topo", "delta-joint"}).Draw(t, "allocator"))
+		maybe("policy.allocator=%s",
+			rapid.SampledFrom([]string{"delta-fast", "delta-topo", "delta-joint"}).Draw(t,
+				"allocator"))
 		if rapid.Bool().Draw(t, "share") {
 			set = append(set, "policy.circuits=shared")
 			maybe("policy.repeat.iterations=%d", number(3, 99))
@@ -141,20 +148,23 @@ func TestRoundTripJobs(t *testing.T) {
 func TestTwoJobs(t *testing.T) {
 	t.Parallel()
 	for _, objective := range []string{"weighted-sum", "max-min"} {
-		o := runScenario(t, "twojobs", 2, "policy.objective="+objective, "job.0.workload.microbatches=16", "job.1.workload.microbatches=32")
+		o := runScenario(t, "twojobs", 2, "policy.objective="+objective,
+			"job.0.workload.microbatches=16", "job.1.workload.microbatches=32")
 		value, gap := metricByPolicy(t, o, "objective"), metricByPolicy(t, o, "gap")
 		if gap["joint"] > 1e-6 || gap["joint"] < 0 {
 			t.Errorf("%s: joint has gap %v, want 0 within 1e-6", objective, gap["joint"])
 		}
 		for _, other := range []string{"even-split", "aggregate", "surplus"} {
 			if !(value["joint"] < value[other]) {
-				t.Errorf("%s: joint has objective %v, want less than that of %s, %v", objective, value["joint"], other, value[other])
+				t.Errorf("%s: joint has objective %v, want less than that of %s, %v",
+					objective, value["joint"], other, value[other])
 			}
 		}
 		for _, r := range o.Document.Rows {
 			a, b := r.Metrics["job.mixtral.nct"], r.Metrics["job.deepseek.nct"]
 			want := map[string]float64{"weighted-sum": (a + b) / 2, "max-min": max(a, b)}[objective]
-			if math.Abs(r.Metrics["objective"]-want) > 1e-12 || math.Abs(r.Metrics["nct"]-(a+b)/2) > 1e-12 || r.Metrics["nct_max"] != max(a, b) {
+			if math.Abs(r.Metrics["objective"]-want) > 1e-12 ||
+				math.Abs(r.Metrics["nct"]-(a+b)/2) > 1e-12 || r.Metrics["nct_max"] != max(a, b) {
 				t.Errorf("%s of %s: got objective %v, mean NCT %v and maximum NCT %v of jobs with NCT %v and %v", objective, r.Policy,
 					r.Metrics["objective"], r.Metrics["nct"], r.Metrics["nct_max"], a, b)
 			}
@@ -163,7 +173,8 @@ func TestTwoJobs(t *testing.T) {
 			}
 			for _, p := range o.Detail.Simulation(r.Policy).Topology.Pods {
 				if p.Used > p.Total || p.Total != 48 {
-					t.Errorf("%s: %s uses %d of %d ports, want at most 48 of 48", r.Policy, p.Name, p.Used, p.Total)
+					t.Errorf("%s: %s uses %d of %d ports, want at most 48 of 48",
+						r.Policy, p.Name, p.Used, p.Total)
 				}
 			}
 		}
@@ -179,17 +190,21 @@ func TestTwoJobs(t *testing.T) {
 // TestDisjointJobs checks jobs that share no pod. Each has the metrics of a run of its own,
 // under every multi-job allocator. Shared circuits change nothing.
 func TestDisjointJobs(t *testing.T) {
-	disjoint := parseJobs(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]", "policy.circuits=shared", "policy.service=max-min", "policy.repeat.iterations=4", "job.1.phase=70ms")
+	disjoint := parseJobs(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]",
+		"policy.circuits=shared", "policy.service=max-min", "policy.repeat.iterations=4",
+		"job.1.phase=70ms")
 	o := runParsed(t, disjoint, 1)
 	for i, job := range disjoint.Jobs {
 		one := runParsed(t, parseJobs(t, smallJobs[:strings.Index(smallJobs, "[[job]]")],
-			fmt.Sprintf("workload.microbatches=%d", job.Scenario.Workload.Microbatches), "policy.service=max-min", `policy.allocators=["delta-joint"]`), 1)
+			fmt.Sprintf("workload.microbatches=%d", job.Scenario.Workload.Microbatches),
+			"policy.service=max-min", `policy.allocators=["delta-joint"]`), 1)
 		alone := one.Document.Rows[0].Metrics
 		for _, r := range o.Document.Rows {
 			got := func(name string) float64 { return r.Metrics["job."+job.Name+"."+name] }
 			for _, name := range []string{"makespan_s", "nct", "ports", "comm_exposed_s"} {
 				if difference := got(name) - alone[name]; math.Abs(difference) > 1e-8*math.Abs(alone[name]) {
-					t.Errorf("%s, job %d: got %s %v, want %v as in a run of its own", r.Policy, i, name, got(name), alone[name])
+					t.Errorf("%s, job %d: got %s %v, want %v as in a run of its own",
+						r.Policy, i, name, got(name), alone[name])
 				}
 			}
 			if a, b := got("iteration_mean_s"), got("iteration_max_s"); math.Abs(a-alone["makespan_s"]) > 1e-9 || math.Abs(b-a) > 1e-9 {
@@ -197,7 +212,8 @@ func TestDisjointJobs(t *testing.T) {
 			}
 		}
 	}
-	if pods := o.Detail.Policies[0].Topology.Pods; len(pods) != 4 || pods[0].Name != "pod 4" || pods[3].Name != "pod 3" {
+	if pods := o.Detail.Policies[0].Topology.Pods; len(pods) != 4 || pods[0].Name != "pod 4" ||
+		pods[3].Name != "pod 3" {
 		t.Errorf("got pods %v in the topology, want pod 4 to pod 3", pods)
 	}
 	if len(o.RateSchedules) > 0 {
@@ -214,13 +230,17 @@ func TestDisjointJobs(t *testing.T) {
 // started, and ends before the first job has ended.
 func TestMeasuredIterations(t *testing.T) {
 	for _, c := range []struct{ iterations, warmup, phase int }{{4, 2, 0}, {5, 0, 0}, {4, 1, 70}, {3, 0, 333}, {3, 0, 2000}} {
-		s := parseJobs(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]", "policy.circuits=shared", "policy.service=max-min", `policy.arbiters=["even-split"]`,
-			fmt.Sprintf("policy.repeat.iterations=%d", c.iterations), fmt.Sprintf("policy.repeat.warmup=%d", c.warmup), fmt.Sprintf("job.1.phase=%dms", c.phase))
+		s := parseJobs(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]",
+			"policy.circuits=shared", "policy.service=max-min", `policy.arbiters=["even-split"]`,
+			fmt.Sprintf("policy.repeat.iterations=%d", c.iterations),
+			fmt.Sprintf("policy.repeat.warmup=%d", c.warmup),
+			fmt.Sprintf("job.1.phase=%dms", c.phase))
 		o := runParsed(t, s, 1)
 		row := o.Document.Rows[0]
 		var length, ideal, phase, end [2]float64
 		for j, name := range []string{"few", "many"} {
-			length[j], ideal[j] = row.Metrics["job."+name+".makespan_s"], o.Document.Reference["job."+name+".makespan_s"]
+			length[j], ideal[j] = row.Metrics["job."+name+".makespan_s"],
+				o.Document.Reference["job."+name+".makespan_s"]
 			phase[j] = s.Jobs[j].Phase.Seconds()
 		}
 		last := max(phase[0], phase[1]) + float64(c.iterations)*max(ideal[0], ideal[1])
@@ -233,12 +253,14 @@ func TestMeasuredIterations(t *testing.T) {
 		for j, name := range []string{"few", "many"} {
 			want := 0
 			for i := c.warmup; i < repeats[j]; i++ {
-				if start := phase[j] + float64(i)*length[j]; start >= from-1e-9 && start+length[j] <= to+1e-9 {
+				if start := phase[j] + float64(i)*length[j]; start >= from-1e-9 &&
+					start+length[j] <= to+1e-9 {
 					want++
 				}
 			}
 			if got := row.Metrics["job."+name+".iterations"]; int(got) != want || want == 0 {
-				t.Errorf("%+v: got %g measured iterations of %s, want %d of %d", c, got, name, want, repeats[j])
+				t.Errorf("%+v: got %g measured iterations of %s, want %d of %d",
+					c, got, name, want, repeats[j])
 			}
 		}
 	}
@@ -249,7 +271,8 @@ func TestMeasuredIterations(t *testing.T) {
 // job is faster than on the ideal fabric.
 func TestPooledCircuits(t *testing.T) {
 	for _, service := range []string{"max-min", "level-priority"} {
-		s := parseJobs(t, smallJobs, "policy.circuits=shared", "policy.service="+service, "policy.repeat.iterations=3", "policy.repeat.warmup=0",
+		s := parseJobs(t, smallJobs, "policy.circuits=shared", "policy.service="+service,
+			"policy.repeat.iterations=3", "policy.repeat.warmup=0",
 			"job.1.workload.microbatches=4", `policy.arbiters=["even-split"]`)
 		inPhase := runParsed(t, s, 1)
 		s.Jobs[1].Phase = engine.Time(40 * float64(engine.Millisecond))
@@ -260,7 +283,8 @@ func TestPooledCircuits(t *testing.T) {
 		}
 		for _, name := range []string{"few", "many"} {
 			if got, ideal := b["job."+name+".iteration_mean_s"], outOfPhase.Document.Reference["job."+name+".makespan_s"]; got < ideal*(1-1e-9) {
-				t.Errorf("%s: an iteration takes %v s, want at least %v s as on the ideal fabric", service, got, ideal)
+				t.Errorf("%s: an iteration takes %v s, want at least %v s as on the ideal fabric",
+					service, got, ideal)
 			}
 		}
 		if !(b["pooled_objective"] < a["pooled_objective"]) {
@@ -275,7 +299,8 @@ func TestWeights(t *testing.T) {
 	for _, r := range o.Document.Rows {
 		want := (r.Metrics["job.few.nct"] + 3*r.Metrics["job.many.nct"]) / 4
 		if math.Abs(r.Metrics["nct"]-want) > 1e-12 || math.Abs(r.Metrics["objective"]-want) > 1e-12 {
-			t.Errorf("%s: got NCT %v and objective %v, want %v for both", r.Policy, r.Metrics["nct"], r.Metrics["objective"], want)
+			t.Errorf("%s: got NCT %v and objective %v, want %v for both",
+				r.Policy, r.Metrics["nct"], r.Metrics["objective"], want)
 		}
 	}
 }
@@ -327,7 +352,8 @@ func TestDifferentReplicaCounts(t *testing.T) {
 func TestJobsDoNotDependOnWorkers(t *testing.T) {
 	var first []byte
 	for _, workers := range []int{1, 3, 1} {
-		o := runParsed(t, parseJobs(t, smallJobs, "policy.circuits=shared", "policy.allocator=delta-fast", "policy.delta-fast.stall_generations=3",
+		o := runParsed(t, parseJobs(t, smallJobs, "policy.circuits=shared",
+			"policy.allocator=delta-fast", "policy.delta-fast.stall_generations=3",
 			"policy.repeat.iterations=4", "fabric.ports_per_pod=6"), workers)
 		data, err := json.Marshal([]any{o.Document, o.Detail, o.RateSchedules})
 		if err != nil {

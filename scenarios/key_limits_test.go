@@ -16,21 +16,211 @@ import (
 // limitScenarios are scenarios, in addition to effectScenarios, whose checks limit numeric
 // keys.
 var limitScenarios = []string{
-	"[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"all-to-all\"\nsource=\"on-off\"\nrate=\"1Gbps\"\nduration=\"20us\"\n[engine]\nlevel=\"packet\"\n",
-	"[fabric]\nkind=\"torus\"\ndims=[4,3]\nlink_latency=\"100ns\"\n[workload]\nkind=\"hotspot\"\nmessage=\"10KB\"\npace=0.5\n[engine]\nlevel=\"packet\"\nsample_every=\"1us\"\nuntil=\"1ms\"\n",
-	"[fabric]\nkind=\"torus\"\ndims=[4,3]\nqueue=\"credit\"\nbuffer=\"8KB\"\nfailed_links=[\"0 x+\"]\nfail_at=\"1us\"\nreroute_after=\"1us\"\nbit_errors=1e-9\n[workload]\nkind=\"permutation\"\nmessage=\"10KB\"\nsource=\"window\"\nwindow=4\n[policy]\nrouters=[\"wild-first\"]\n[engine]\nlevel=\"packet\"\n",
-	"[fabric]\nkind=\"torus\"\ndims=[4,3]\n[workload]\nkind=\"ring-all-reduce\"\nmessage=\"10KB\"\n[engine]\nlevel=\"static\"\n",
-	"[fabric]\nkind=\"graph\"\ngenerator=\"fat-tree\"\nswitch_ports=4\n[workload]\nkind=\"all-to-all\"\nmessage=\"10KB\"\n[engine]\nlevel=\"flow\"\n",
-	"[fabric]\nkind=\"scaleup\"\ngpus=8\nswitches=2\nlink_rate=\"400Gbps\"\nreconfiguration_delay=\"5us\"\n[workload]\nkind=\"all-to-all\"\nmessage=\"1MB\"\n",
-	"[fabric]\nkind=\"scaleup\"\ngpus=8\nswitches=2\nlink_rate=\"400Gbps\"\nreconfiguration_delay=\"5us\"\n[workload]\nkind=\"all-reduce\"\nmessage=\"1MB\"\n",
-	"[fabric]\nkind=\"scaleup\"\ngpus=4\nswitches=2\n[workload]\nkind=\"training\"\nsequence=256\nmicrobatches=3\npp=4\ntp=1\nep=4\ngpus=32\n[workload.architecture]\nlayers=8\nhidden=256\nheads=4\nffn=512\nvocab=1024\neffective_tflops=10\nexperts=8\ntop_k=2\n",
-	"[fabric]\nkind=\"ocs-pods\"\npods=4\ngpus_per_pod=2\nports_per_pod=4\nport_bandwidth=\"100Gbps\"\n[workload]\nkind=\"uniform-random\"\nload=0.3\nduration=\"20us\"\nwarmup=\"2us\"\n[engine]\nlevel=\"packet\"\n",
-	"[fabric]\nkind=\"ocs-pods\"\npods=4\ngpus_per_pod=2\nports_per_pod=4\nport_bandwidth=\"100Gbps\"\n[workload]\nkind=\"all-to-all\"\nmessage=\"10KB\"\n",
-	"[fabric]\nkind=\"ocs-pods\"\ngpus_per_pod_per_replica=8\nport_bandwidth=\"100Gbps\"\nports_per_pod=9\n[workload]\nkind=\"training\"\nmodel=\"mixtral-8x22b\"\nsequence=4096\nmicrobatches=4\ntp=2\npp=2\nep=8\ngpus=32\ncollectives=\"graph\"\n[engine]\nlevel=\"packet\"\n",
-	"[fabric]\nkind=\"torus\"\ndims=[3,4]\n[workload]\nkind=\"recommendation\"\ngpus=12\nsamples=256\ntables=16\nwidth=64\ndense_parameters=1000000\neffective_tflops=200\n[engine]\nlevel=\"packet\"\n",
-	"[fabric]\nkind=\"torus\"\ndims=[3,4]\n[workload]\nkind=\"training\"\nmodel=\"gpt-7b\"\nmicrobatches=3\nsequence=4096\ntp=2\npp=3\ngpus=12\ncollectives=\"graph\"\nschedule=\"interleaved-1f1b\"\nvirtual_stages=2\nsharding=\"parameters\"\n[policy]\ncollective=\"ring\"\n[engine]\nlevel=\"packet\"\n",
-	"[fabric]\nkind=\"tiers\"\n[[fabric.tier]]\nkind=\"electrical\"\ngpus=4\n[[fabric.tier]]\nkind=\"torus\"\ndims=[2,4]\nlink_rate=\"50Gbps\"\n[workload]\nkind=\"all-reduce\"\nmessage=\"600KB\"\n[policy]\ncollective=\"ring\"\n",
-	"[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=12\nwarm_up=1\nload=1.3\n[workload.faults]\nmachine=\"0.002/day\"\n",
+	`[fabric]
+kind="torus"
+dims=[2,3]
+[workload]
+kind="all-to-all"
+source="on-off"
+rate="1Gbps"
+duration="20us"
+[engine]
+level="packet"
+`,
+	`[fabric]
+kind="torus"
+dims=[4,3]
+link_latency="100ns"
+[workload]
+kind="hotspot"
+message="10KB"
+pace=0.5
+[engine]
+level="packet"
+sample_every="1us"
+until="1ms"
+`,
+	`[fabric]
+kind="torus"
+dims=[4,3]
+queue="credit"
+buffer="8KB"
+failed_links=["0 x+"]
+fail_at="1us"
+reroute_after="1us"
+bit_errors=1e-9
+[workload]
+kind="permutation"
+message="10KB"
+source="window"
+window=4
+[policy]
+routers=["wild-first"]
+[engine]
+level="packet"
+`,
+	`[fabric]
+kind="torus"
+dims=[4,3]
+[workload]
+kind="ring-all-reduce"
+message="10KB"
+[engine]
+level="static"
+`,
+	`[fabric]
+kind="graph"
+generator="fat-tree"
+switch_ports=4
+[workload]
+kind="all-to-all"
+message="10KB"
+[engine]
+level="flow"
+`,
+	`[fabric]
+kind="scaleup"
+gpus=8
+switches=2
+link_rate="400Gbps"
+reconfiguration_delay="5us"
+[workload]
+kind="all-to-all"
+message="1MB"
+`,
+	`[fabric]
+kind="scaleup"
+gpus=8
+switches=2
+link_rate="400Gbps"
+reconfiguration_delay="5us"
+[workload]
+kind="all-reduce"
+message="1MB"
+`,
+	`[fabric]
+kind="scaleup"
+gpus=4
+switches=2
+[workload]
+kind="training"
+sequence=256
+microbatches=3
+pp=4
+tp=1
+ep=4
+gpus=32
+[workload.architecture]
+layers=8
+hidden=256
+heads=4
+ffn=512
+vocab=1024
+effective_tflops=10
+experts=8
+top_k=2
+`,
+	`[fabric]
+kind="ocs-pods"
+pods=4
+gpus_per_pod=2
+ports_per_pod=4
+port_bandwidth="100Gbps"
+[workload]
+kind="uniform-random"
+load=0.3
+duration="20us"
+warmup="2us"
+[engine]
+level="packet"
+`,
+	`[fabric]
+kind="ocs-pods"
+pods=4
+gpus_per_pod=2
+ports_per_pod=4
+port_bandwidth="100Gbps"
+[workload]
+kind="all-to-all"
+message="10KB"
+`,
+	`[fabric]
+kind="ocs-pods"
+gpus_per_pod_per_replica=8
+port_bandwidth="100Gbps"
+ports_per_pod=9
+[workload]
+kind="training"
+model="mixtral-8x22b"
+sequence=4096
+microbatches=4
+tp=2
+pp=2
+ep=8
+gpus=32
+collectives="graph"
+[engine]
+level="packet"
+`,
+	`[fabric]
+kind="torus"
+dims=[3,4]
+[workload]
+kind="recommendation"
+gpus=12
+samples=256
+tables=16
+width=64
+dense_parameters=1000000
+effective_tflops=200
+[engine]
+level="packet"
+`,
+	`[fabric]
+kind="torus"
+dims=[3,4]
+[workload]
+kind="training"
+model="gpt-7b"
+microbatches=3
+sequence=4096
+tp=2
+pp=3
+gpus=12
+collectives="graph"
+schedule="interleaved-1f1b"
+virtual_stages=2
+sharding="parameters"
+[policy]
+collective="ring"
+[engine]
+level="packet"
+`,
+	`[fabric]
+kind="tiers"
+[[fabric.tier]]
+kind="electrical"
+gpus=4
+[[fabric.tier]]
+kind="torus"
+dims=[2,4]
+link_rate="50Gbps"
+[workload]
+kind="all-reduce"
+message="600KB"
+[policy]
+collective="ring"
+`,
+	`[fabric]
+kind="pods-of-cubes"
+[workload]
+kind="fleet"
+days=12
+warm_up=1
+load=1.3
+[workload.faults]
+machine="0.002/day"
+`,
 }
 
 // numberFormat returns a function that writes a whole number as a value of k, in the smallest
@@ -110,7 +300,8 @@ func TestKeyLimits(t *testing.T) {
 			for _, k := range table.Keys {
 				key := strings.ReplaceAll(schema.JoinPath(table.Path, k.Name), `"`, "")
 				write := numberFormat(k)
-				if table.IsArray() || write == nil || strings.HasPrefix(key, "policy.") || slices.Contains(slowLimitKeys, key) {
+				if table.IsArray() || write == nil || strings.HasPrefix(key, "policy.") ||
+					slices.Contains(slowLimitKeys, key) {
 					continue
 				}
 				rejection := ""
@@ -134,7 +325,8 @@ func TestKeyLimits(t *testing.T) {
 				} else if f.CanFloat() {
 					candidates = append([]int64{int64(f.Float())}, candidates...)
 				}
-				i := slices.IndexFunc(candidates, func(n int64) bool { return n >= minValue && n <= maxValue && accepts(n) })
+				i := slices.IndexFunc(candidates,
+					func(n int64) bool { return n >= minValue && n <= maxValue && accepts(n) })
 				if i < 0 {
 					continue
 				}

@@ -32,14 +32,20 @@ level = "flow"
 	}
 	for i, want := range []struct{ over, bound float64 }{{3, 2}, {2, 2}} {
 		m, labels := o.Document.Rows[i].Metrics, o.Document.Rows[i].Labels
-		if m["max_load_over_rate"] != want.over || m["bound_max_load_over_rate"] != want.bound || m["gap"] != want.over/want.bound-1 {
-			t.Errorf("%s: got load over rate %g, bound %g and gap %g, want %+v", o.Document.Rows[i].Policy, m["max_load_over_rate"], m["bound_max_load_over_rate"], m["gap"], want)
+		if m["max_load_over_rate"] != want.over || m["bound_max_load_over_rate"] != want.bound ||
+			m["gap"] != want.over/want.bound-1 {
+			t.Errorf("%s: got load over rate %g, bound %g and gap %g, want %+v",
+				o.Document.Rows[i].Policy, m["max_load_over_rate"], m["bound_max_load_over_rate"],
+				m["gap"], want)
 		}
-		if _, has := m["bound_max_link_load"]; has || !strings.HasSuffix(labels["gap_model"], "of load over rate") {
-			t.Errorf("%s: got metrics %v and labels %v, want a bound of load over rate only", o.Document.Rows[i].Policy, m, labels)
+		if _, has := m["bound_max_link_load"]; has ||
+			!strings.HasSuffix(labels["gap_model"], "of load over rate") {
+			t.Errorf("%s: got metrics %v and labels %v, want a bound of load over rate only",
+				o.Document.Rows[i].Policy, m, labels)
 		}
 		if took := want.over * 1e6 * 8 / 100e9; m["completion_s"] < took*(1-1e-9) {
-			t.Errorf("%s completes after %g s, want at least the %g s of its busiest link", o.Document.Rows[i].Policy, m["completion_s"], took)
+			t.Errorf("%s completes after %g s, want at least the %g s of its busiest link",
+				o.Document.Rows[i].Policy, m["completion_s"], took)
 		}
 	}
 }

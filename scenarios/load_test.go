@@ -50,17 +50,20 @@ func TestBuiltInScenarios(t *testing.T) {
 		checked++
 		w, a := &s.Workload, &s.Workload.Arch
 		got := row{
-			a.Layers, a.Hidden, a.Experts, w.TP, w.PP, w.EP, w.ETP, w.GPUs, s.Fabric.GPUsPerPodPerReplica, w.Microbatches,
+			a.Layers, a.Hidden, a.Experts, w.TP, w.PP, w.EP, w.ETP, w.GPUs,
+			s.Fabric.GPUsPerPodPerReplica, w.Microbatches,
 			s.PodsPerReplica(), w.Replicas(), s.Fabric.PortsPerPod, w.Choices.EffectiveTFLOPS,
 		}
 		if diff := cmp.Diff(want[name], got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if w.Sequence != 4096 || w.Microbatch != 1 || w.Schedule != "1f1b" || s.Fabric.PortBandwidth != 400e9 || s.Fabric.NICBandwidth != 400e9 {
+		if w.Sequence != 4096 || w.Microbatch != 1 || w.Schedule != "1f1b" ||
+			s.Fabric.PortBandwidth != 400e9 || s.Fabric.NICBandwidth != 400e9 {
 			t.Errorf("%s: got sequence %d, micro-batch %d, schedule %s, ports of %v and NICs of %v, want 4096, 1, 1f1b and 400Gbps", name, w.Sequence, w.Microbatch, w.Schedule, s.Fabric.PortBandwidth, s.Fabric.NICBandwidth)
 		}
 		if base := strings.TrimSuffix(filepath.Base(name), ".toml"); s.Name != base || s.Title == "" {
-			t.Errorf("%s: got name %q and title %q, want the name of the file and a title", name, s.Name, s.Title)
+			t.Errorf("%s: got name %q and title %q, want the name of the file and a title",
+				name, s.Name, s.Title)
 		}
 		data, err := embedded.ReadFile(strings.TrimPrefix(name, "scenarios/"))
 		if err != nil {
@@ -86,7 +89,8 @@ func TestBuiltInNames(t *testing.T) {
 		files[base] = name
 	}
 	if len(files) != len(EmbeddedScenarios())+len(EmbeddedStudies()) {
-		t.Errorf("got %d built-in files, want the %d scenarios and %d studies", len(files), len(EmbeddedScenarios()), len(EmbeddedStudies()))
+		t.Errorf("got %d built-in files, want the %d scenarios and %d studies",
+			len(files), len(EmbeddedScenarios()), len(EmbeddedStudies()))
 	}
 }
 
@@ -115,7 +119,8 @@ func TestLoadEmbedded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Workload.Arch.Name != "gpt-7b" || s.Name != "mixtral8x22b" {
-		t.Errorf("got model %q and name %q, want gpt-7b and mixtral8x22b from the file on disk", s.Workload.Arch.Name, s.Name)
+		t.Errorf("got model %q and name %q, want gpt-7b and mixtral8x22b from the file on disk",
+			s.Workload.Arch.Name, s.Name)
 	}
 }
 
@@ -163,8 +168,11 @@ func TestLoadErrors(t *testing.T) {
 func TestOverrides(t *testing.T) {
 	s, err := Load("deepseek671b", []string{
 		"workload.sequence=8192", "fabric.port_bandwidth=800Gbps", ` fabric.nic_bandwidth = "50GB/s" `, `policy.allocators=["delta-joint", "delta-fast"]`,
-		"policy.delta-fast.population=32", "policy.delta-fast.population=16", "replica.1.compute_scale=1.25", "replica.0.pod_map=[3,2,1,0]", "replica.1.ports_per_pod=16",
-		"name=12", "title=a = b", "seed=7", "workload.schedule=gpipe", "fabric.reverse=true", "policy.delta-joint.time_limit=1.5s",
+		"policy.delta-fast.population=32", "policy.delta-fast.population=16",
+		"replica.1.compute_scale=1.25", "replica.0.pod_map=[3,2,1,0]",
+		"replica.1.ports_per_pod=16",
+		"name=12", "title=a = b", "seed=7", "workload.schedule=gpipe", "fabric.reverse=true",
+		"policy.delta-joint.time_limit=1.5s",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +208,9 @@ func TestOverrideReplicaByIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []input.Replica{{Index: 0, ComputeScale: 2, PortBandwidth: 400e9, PortsPerPod: 4, PodMap: []int{0, 1}}, {Index: 1, ComputeScale: 3, PortBandwidth: units.Rate(1e9), PortsPerPod: 4, PodMap: []int{0, 1}}}
+	want := []input.Replica{{Index: 0, ComputeScale: 2, PortBandwidth: 400e9, PortsPerPod: 4,
+		PodMap: []int{0, 1}}, {Index: 1, ComputeScale: 3, PortBandwidth: units.Rate(1e9),
+		PortsPerPod: 4, PodMap: []int{0, 1}}}
 	if diff := cmp.Diff(want, s.Replicas); diff != "" {
 		t.Error(diff)
 	}
@@ -214,7 +224,8 @@ func TestPresets(t *testing.T) {
 		want         func(c *training.Choices)
 	}{
 		{"deepseek671b", "calibrated", func(*training.Choices) {}},
-		{"deepseek671b", "consistent", func(c *training.Choices) { c.ConcurrentMicrobatches, c.RouterFLOPs = 4, "moe-layers" }},
+		{"deepseek671b", "consistent",
+			func(c *training.Choices) { c.ConcurrentMicrobatches, c.RouterFLOPs = 4, "moe-layers" }},
 		{"megatron177b", "consistent", func(c *training.Choices) { c.RouterFLOPs = "moe-layers" }},
 		{"deepseek671b", "layered", func(c *training.Choices) { c.StageSplit, c.Embedding = "layers", true }},
 	} {
@@ -226,7 +237,8 @@ func TestPresets(t *testing.T) {
 		want := training.Choices{
 			EffectiveTFLOPS: s.Workload.Arch.EffectiveTFLOPS,
 			BackwardRatio:   2, AttentionFLOPs: "causal", StageSplit: "even", ConcurrentMicrobatches: 1,
-			ActivationBytes: 2, GradientBytes: 2, ParameterBytes: 2, SequenceParallel: true, Ring: "bidirectional", RouterFLOPs: "all-layers",
+			ActivationBytes: 2, GradientBytes: 2, ParameterBytes: 2, SequenceParallel: true,
+			Ring: "bidirectional", RouterFLOPs: "all-layers",
 		}
 		tt.want(&want)
 		if diff := cmp.Diff(want, s.Workload.Choices); diff != "" {
@@ -266,7 +278,8 @@ workload.virtual_stages = 2
 [policy.delta-fast]
 population = 7
 `
-	got, err := Parse("x.toml", []byte(file), []string{"workload.schedule=1f1b", `policy.allocators=["prop-alloc"]`})
+	got, err := Parse("x.toml", []byte(file),
+		[]string{"workload.schedule=1f1b", `policy.allocators=["prop-alloc"]`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +292,8 @@ population = 7
 	}
 	for _, set := range []string{"workload.virtual_stages=2", "policy.delta-fast.elites=1"} {
 		_, err := Parse("x.toml", []byte("base = \"gpt7b\"\npolicy.allocators = [\"prop-alloc\"]\n"), []string{set})
-		if err == nil || !strings.Contains(err.Error(), "--set: ") || !strings.Contains(err.Error(), "is not used by") {
+		if err == nil || !strings.Contains(err.Error(), "--set: ") ||
+			!strings.Contains(err.Error(), "is not used by") {
 			t.Errorf("%s: got error %v, want \"is not used by\"", set, err)
 		}
 	}
@@ -289,18 +303,33 @@ population = 7
 // fabric. They name that kind instead of proposing a similar table or key.
 func TestUnusedKeys(t *testing.T) {
 	t.Parallel()
-	const torus = "[workload]\nkind = \"all-to-all\"\npacket = \"4KB\"\n[fabric]\nkind = \"torus\"\ndims = [4, 4]\n"
+	const torus = `[workload]
+kind = "all-to-all"
+packet = "4KB"
+[fabric]
+kind = "torus"
+dims = [4, 4]
+`
 	for _, c := range []struct{ file, set, want string }{
-		{"gpt7b", "engine.level=plan", `engine.level: "plan" is not known; choose "flow", "packet" or "static"`},
-		{"gpt7b", "engine.until=1s", `engine.until: is not used by fabric "ocs-pods"; leave it out: it is of fabric "torus", "graph", "electrical" or "scaleup"`},
-		{"gpt7b", "policy.routers=[\"dor\"]", `policy.routers: is not used by fabric "ocs-pods", which has no paths to choose; leave it out: it is of fabric "torus", "graph", "electrical" or "scaleup"`},
-		{"gpt7b", "workload.experts.sizes=zipf", `workload.experts: is not used by workload "training" on fabric "ocs-pods"; leave it out: it is of workload "training" on fabric "scaleup"`},
-		{"", "workload.model=gpt-7b", `workload.model: is not used by workload "all-to-all"; leave it out, or set workload.kind = "training"`},
-		{"", "workload.sequence=4096", `workload.sequence: is not used by workload "all-to-all"; leave it out, or set workload.kind = "training"`},
-		{"", "workload.zipf_exponent=0.3", `workload.zipf_exponent: is not used by workload "all-to-all" on fabric "torus"; leave it out: it is of workload "all-to-all" on fabric "scaleup"`},
-		{"", "job=[{name = \"a\"}]", `job: is not used by fabric "torus"; leave it out: it is of fabric "ocs-pods"`},
+		{"gpt7b", "engine.level=plan",
+			`engine.level: "plan" is not known; choose "flow", "packet" or "static"`},
+		{"gpt7b", "engine.until=1s",
+			`engine.until: is not used by fabric "ocs-pods"; leave it out: it is of fabric "torus", "graph", "electrical" or "scaleup"`},
+		{"gpt7b", "policy.routers=[\"dor\"]",
+			`policy.routers: is not used by fabric "ocs-pods", which has no paths to choose; leave it out: it is of fabric "torus", "graph", "electrical" or "scaleup"`},
+		{"gpt7b", "workload.experts.sizes=zipf",
+			`workload.experts: is not used by workload "training" on fabric "ocs-pods"; leave it out: it is of workload "training" on fabric "scaleup"`},
+		{"", "workload.model=gpt-7b",
+			`workload.model: is not used by workload "all-to-all"; leave it out, or set workload.kind = "training"`},
+		{"", "workload.sequence=4096",
+			`workload.sequence: is not used by workload "all-to-all"; leave it out, or set workload.kind = "training"`},
+		{"", "workload.zipf_exponent=0.3",
+			`workload.zipf_exponent: is not used by workload "all-to-all" on fabric "torus"; leave it out: it is of workload "all-to-all" on fabric "scaleup"`},
+		{"", "job=[{name = \"a\"}]",
+			`job: is not used by fabric "torus"; leave it out: it is of fabric "ocs-pods"`},
 		{"", "enginee.level=flow", "enginee: unknown table; did you mean engine?"},
-		{"", "fabric.lnk_rate=1Gbps", `fabric.lnk_rate: unknown key, not used by kind "torus"; did you mean link_rate?`},
+		{"", "fabric.lnk_rate=1Gbps",
+			`fabric.lnk_rate: unknown key, not used by kind "torus"; did you mean link_rate?`},
 		{"", "engine.level=flow", ""}, // drops workload.packet of the file, which belongs to level packet
 	} {
 		var err error
@@ -350,12 +379,18 @@ func TestMatrixForms(t *testing.T) {
 			{"matrix", []string{inline}, ""},
 			{"all-to-all", []string{"workload.sizes=" + file}, ""},
 			{"all-to-all", []string{"workload.sizes=matrix", inline}, ""},
-			{"matrix", []string{"workload.matrix_file=" + header}, "--set: workload.matrix_file: " + header + `:1: the line is a header, and a matrix has sizes alone`},
-			{"all-to-all", []string{"workload.sizes=" + header}, "--set: workload.sizes: " + header + `:1: the line is a header, and a matrix has sizes alone`},
-			{"all-to-all", []string{"workload.sizes=none.csv"}, "--set: workload.sizes: none.csv cannot be read"},
-			{"matrix", []string{"workload.matrix_file=none.csv"}, "--set: workload.matrix_file: none.csv cannot be read"},
-			{"matrix", []string{"workload.matrix_file=3"}, "--set: workload.matrix_file: is the number 3; write a text"},
-			{"all-to-all", []string{"workload.sizes=3"}, "--set: workload.sizes: is the number 3; write a text"},
+			{"matrix", []string{"workload.matrix_file=" + header},
+				"--set: workload.matrix_file: " + header + `:1: the line is a header, and a matrix has sizes alone`},
+			{"all-to-all", []string{"workload.sizes=" + header},
+				"--set: workload.sizes: " + header + `:1: the line is a header, and a matrix has sizes alone`},
+			{"all-to-all", []string{"workload.sizes=none.csv"},
+				"--set: workload.sizes: none.csv cannot be read"},
+			{"matrix", []string{"workload.matrix_file=none.csv"},
+				"--set: workload.matrix_file: none.csv cannot be read"},
+			{"matrix", []string{"workload.matrix_file=3"},
+				"--set: workload.matrix_file: is the number 3; write a text"},
+			{"all-to-all", []string{"workload.sizes=3"},
+				"--set: workload.sizes: is the number 3; write a text"},
 			{"matrix", []string{"workload.matrix_file=" + file, inline}, ": workload.matrix_file: "},
 		} {
 			text := "name = \"m\"\n[workload]\nkind = \"" + c.kind + "\"\n[fabric]\nkind = \"" + fabric + "\"\n" + keys + "\n"
@@ -380,15 +415,23 @@ func TestRepeatedDiagnostics(t *testing.T) {
 	if err := os.WriteFile(file, []byte("0,x,y,z,u,v\n"+strings.Repeat("1,x,y,z,u,v\n", 5)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	const torus = "[workload]\nkind = \"matrix\"\n[fabric]\nkind = \"torus\"\ndims = [6]\n"
+	const torus = `[workload]
+kind = "matrix"
+[fabric]
+kind = "torus"
+dims = [6]
+`
 	_, err := Parse("m.toml", []byte(torus), []string{"workload.matrix_file=" + file})
-	if err == nil || strings.Count(err.Error(), "\n") != 3 || !strings.HasSuffix(err.Error(), "\n--set: workload.matrix_file: and 17 more like these") {
+	if err == nil || strings.Count(err.Error(), "\n") != 3 ||
+		!strings.HasSuffix(err.Error(), "\n--set: workload.matrix_file: and 17 more like these") {
 		t.Errorf("got %v, want 4 lines that end in the number of further ones", err)
 	}
 	long := strings.Repeat("k", 1<<20)
 	for _, text := range []string{long + " = 1\n" + torus, torus + long + " = 1\n", torus + "[" + long + ".a]\nb = 1\n", "name = \"" + long + "\"\n" + torus, "seed = 9" + strings.Repeat("9", 1<<20) + "\n" + torus} {
-		if _, err := Parse("m.toml", []byte(text), nil); err == nil || len(err.Error()) > 6000 || strings.Contains(err.Error(), long[:1000]) {
-			t.Errorf("%.20s: got a diagnostic of %d bytes, want at most 6000 without the long text", text, len(fmt.Sprint(err)))
+		if _, err := Parse("m.toml", []byte(text), nil); err == nil || len(err.Error()) > 6000 ||
+			strings.Contains(err.Error(), long[:1000]) {
+			t.Errorf("%.20s: got a diagnostic of %d bytes, want at most 6000 without the long text",
+				text, len(fmt.Sprint(err)))
 		}
 	}
 }
@@ -400,30 +443,52 @@ func TestDiagnosticNamesKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow := regexp.MustCompile(`port_bandwidth = .*`).ReplaceAllString(string(gpt), `port_bandwidth = "0.0000000000000001bps"`)
+	slow := regexp.MustCompile(`port_bandwidth = .*`).ReplaceAllString(string(gpt),
+		`port_bandwidth = "0.0000000000000001bps"`)
 	for _, c := range []struct {
 		text, set, want string
 	}{
 		{slow, "seed=1", "fabric.port_bandwidth: an iteration may take"},
-		{string(gpt), "fabric.nic_bandwidth=0.0000000000000001bps", "fabric.nic_bandwidth: an iteration may take"},
+		{string(gpt), "fabric.nic_bandwidth=0.0000000000000001bps",
+			"fabric.nic_bandwidth: an iteration may take"},
 		{string(gpt), "workload.sequence=100000000", "workload.sequence: an iteration may take"},
-		{"seed = 99999999999999999999\n" + string(gpt), "seed=1", "x.toml:1: seed: 99999999999999999999 is out of bounds; write a whole number from -9223372036854775808 to 9223372036854775807"},
-		{string(gpt) + "x = [\n1,\n-99999999999999999999]\n", "seed=1", "x: -99999999999999999999 is out of bounds"},
-		{"[workload]\nkind = \"all-to-all\"\n[fabric]\nkind = \"torus\"\ndims = [4]\n", "fabric.failed_ocs=x3", `fabric.failed_ocs: is the text "x3"; write a list of texts: ["x3"]`},
-		{"[workload]\nkind = \"all-to-all\"\n[fabric]\nkind = \"torus\"\ndims = [4]\n", "fabric.failed_ocs=[x3, y1]", `fabric.failed_ocs: is the text "[x3, y1]"; write a list of texts, each in quotes: ["x3", "y1"]`},
-		{"[workload]\nkind = \"all-to-all\"\n[fabric]\nkind = \"torus\"\ndims = 4\n", "seed=1", `fabric.dims: is the number 4; write a list of whole numbers: [4]`},
+		{"seed = 99999999999999999999\n" + string(gpt), "seed=1",
+			"x.toml:1: seed: 99999999999999999999 is out of bounds; write a whole number from -9223372036854775808 to 9223372036854775807"},
+		{string(gpt) + "x = [\n1,\n-99999999999999999999]\n", "seed=1",
+			"x: -99999999999999999999 is out of bounds"},
+		{`[workload]
+kind = "all-to-all"
+[fabric]
+kind = "torus"
+dims = [4]
+`, "fabric.failed_ocs=x3", `fabric.failed_ocs: is the text "x3"; write a list of texts: ["x3"]`},
+		{`[workload]
+kind = "all-to-all"
+[fabric]
+kind = "torus"
+dims = [4]
+`, "fabric.failed_ocs=[x3, y1]", `fabric.failed_ocs: is the text "[x3, y1]"; write a list of texts, each in quotes: ["x3", "y1"]`},
+		{`[workload]
+kind = "all-to-all"
+[fabric]
+kind = "torus"
+dims = 4
+`, "seed=1", `fabric.dims: is the number 4; write a list of whole numbers: [4]`},
 	} {
 		_, err := Parse("x.toml", []byte(c.text), []string{c.set})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want %q", c.set, err, c.want)
-		}
+		checkError(t, err, c.want, c.set)
 	}
 }
 
 // TestWorkloadOfAnotherFabric checks that a workload that the fabric does not simulate has a
 // single diagnostic. Its missing keys are not reported.
 func TestWorkloadOfAnotherFabric(t *testing.T) {
-	const pods = "[fabric]\nkind = \"ocs-pods\"\nport_bandwidth = \"400Gbps\"\npods = 4\ngpus_per_pod = 8\n"
+	const pods = `[fabric]
+kind = "ocs-pods"
+port_bandwidth = "400Gbps"
+pods = 4
+gpus_per_pod = 8
+`
 	for _, c := range []struct{ text, want string }{
 		{
 			"workload.kind = \"data-tensor\"\n" + pods,

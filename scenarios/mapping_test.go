@@ -57,7 +57,9 @@ func TestMappings(t *testing.T) {
 	}
 	list := []string{"tp-cp-ep-pp-dp", "tp-cp-ep-dp-pp", "optimised", "pp=x,dp=y", "by-hand.txt"}
 	list[3] = "pp-dp-tp"
-	all := runText(t, mappedTraining, fmt.Sprintf(`policy.mappings=[%q, %q, %q, %q, %q]`, list[0], list[1], list[2], list[3], file)).Document
+	all := runText(t, mappedTraining,
+		fmt.Sprintf(`policy.mappings=[%q, %q, %q, %q, %q]`, list[0], list[1], list[2], list[3],
+			file)).Document
 	minHopBytes := all.Rows[2].Metrics["hop_bytes"]
 	for i, row := range all.Rows {
 		m := row.Metrics
@@ -69,18 +71,23 @@ func TestMappings(t *testing.T) {
 		}
 		// Dimension order uses shortest paths. Loads are in messages of the largest flow's size.
 		if total := m["average_hops"] * m["hop_bytes"] / m["hops_per_byte"]; math.Abs(total/m["hop_bytes"]-1) > 1e-9 {
-			t.Errorf("%s: got %g hops per byte on links, want %g as of the mapping", row.Policy, m["average_hops"], m["hops_per_byte"])
+			t.Errorf("%s: got %g hops per byte on links, want %g as of the mapping",
+				row.Policy, m["average_hops"], m["hops_per_byte"])
 		}
-		single := runText(t, mappedTraining, `policy.mapping="`+map[bool]string{true: file, false: list[i]}[i == 4]+`"`).Document.Rows[0].Metrics
+		single := runMetrics(t, mappedTraining,
+			`policy.mapping="`+map[bool]string{true: file, false: list[i]}[i == 4]+`"`)
 		if single["makespan_s"] != m["makespan_s"] || single["nct"] != m["nct"] {
-			t.Errorf("%s: got %g s, want %g s as in a run with this mapping alone", row.Policy, m["makespan_s"], single["makespan_s"])
+			t.Errorf("%s: got %g s, want %g s as in a run with this mapping alone",
+				row.Policy, m["makespan_s"], single["makespan_s"])
 		}
 	}
 	if a, b := fmt.Sprint(all.Rows[1].Metrics), fmt.Sprint(all.Rows[4].Metrics); a != b {
 		t.Errorf("got, for an order,\n%s\nwant, as for a file with the same content,\n%s", a, b)
 	}
-	if m := all.Rows[0].Metrics; m["makespan_s"] != unmapped.Rows[0].Metrics["makespan_s"] || m["nct"] != unmapped.Rows[0].Metrics["nct"] {
-		t.Errorf("the default order takes %g s, want %g s as without a mapping", m["makespan_s"], unmapped.Rows[0].Metrics["makespan_s"])
+	if m := all.Rows[0].Metrics; m["makespan_s"] != unmapped.Rows[0].Metrics["makespan_s"] ||
+		m["nct"] != unmapped.Rows[0].Metrics["nct"] {
+		t.Errorf("the default order takes %g s, want %g s as without a mapping",
+			m["makespan_s"], unmapped.Rows[0].Metrics["makespan_s"])
 	}
 }
 
@@ -92,7 +99,8 @@ func TestMappingRoundTrip(t *testing.T) {
 	if err := os.WriteFile(file, []byte("15\n14\n13\n12\n11\n10\n9\n8\n7\n6\n5\n4\n3\n2\n1\n0\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Parse("x.toml", []byte(mappedTraining), []string{fmt.Sprintf(`policy.mappings=["tp-cp-ep-dp-pp", %q]`, file)})
+	s, err := Parse("x.toml", []byte(mappedTraining),
+		[]string{fmt.Sprintf(`policy.mappings=["tp-cp-ep-dp-pp", %q]`, file)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,31 +120,42 @@ func TestMappingRoundTrip(t *testing.T) {
 // parallelism to the faster links. If calls lengthen passes instead, domains are mapped as
 // units. Domains with a failed chip get no ranks.
 func TestMappingsOnTiers(t *testing.T) {
-	tiers := strings.Replace(mappedTraining, "[fabric]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n",
+	tiers := strings.Replace(mappedTraining, `[fabric]
+kind = "torus"
+dims = [4, 4]
+link_rate = "400Gbps"
+`,
 		"[fabric]\nkind = \"tiers\"\ntier = [{kind = \"electrical\", gpus = 4, link_rate = \"3.2Tbps\"}, {kind = \"torus\", dims = [4, 4], link_rate = \"400Gbps\"}]\n", 1)
-	contracted := strings.NewReplacer("collectives = \"graph\"\npieces = 1\n", "", "tp = 2", "tp = 4", "pp = 4", "pp = 2").Replace(tiers)
+	contracted := strings.NewReplacer("collectives = \"graph\"\npieces = 1\n", "", "tp = 2",
+		"tp = 4", "pp = 4", "pp = 2").Replace(tiers)
 	for _, text := range []string{tiers, contracted} {
 		d := runText(t, text, `policy.mappings=["tp-cp-ep-pp-dp", "tp-cp-ep-dp-pp", "optimised"]`).Document
 		unmapped := runText(t, text).Document
-		if d.Reference["makespan_s"] != unmapped.Reference["makespan_s"] || d.Rows[0].Metrics["makespan_s"] != unmapped.Rows[0].Metrics["makespan_s"] {
-			t.Errorf("got reference %v with the default order, want %v as without a mapping", d.Reference, unmapped.Reference)
+		if d.Reference["makespan_s"] != unmapped.Reference["makespan_s"] ||
+			d.Rows[0].Metrics["makespan_s"] != unmapped.Rows[0].Metrics["makespan_s"] {
+			t.Errorf("got reference %v with the default order, want %v as without a mapping",
+				d.Reference, unmapped.Reference)
 		}
 		for _, row := range d.Rows {
 			m, best := row.Metrics, d.Rows[2].Metrics
-			if m["hop_bytes"] < best["hop_bytes"] || m["bound_hop_bytes"] <= 0 || m["bound_hop_bytes"] > best["hop_bytes"] {
+			if m["hop_bytes"] < best["hop_bytes"] || m["bound_hop_bytes"] <= 0 ||
+				m["bound_hop_bytes"] > best["hop_bytes"] {
 				t.Errorf("%s: got %g bytes x hops and bound %g, want at least the %g of optimised and a bound of at most that", row.Policy, m["hop_bytes"], m["bound_hop_bytes"], best["hop_bytes"])
 			}
 			if m["makespan_s"] < 0.98*best["makespan_s"] {
-				t.Errorf("%s takes %g s, want at least 0.98 of the %g s of optimised", row.Policy, m["makespan_s"], best["makespan_s"])
+				t.Errorf("%s takes %g s, want at least 0.98 of the %g s of optimised",
+					row.Policy, m["makespan_s"], best["makespan_s"])
 			}
 		}
 	}
-	if m := runText(t, contracted, `policy.mapping="tp=y,pp=x,dp=z"`, "fabric.tier.1.dims=[2, 4, 2]", "fabric.tier.0.gpus=2", "workload.collectives=graph", `policy.routers=["dor"]`).Document.Rows[0].Metrics; m["makespan_s"] <= 0 {
+	if m := runMetrics(t, contracted, `policy.mapping="tp=y,pp=x,dp=z"`,
+		"fabric.tier.1.dims=[2, 4, 2]", "fabric.tier.0.gpus=2", "workload.collectives=graph", `policy.routers=["dor"]`); m["makespan_s"] <= 0 {
 		t.Errorf("got %v, want a makespan above 0", m)
 	}
 	for _, chip := range []int{0, 3} { // a chip of the first domain; the ranks are in the second to fifth
-		m := runText(t, contracted, "fabric.tier.1.dims=[5, 4]", fmt.Sprintf("fabric.tier.1.failed_chips=[%d]", chip), `policy.routers=["wild-first"]`,
-			`policy.mapping="tp-cp-ep-dp-pp"`).Document.Rows[0].Metrics
+		m := runMetrics(t, contracted, "fabric.tier.1.dims=[5, 4]",
+			fmt.Sprintf("fabric.tier.1.failed_chips=[%d]", chip), `policy.routers=["wild-first"]`,
+			`policy.mapping="tp-cp-ep-dp-pp"`)
 		if got := m["hops_per_byte"]; got < 1 || got > 2 { // domains are rows of the torus, one or two hops apart along x
 			t.Errorf("without chip %d: got %g hops per byte, want 1 to 2", chip, got)
 		}

@@ -9,18 +9,60 @@ import (
 
 // overheadFabrics are fabrics of 8 GPUs that run collective calls.
 var overheadFabrics = map[string]string{
-	"switch":   "[fabric]\nkind = \"electrical\"\ngpus = 8\nlink_rate = \"400Gbps\"\nlink_latency = \"1us\"\n",
-	"torus":    "[fabric]\nkind = \"torus\"\ndims = [4, 2]\nlink_rate = \"400Gbps\"\nlink_latency = \"1us\"\n",
-	"scale-up": "[fabric]\nkind = \"scaleup\"\ngpus = 8\nswitches = 4\nlink_rate = \"400Gbps\"\nlink_latency = \"1us\"\ntopology = \"static-ring\"\n",
-	"tiers": "[fabric]\nkind = \"tiers\"\n[[fabric.tier]]\nkind = \"electrical\"\ngpus = 4\nlink_rate = \"900Gbps\"\nlink_latency = \"1us\"\n" +
-		"[[fabric.tier]]\nkind = \"electrical\"\ngpus = 8\nlink_rate = \"400Gbps\"\nlink_latency = \"1us\"\n",
-	"pods": "[fabric]\nkind = \"ocs-pods\"\npods = 2\ngpus_per_pod = 4\nport_bandwidth = \"400Gbps\"\n",
+	"switch": `[fabric]
+kind = "electrical"
+gpus = 8
+link_rate = "400Gbps"
+link_latency = "1us"
+`,
+	"torus": `[fabric]
+kind = "torus"
+dims = [4, 2]
+link_rate = "400Gbps"
+link_latency = "1us"
+`,
+	"scale-up": `[fabric]
+kind = "scaleup"
+gpus = 8
+switches = 4
+link_rate = "400Gbps"
+link_latency = "1us"
+topology = "static-ring"
+`,
+	"tiers": `[fabric]
+kind = "tiers"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 4
+link_rate = "900Gbps"
+link_latency = "1us"
+` +
+		`[[fabric.tier]]
+kind = "electrical"
+gpus = 8
+link_rate = "400Gbps"
+link_latency = "1us"
+`,
+	"pods": `[fabric]
+kind = "ocs-pods"
+pods = 2
+gpus_per_pod = 4
+port_bandwidth = "400Gbps"
+`,
 }
 
 // callTimes returns the completion time of a collective call in seconds, indexed by algorithm.
 func callTimes(t *testing.T, kind, fabric, level, overhead string, algorithms ...string) map[string]float64 {
 	t.Helper()
-	text := fmt.Sprintf("[workload]\nkind = %q\nmessage = \"800B\"\n%s[policy]\ncollectives = [\"%s\"]\n[engine]\nlevel = %q\nmessage_overhead = %q\n",
+	text := fmt.Sprintf(`[workload]
+kind = %q
+message = "800B"
+%s[policy]
+collectives = ["%s"]
+[engine]
+level = %q
+message_overhead = %q
+`,
 		kind, fabric, strings.Join(algorithms, "\", \""), level, overhead)
 	ends := map[string]float64{}
 	for _, row := range runText(t, text).Document.Rows {
@@ -37,7 +79,8 @@ func TestMessageOverheadOfCalls(t *testing.T) {
 	const overhead = 1e-3
 	for name, fabric := range overheadFabrics {
 		for _, level := range []string{"flow", "packet"} {
-			with := callTimes(t, "all-reduce", fabric, level, "1ms", "ring", "direct", "halving-doubling", "best")
+			with := callTimes(t, "all-reduce", fabric, level, "1ms", "ring", "direct",
+				"halving-doubling", "best")
 			for algorithm, messages := range map[string]float64{"ring": 14, "direct": 14, "halving-doubling": 6, "best": 6} {
 				end, ok := with[algorithm]
 				if !ok {
@@ -47,10 +90,12 @@ func TestMessageOverheadOfCalls(t *testing.T) {
 					continue
 				}
 				if got := end / overhead; got < messages-1e-9 && algorithm != "best" || got > messages*1.01 {
-					t.Errorf("%s, level %s: %s takes the time of %g overheads, want %g", name, level, algorithm, got, messages)
+					t.Errorf("%s, level %s: %s takes the time of %g overheads, want %g",
+						name, level, algorithm, got, messages)
 				}
 			}
-			without := callTimes(t, "all-reduce", fabric, level, "0s", "ring", "direct", "halving-doubling", "best")
+			without := callTimes(t, "all-reduce", fabric, level, "0s", "ring", "direct",
+				"halving-doubling", "best")
 			if without["best"] > without["direct"] || without["best"] >= with["best"] {
 				t.Errorf("%s, level %s: without overhead best takes %g s and direct %g s, with overhead best takes %g s; want best to be at most direct and less than with overhead", name, level, without["best"], without["direct"], with["best"])
 			}
@@ -63,15 +108,18 @@ func TestMessageOverheadOfCalls(t *testing.T) {
 // tiers, at levels flow and packet. The compute makespan does not change.
 func TestMessageOverheadOfSteps(t *testing.T) {
 	step := strings.Replace(tensorStep, "tp = 4\npp = 1\n", "tp = 1\npp = 4\n", 1)
-	step = strings.Replace(strings.Replace(step, "microbatches = 2", "microbatches = 1", 1), "layers = 2", "layers = 4", 1)
+	step = strings.Replace(strings.Replace(step, "microbatches = 2", "microbatches = 1", 1),
+		"layers = 2", "layers = 4", 1)
 	for _, name := range []string{"pods", "torus", "tiers"} {
 		for _, level := range []string{"flow", "packet"} {
 			text := step + stepFabrics[name]
 			if level == "flow" {
-				text = strings.Replace(strings.Replace(text, "packet = \"200KB\"\n", "", 1), `"packet"`, `"flow"`, 1)
+				text = strings.Replace(strings.Replace(text, "packet = \"200KB\"\n", "", 1),
+					`"packet"`, `"flow"`, 1)
 			}
 			if name == "pods" {
-				text = strings.Replace(text, "gpus_per_pod_per_replica = 2", "gpus_per_pod_per_replica = 1", 1)
+				text = strings.Replace(text, "gpus_per_pod_per_replica = 2",
+					"gpus_per_pod_per_replica = 1", 1)
 			}
 			without := runText(t, text).Document
 			with := runText(t, text, "engine.message_overhead=10ms").Document
@@ -92,8 +140,10 @@ func TestMessageOverheadOfSteps(t *testing.T) {
 // with the minimum number of messages that a rank starts one after another.
 func TestMessageOverheadOfInnerTiers(t *testing.T) {
 	text := strings.Replace(tensorStep, "collectives = \"graph\"\n", "", 1)
-	text = strings.Replace(strings.Replace(text, "tp = 4\npp = 1\ngpus = 4", "tp = 8\npp = 2\ngpus = 16", 1), "hidden = 1024", "hidden = 64", 1)
-	text = strings.Replace(strings.Replace(text, "sequence = 1024", "sequence = 64", 1), "packet = \"200KB\"\n", "", 1)
+	text = strings.Replace(strings.Replace(text, "tp = 4\npp = 1\ngpus = 4",
+		"tp = 8\npp = 2\ngpus = 16", 1), "hidden = 1024", "hidden = 64", 1)
+	text = strings.Replace(strings.Replace(text, "sequence = 1024", "sequence = 64", 1),
+		"packet = \"200KB\"\n", "", 1)
 	text = strings.Replace(text, `"packet"`, `"flow"`, 1) + `
 [fabric]
 kind = "tiers"
@@ -120,10 +170,39 @@ allocators = ["prop-alloc"]
 // for level static, and for plans in slots.
 func TestMessageOverheadRejected(t *testing.T) {
 	for text, want := range map[string]string{
-		"[workload]\nkind = \"all-to-all\"\n[fabric]\nkind = \"torus\"\ndims = [2, 2]\nlink_rate = \"400Gbps\"\n":                                             "message_overhead",
-		"[workload]\nkind = \"all-reduce\"\n[fabric]\nkind = \"torus\"\ndims = [2, 2]\nlink_rate = \"400Gbps\"\n[engine]\nlevel = \"static\"\n":               "message_overhead",
-		"[workload]\nkind = \"all-reduce\"\n[fabric]\nkind = \"scaleup\"\ngpus = 8\nswitches = 2\nlink_rate = \"400Gbps\"\nreconfiguration_delay = \"1us\"\n": "message_overhead",
-		"[workload]\nkind = \"all-to-all\"\n[fabric]\nkind = \"ocs-pods\"\npods = 4\ngpus_per_pod = 4\nport_bandwidth = \"400Gbps\"\n":                        "message_overhead",
+		`[workload]
+kind = "all-to-all"
+[fabric]
+kind = "torus"
+dims = [2, 2]
+link_rate = "400Gbps"
+`: "message_overhead",
+		`[workload]
+kind = "all-reduce"
+[fabric]
+kind = "torus"
+dims = [2, 2]
+link_rate = "400Gbps"
+[engine]
+level = "static"
+`: "message_overhead",
+		`[workload]
+kind = "all-reduce"
+[fabric]
+kind = "scaleup"
+gpus = 8
+switches = 2
+link_rate = "400Gbps"
+reconfiguration_delay = "1us"
+`: "message_overhead",
+		`[workload]
+kind = "all-to-all"
+[fabric]
+kind = "ocs-pods"
+pods = 4
+gpus_per_pod = 4
+port_bandwidth = "400Gbps"
+`: "message_overhead",
 	} {
 		_, err := Parse("text.toml", []byte(text), []string{"engine.message_overhead=1us"})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -78,18 +78,22 @@ allocator = "delta-topo"
 				t.Fatalf("%s %s: %v", policy, c.set, err)
 			}
 			hasTimeline := slices.ContainsFunc(o.Detail.Policies, func(p result.Simulation) bool {
-				return len(p.Tracks)+len(p.Circuits) > 0 || p.Timeline != nil && (len(p.Timeline.Tasks) > 0 || p.Timeline.Omitted != "")
+				return len(p.Tracks)+len(p.Circuits) > 0 ||
+					p.Timeline != nil && (len(p.Timeline.Tasks) > 0 || p.Timeline.Omitted != "")
 			})
 			if (single.NoTraceReason() == "") != hasTimeline {
-				t.Errorf("%s %s: got a timeline: %v; announced reason against it: %q", policy, c.set, hasTimeline, single.NoTraceReason())
+				t.Errorf("%s %s: got a timeline: %v; announced reason against it: %q",
+					policy, c.set, hasTimeline, single.NoTraceReason())
 			}
 			if (single.NoRoutesReason() == "") != (len(o.Routes) > 0) {
-				t.Errorf("%s %s: got %d path tables; announced reason against them: %q", policy, c.set, len(o.Routes), single.NoRoutesReason())
+				t.Errorf("%s %s: got %d path tables; announced reason against them: %q",
+					policy, c.set, len(o.Routes), single.NoRoutesReason())
 			}
 			plans := len(o.RateSchedules) + len(o.PlannerPlans)
 			why, err := single.NoPlanReason()
 			if err != nil || why != "" && plans > 0 {
-				t.Errorf("%s %s: got %d plans; announced reason against them: %q, error %v", policy, c.set, plans, why, err)
+				t.Errorf("%s %s: got %d plans; announced reason against them: %q, error %v",
+					policy, c.set, plans, why, err)
 			}
 			if why == "" && plans > 0 {
 				runsWithPlans++
@@ -106,7 +110,11 @@ allocator = "delta-topo"
 func TestInputs(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"a.toml": "base = \"b.toml\"\n[fabric]\nkind = \"graph\"\nfile = \"g.csv\"\n",
+		"a.toml": `base = "b.toml"
+[fabric]
+kind = "graph"
+file = "g.csv"
+`,
 		"b.toml": "base = \"fault\"\nname = \"b\"\n",
 		"g.csv":  "0,1\n1,0\n",
 	} {

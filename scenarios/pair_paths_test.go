@@ -29,7 +29,8 @@ level = "static"
 // link equals its reported load.
 func TestPathsOfPairs(t *testing.T) {
 	for _, set := range [][]string{
-		{`policy.routers=["dor", "shortest", "wild-first"]`}, {`policy.routers=["wild-first"]`, `fabric.failed_ocs=["x3"]`},
+		{`policy.routers=["dor", "shortest", "wild-first"]`},
+		{`policy.routers=["wild-first"]`, `fabric.failed_ocs=["x3"]`},
 		{"workload.kind=permutation"}, {"fabric.dims=[2, 3]", `policy.routers=["dor"]`},
 	} {
 		o := runText(t, smallTorus, append(set, "engine.level=static")...)
@@ -40,7 +41,8 @@ func TestPathsOfPairs(t *testing.T) {
 			var ends []engine.Flow
 			var loads []float64
 			for _, l := range p.Torus.Links {
-				ends, loads = append(ends, engine.Flow{Src: int32(l.From), Dst: int32(l.To)}), append(loads, l.Load)
+				ends, loads = append(ends, engine.Flow{Src: int32(l.From), Dst: int32(l.To)}),
+					append(loads, l.Load)
 			}
 			checkLinkLoads(t, p.Torus.Pairs, ends, loads)
 		}

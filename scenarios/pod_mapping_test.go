@@ -78,7 +78,8 @@ func TestPodMappingIsOptimal(t *testing.T) {
 	dir := t.TempDir()
 	list := []string{`"optimised"`, `"tp-cp-ep-pp-dp"`, `"tp-cp-ep-dp-pp"`}
 	forEachPairing(func(pods []int) {
-		list = append(list, fmt.Sprintf("%q", writeMapping(t, dir, fmt.Sprintf("p%d.txt", len(list)), pods, 2)))
+		list = append(list, fmt.Sprintf("%q",
+			writeMapping(t, dir, fmt.Sprintf("p%d.txt", len(list)), pods, 2)))
 	})
 	if len(list) != 108 {
 		t.Fatalf("got %d assignments, want 105", len(list)-3)
@@ -87,7 +88,8 @@ func TestPodMappingIsOptimal(t *testing.T) {
 		if testing.Short() && override != "policy.mapping_trials=1000" {
 			break
 		}
-		rows := runText(t, podTraining, "policy.mappings=["+strings.Join(list, ",")+"]", override).Document.Rows
+		rows := runText(t, podTraining, "policy.mappings=["+strings.Join(list, ",")+"]",
+			override).Document.Rows
 		best := math.Inf(1)
 		for _, row := range rows[1:] {
 			best = min(best, row.Metrics["makespan_s"])
@@ -99,15 +101,20 @@ func TestPodMappingIsOptimal(t *testing.T) {
 		if m["bound_mapping_s"] > best || m["bound_mapping_s"] <= m["compute_makespan_s"] {
 			t.Errorf("%s: got a bound of %g s, want more than the compute time and at most %g s, the minimum of all assignments", override, m["bound_mapping_s"], best)
 		}
-		unmapped := runText(t, podTraining).Document.Rows[0].Metrics
-		if rows[1].Metrics["makespan_s"] != unmapped["makespan_s"] || rows[1].Metrics["nct"] != unmapped["nct"] || rows[1].Metrics["ports"] != unmapped["ports"] {
-			t.Errorf("got, for the default order,\n%v\nwant, as without a mapping,\n%v", rows[1].Metrics, unmapped)
+		unmapped := runMetrics(t, podTraining)
+		if rows[1].Metrics["makespan_s"] != unmapped["makespan_s"] ||
+			rows[1].Metrics["nct"] != unmapped["nct"] ||
+			rows[1].Metrics["ports"] != unmapped["ports"] {
+			t.Errorf("got, for the default order,\n%v\nwant, as without a mapping,\n%v",
+				rows[1].Metrics, unmapped)
 		}
 		// The default order has pods 0-1, 2-3, 4-5, 6-7. Order "tp-cp-ep-dp-pp" joins the two
 		// replicas of each stage: 0-4, 1-5, 2-6, 3-7.
-		order, file := rows[2].Metrics, rows[3+slices.IndexFunc(rows[3:], func(r result.Row) bool { return r.Metrics["inter_pod_bytes"] == rows[2].Metrics["inter_pod_bytes"] })]
+		order, file := rows[2].Metrics,
+			rows[3+slices.IndexFunc(rows[3:], func(r result.Row) bool { return r.Metrics["inter_pod_bytes"] == rows[2].Metrics["inter_pod_bytes"] })]
 		if order["makespan_s"] != file.Metrics["makespan_s"] {
-			t.Errorf("%s takes %g s, want %g s as the order with the same assignment", file.Policy, file.Metrics["makespan_s"], order["makespan_s"])
+			t.Errorf("%s takes %g s, want %g s as the order with the same assignment",
+				file.Policy, file.Metrics["makespan_s"], order["makespan_s"])
 		}
 	}
 }
@@ -123,7 +130,9 @@ func TestPodNumbersDoNotMatter(t *testing.T) {
 			podOf[stage], renumbered[stage] = i/2, pods[i/2]
 		}
 		dir := t.TempDir()
-		rows := runText(t, podTraining, fmt.Sprintf("policy.mappings=[%q, %q]", writeMapping(t, dir, "a", podOf, 2), writeMapping(t, dir, "b", renumbered, 2))).Document.Rows
+		rows := runText(t, podTraining,
+			fmt.Sprintf("policy.mappings=[%q, %q]", writeMapping(t, dir, "a", podOf, 2),
+				writeMapping(t, dir, "b", renumbered, 2))).Document.Rows
 		if a, b := fmt.Sprint(rows[0].Metrics), fmt.Sprint(rows[1].Metrics); a != b {
 			r.Fatalf("pods %v:\n%s\nrenumbered %v:\n%s\nwant identical metrics", podOf, a, renumbered, b)
 		}
@@ -135,7 +144,9 @@ func TestPodNumbersDoNotMatter(t *testing.T) {
 // neither is its bound. A mapping with identical replicas takes as long in both modes.
 func TestMappingOfRepresentativeReplica(t *testing.T) {
 	find := func(set ...string) map[string]float64 {
-		return runText(t, podTraining, append(set, `policy.mapping="optimised"`, "policy.mapping_trials=30", "workload.pp=6", "workload.gpus=24")...).Document.Rows[0].Metrics
+		return runMetrics(t, podTraining,
+			append(set, `policy.mapping="optimised"`, "policy.mapping_trials=30", "workload.pp=6",
+				"workload.gpus=24")...)
 	}
 	single, all := find(`workload.replicas="single"`), find(`workload.replicas="all"`)
 	if single["makespan_s"] < all["makespan_s"] || single["bound_mapping_s"] < all["bound_mapping_s"]-1e-9 {
@@ -145,7 +156,9 @@ func TestMappingOfRepresentativeReplica(t *testing.T) {
 	file := writeMapping(t, dir, "a", []int{1, 0, 2, 0, 1, 2, 4, 3, 5, 3, 4, 5}, 2)
 	var ends []float64
 	for _, mode := range []string{"auto", "single", "all"} {
-		ends = append(ends, runText(t, podTraining, "workload.pp=6", "workload.gpus=24", fmt.Sprintf("policy.mapping=%q", file), fmt.Sprintf("workload.replicas=%q", mode)).Document.Rows[0].Metrics["makespan_s"])
+		ends = append(ends, runMetrics(t, podTraining, "workload.pp=6", "workload.gpus=24",
+			fmt.Sprintf("policy.mapping=%q", file),
+			fmt.Sprintf("workload.replicas=%q", mode))["makespan_s"])
 	}
 	if ends[0] != ends[1] || math.Abs(ends[2]/ends[1]-1) > 1e-9 {
 		t.Errorf("replicas auto, single and all take %v s, want equal times", ends)

@@ -28,9 +28,11 @@ func TestPodPatterns(t *testing.T) {
 				rows[f.Src][f.Dst] = traffic.Size(i)
 			}
 			matrix := strings.ReplaceAll(fmt.Sprint(rows), " ", ", ")
-			got, want := runText(t, text), runText(t, "workload = {kind = \"matrix\", matrix = "+matrix+"}\n"+fabric+engine)
+			got, want := runText(t, text),
+				runText(t, "workload = {kind = \"matrix\", matrix = "+matrix+"}\n"+fabric+engine)
 			if !reflect.DeepEqual(got.Document.Rows, want.Document.Rows) {
-				t.Errorf("%s at level %s: got rows %v, want those of the matrix, %v", work, level, got.Document.Rows, want.Document.Rows)
+				t.Errorf("%s at level %s: got rows %v, want those of the matrix, %v",
+					work, level, got.Document.Rows, want.Document.Rows)
 			}
 		}
 	}

@@ -1,7 +1,8 @@
 package scenarios
 
 import (
-	"strings"
+	"fmt"
+
 	"testing"
 )
 
@@ -14,14 +15,15 @@ func TestRecommendationOnPods(t *testing.T) {
 fabric = {kind = "ocs-pods", pods = 3, gpus_per_pod = 4, port_bandwidth = "100Gbps", inside_bandwidth = "400Gbps"}
 policy = {allocators = ["prop-alloc"]}
 `
-	static, fluid := runText(t, text, "engine.level=static").Document.Rows[0].Metrics, runText(t, text).Document.Rows[0].Metrics
-	packets := runText(t, text, "engine.level=packet", "workload.packet=1KB").Document.Rows[0].Metrics
+	static, fluid := runMetrics(t, text, "engine.level=static"), runMetrics(t, text)
+	packets := runMetrics(t, text, "engine.level=packet", "workload.packet=1KB")
 	message, gradients := 640.0*16*64*2/8, 4e6
 	if got, want := static["max_circuit_bytes"], (2*16*message+2*gradients*7/8)/4; !isClose(got, want) { // over 4 circuits between two pods
 		t.Errorf("a circuit carries %g B, want %g", got, want)
 	}
 	minTime := 8 * (2*4*message + 2*gradients*7/8) / 100e9 // busy time of the network interface with traffic to another pod
-	if !isClose(static["fluid_s"], minTime) || fluid["makespan_s"] < minTime || fluid["ep_exposed_s"] <= 0 || fluid["dp_exposed_s"] <= 0 {
+	if !isClose(static["fluid_s"], minTime) || fluid["makespan_s"] < minTime ||
+		fluid["ep_exposed_s"] <= 0 || fluid["dp_exposed_s"] <= 0 {
 		t.Errorf("a link is busy for %g s, want %g s; want a longer makespan with exposed exchanges and reductions in %v", static["fluid_s"], minTime, fluid)
 	}
 	if difference := packets["makespan_s"]/fluid["makespan_s"] - 1; difference < 0 || difference > 0.02 {
@@ -40,10 +42,9 @@ func TestRecommendationNeedsPorts(t *testing.T) {
 fabric = {kind = "ocs-pods", pods = 4, gpus_per_pod = 4, port_bandwidth = "100Gbps"}
 policy = {allocators = ["prop-alloc"]}
 `
-	if _, err := Parse("ports.toml", []byte(text), []string{"fabric.ports_per_pod=3"}); err != nil {
-		t.Errorf("three ports for three other pods: got error %v, want none", err)
-	}
-	if _, err := Parse("ports.toml", []byte(text), []string{"fabric.ports_per_pod=2"}); err == nil || !strings.Contains(err.Error(), "exchanges data with 3 others") {
-		t.Errorf("two ports for three other pods: got error %v, want a rejection", err)
+	for ports, want := range map[int]string{3: "", 2: "exchanges data with 3 others"} {
+		set := fmt.Sprint("fabric.ports_per_pod=", ports)
+		_, err := Parse("ports.toml", []byte(text), []string{set})
+		checkError(t, err, want, set)
 	}
 }

@@ -26,7 +26,8 @@ func TestPodLoads(t *testing.T) {
 				}
 			}
 		}
-		text := "workload = {kind = \"matrix\", matrix = " + strings.ReplaceAll(fmt.Sprint(sizes), " ", ", ") + "}\n" +
+		text := "workload = {kind = \"matrix\", matrix = " + strings.ReplaceAll(fmt.Sprint(sizes),
+			" ", ", ") + "}\n" +
 			fmt.Sprintf("fabric = {kind = \"ocs-pods\", pods = %d, gpus_per_pod = %d, ports_per_pod = %d, port_bandwidth = \"400Gbps\"}\n", pods, gpus, ports) +
 			"policy = {allocators = [\"prop-alloc\", \"iter-halve\", \"delta-fast\"]}\n"
 		got, fluid := runText(t, text+"engine = {level = \"static\"}\n"), runText(t, text)
@@ -56,10 +57,14 @@ func TestPodLoads(t *testing.T) {
 				circuits[p.A][p.B] = p.Circuits
 			}
 			v, maxBytes := row.Metrics, maxCircuitBytes(&between, &circuits)
-			if v["max_circuit_bytes"] != maxBytes || !isClose(v["max_circuit_s"], 8*maxBytes/rate) || !isClose(v["bound_max_circuit_s"], 8*optimum/rate) {
-				t.Errorf("%s: got %v, want a busiest circuit of %g B and a bound of %g B", row.Policy, v, maxBytes, optimum)
+			if v["max_circuit_bytes"] != maxBytes ||
+				!isClose(v["max_circuit_s"], 8*maxBytes/rate) ||
+				!isClose(v["bound_max_circuit_s"], 8*optimum/rate) {
+				t.Errorf("%s: got %v, want a busiest circuit of %g B and a bound of %g B",
+					row.Policy, v, maxBytes, optimum)
 			}
-			if end := fluid.Document.Rows[i].Metrics["completion_s"]; end < v["fluid_s"]*(1-1e-9) || end > 3*v["fluid_s"] {
+			if end := fluid.Document.Rows[i].Metrics["completion_s"]; end < v["fluid_s"]*(1-1e-9) ||
+				end > 3*v["fluid_s"] {
 				t.Errorf("%s completes after %g s, want at least the busy time of a link, %g s, and at most three times that", row.Policy, end, v["fluid_s"])
 			}
 		}

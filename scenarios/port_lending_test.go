@@ -3,12 +3,8 @@ package scenarios
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"testing"
 )
-
-// isClose reports whether a and b are equal up to rounding.
-func isClose(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a) }
 
 // TestLenderEqualsSingleJob compares a run with a port-lending job with runs of one job. The
 // lender equals the single job with the same port tolerance. The borrower without the lent
@@ -25,28 +21,38 @@ func TestLenderEqualsSingleJob(t *testing.T) {
 				allocators := `policy.allocators=["sqrt-alloc", "delta-topo", "delta-joint"]`
 				saving := runScenario(t, c.name, 2, short, mode, allocators, "policy.port_tolerance=0.002")
 				single := runScenario(t, c.name, 2, short, mode, allocators)
-				o := runScenario(t, c.name, 2, short, mode, allocators, "policy.donor="+lender, "policy.donor_tolerance=0.002", "policy.donor_ties=first")
-				total := metricByPolicy(t, saving, "ports")[lender] / metricByPolicy(t, saving, "port_ratio")[lender]
+				o := runScenario(t, c.name, 2, short, mode, allocators, "policy.donor="+lender,
+					"policy.donor_tolerance=0.002", "policy.donor_ties=first")
+				total := metricByPolicy(t, saving, "ports")[lender] / metricByPolicy(t, saving,
+					"port_ratio")[lender]
 				for policy, got := range metricByPolicy(t, o, "donor_nct") {
 					if want := metricByPolicy(t, saving, "nct")[lender]; !isClose(got, want) {
 						t.Errorf("%s: lender has NCT %v, want %v as the single job", policy, got, want)
 					}
-					if got, want := metricByPolicy(t, o, "donor_ports")[policy], metricByPolicy(t, saving, "ports")[lender]; got != want {
+					if got, want := metricByPolicy(t, o, "donor_ports")[policy], metricByPolicy(t,
+						saving, "ports")[lender]; got != want {
 						t.Errorf("%s: lender uses %v ports, want %v as the single job", policy, got, want)
 					}
-					if got, want := metricByPolicy(t, o, "surplus_ports")[policy], total-metricByPolicy(t, saving, "ports")[lender]; !isClose(got, want) {
+					if got, want := metricByPolicy(t, o,
+						"surplus_ports")[policy],
+						total-metricByPolicy(t, saving, "ports")[lender]; !isClose(got, want) {
 						t.Errorf("%s: lender leaves %v ports, want %v", policy, got, want)
 					}
-					if limit := metricByPolicy(t, single, "makespan_s")[lender] * (1 + 0.002 + 1e-8); metricByPolicy(t, o, "donor_makespan_s")[policy] > limit {
-						t.Errorf("%s: lender takes %v s, want at most %v s by its tolerance", policy, metricByPolicy(t, o, "donor_makespan_s")[policy], limit)
+					if limit := metricByPolicy(t, single,
+						"makespan_s")[lender] * (1 + 0.002 + 1e-8); metricByPolicy(t, o,
+						"donor_makespan_s")[policy] > limit {
+						t.Errorf("%s: lender takes %v s, want at most %v s by its tolerance",
+							policy, metricByPolicy(t, o, "donor_makespan_s")[policy], limit)
 					}
-					ports, ratio := metricByPolicy(t, o, "ports")[policy], metricByPolicy(t, o, "port_ratio")[policy]
+					ports, ratio := metricByPolicy(t, o, "ports")[policy],
+						metricByPolicy(t, o, "port_ratio")[policy]
 					if want := total + metricByPolicy(t, o, "surplus_ports")[policy]; !isClose(ports/ratio, want) {
 						t.Errorf("%s: borrower may use %v ports, want its own and the lent ones, %v", policy, ports/ratio, want)
 					}
 				}
 				for _, policy := range []string{"delta-topo", "delta-joint"} {
-					before, after := metricByPolicy(t, o, "nct_before")[policy], metricByPolicy(t, o, "nct")[policy]
+					before, after := metricByPolicy(t, o, "nct_before")[policy],
+						metricByPolicy(t, o, "nct")[policy]
 					if want := metricByPolicy(t, single, "nct")[policy]; !isClose(before, want) {
 						t.Errorf("%s: borrower without lent ports has NCT %v, want %v as the single job", policy, before, want)
 					}
@@ -68,12 +74,15 @@ func TestBorrowerGains(t *testing.T) {
 			t.Parallel()
 			nct := map[string]float64{}
 			for _, ties := range []string{"first", "recipient", "pareto"} {
-				o := runScenario(t, name, 2, `policy.allocators=["delta-joint"]`, "policy.donor=delta-joint", "policy.donor_tolerance=0.001", "policy.donor_ties="+ties)
+				o := runScenario(t, name, 2, `policy.allocators=["delta-joint"]`,
+					"policy.donor=delta-joint", "policy.donor_tolerance=0.001",
+					"policy.donor_ties="+ties)
 				nct[ties] = metricByPolicy(t, o, "nct")["delta-joint"]
 				if before := metricByPolicy(t, o, "nct_before")["delta-joint"]; !(nct[ties] < before-0.05) {
 					t.Errorf("%s: borrower has NCT %v without and %v with lent ports, want an improvement of more than 0.05", ties, before, nct[ties])
 				}
-				if metricByPolicy(t, o, "donor_ports")["delta-joint"] != metricByPolicy(t, o, "donor_bound_ports")["delta-joint"] {
+				if metricByPolicy(t, o, "donor_ports")["delta-joint"] != metricByPolicy(t, o,
+					"donor_bound_ports")["delta-joint"] {
 					t.Errorf("%s: the lender's number of ports differs from its lower bound, want a proved minimum", ties)
 				}
 			}
@@ -89,7 +98,8 @@ func TestBorrowerGains(t *testing.T) {
 func TestPortLendingIsDeterministic(t *testing.T) {
 	var first []byte
 	for _, workers := range []int{1, 3} {
-		o := runScenario(t, "gpt7b", workers, "policy.donor=delta-fast", "policy.donor_tolerance=0.01", "policy.donor_ties=pareto")
+		o := runScenario(t, "gpt7b", workers, "policy.donor=delta-fast",
+			"policy.donor_tolerance=0.01", "policy.donor_ties=pareto")
 		b, err := json.Marshal(o.Document)
 		if err != nil {
 			t.Fatal(err)

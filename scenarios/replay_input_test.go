@@ -19,24 +19,38 @@ func TestReplayDiagnostics(t *testing.T) {
 	for _, tt := range []struct{ sets, want string }{ // sets are separated by spaces
 		{"replay.seeds=10", `replay: perturbs nothing; give at least one of "compute_jitter", "stage_jitter", "slow_replica", "lost_circuits" or "sequence", or leave the table out`},
 		{"replay.priorities=nominal", `replay: perturbs nothing; give at least one of`},
-		{"replay.compute_jitter=-0.05", "replay.compute_jitter: -0.05 is out of bounds; write a number from 0 to 10"},
-		{"replay.compute_jitter=5%", "replay.compute_jitter: is the text \"5%\"; write a number from 0 to 10"},
+		{"replay.compute_jitter=-0.05",
+			"replay.compute_jitter: -0.05 is out of bounds; write a number from 0 to 10"},
+		{"replay.compute_jitter=5%",
+			"replay.compute_jitter: is the text \"5%\"; write a number from 0 to 10"},
 		{"replay.compute_jiter=0.05", "replay.compute_jiter: unknown key; did you mean compute_jitter?"},
 		{"replay.stage_jitter=11", "replay.stage_jitter: 11 is out of bounds; write a number from 0 to 10"},
-		{"replay.compute_jitter=0.1 replay.seeds=0", "replay.seeds: 0 is out of bounds; write a whole number from 1 to 100000"},
-		{"replay.slow_replica=0.9", "replay.slow_replica: 0.9 is out of bounds; write a number from 1 to 1000"},
-		{"replay.slow_replica=1.2 replay.slow_replica_index=2", "replay.slow_replica_index: there is no replica 2; choose one from 0 to 1, or -1 to have one drawn"},
-		{"replay.slow_replica=1.2 replay.slow_replica_index=-2", "replay.slow_replica_index: -2 is out of bounds; write a whole number from -1 to 100000000"},
-		{"replay.compute_jitter=0.1 replay.slow_replica_index=1", "replay.slow_replica_index: is not used without slow_replica; give slow_replica too, or leave it out"},
-		{"replay.compute_jitter=0.1 replay.lost_when=random", "replay.lost_when: is not used without lost_circuits; give lost_circuits too, or leave it out"},
-		{"replay.lost_circuits=1 replay.lost_when=never", `replay.lost_when: "never" is not known; choose "start" or "random"`},
+		{"replay.compute_jitter=0.1 replay.seeds=0",
+			"replay.seeds: 0 is out of bounds; write a whole number from 1 to 100000"},
+		{"replay.slow_replica=0.9",
+			"replay.slow_replica: 0.9 is out of bounds; write a number from 1 to 1000"},
+		{"replay.slow_replica=1.2 replay.slow_replica_index=2",
+			"replay.slow_replica_index: there is no replica 2; choose one from 0 to 1, or -1 to have one drawn"},
+		{"replay.slow_replica=1.2 replay.slow_replica_index=-2",
+			"replay.slow_replica_index: -2 is out of bounds; write a whole number from -1 to 100000000"},
+		{"replay.compute_jitter=0.1 replay.slow_replica_index=1",
+			"replay.slow_replica_index: is not used without slow_replica; give slow_replica too, or leave it out"},
+		{"replay.compute_jitter=0.1 replay.lost_when=random",
+			"replay.lost_when: is not used without lost_circuits; give lost_circuits too, or leave it out"},
+		{"replay.lost_circuits=1 replay.lost_when=never",
+			`replay.lost_when: "never" is not known; choose "start" or "random"`},
 		{"replay.lost_circuits=9", "replay.lost_circuits: 9 circuits are more than the 8 that 16 ports can form; lose fewer"},
-		{"replay.lost_circuits=12 replica.1.ports_per_pod=7", "replay.lost_circuits: 12 circuits are more than the 11 that 22 ports can form"},
+		{"replay.lost_circuits=12 replica.1.ports_per_pod=7",
+			"replay.lost_circuits: 12 circuits are more than the 11 that 22 ports can form"},
 		{"replay.sequence=0", "replay.sequence: 0 is out of bounds; write a whole number from 1 to 1000000000"},
-		{"replay.sequence=1000000000 workload.microbatch=2", "replay.sequence: with 1000000000 tokens a sample, a micro-batch of 2e+09 tokens"},
-		{"replay.sequence=900000000", "replay.sequence: with 900000000 tokens a sample, an iteration may take"},
-		{"replay.compute_jitter=0.1 replay.priorities=best", `replay.priorities: "best" is not known; choose "nominal" or "clairvoyant"`},
-		{"replay.compute_jitter=0.1 workload.microbatches=150000 workload.gpus=32", "replay: simulates all 4 replicas, as what it perturbs makes them differ: passes of stages and transfers between pods take about"},
+		{"replay.sequence=1000000000 workload.microbatch=2",
+			"replay.sequence: with 1000000000 tokens a sample, a micro-batch of 2e+09 tokens"},
+		{"replay.sequence=900000000",
+			"replay.sequence: with 900000000 tokens a sample, an iteration may take"},
+		{"replay.compute_jitter=0.1 replay.priorities=best",
+			`replay.priorities: "best" is not known; choose "nominal" or "clairvoyant"`},
+		{"replay.compute_jitter=0.1 workload.microbatches=150000 workload.gpus=32",
+			"replay: simulates all 4 replicas, as what it perturbs makes them differ: passes of stages and transfers between pods take about"},
 		{"replay=3", "replay: is the number 3; write it as a table: [replay]"},
 	} {
 		_, err := Load("gpt7b", strings.Fields(tt.sets))
@@ -58,7 +72,8 @@ func TestReplayDiagnostics(t *testing.T) {
 		}
 	}
 	_, err := Parse("x.toml", []byte("base = \"gpt7b\"\n\n[replay]\n"), nil)
-	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:3: replay: perturbs nothing; ") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:3: replay: perturbs nothing; ") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("an empty table: got %v, want one diagnostic for x.toml:3", err)
 	}
 }
@@ -72,7 +87,8 @@ func TestReplayWithoutPerturbation(t *testing.T) {
 			t.Errorf("%s: got error %v, want none", set, err)
 			continue
 		}
-		want := input.Replay{Seeds: 100, SlowReplica: 1, SlowReplicaIndex: -1, LostWhen: "start", React: "keep", Sequence: 4096, Priorities: "nominal"}
+		want := input.Replay{Seeds: 100, SlowReplica: 1, SlowReplicaIndex: -1, LostWhen: "start",
+			React: "keep", Sequence: 4096, Priorities: "nominal"}
 		if s.Replay != want {
 			t.Errorf("%s: got %+v, want %+v", set, s.Replay, want)
 		}
@@ -83,7 +99,8 @@ func TestReplayWithoutPerturbation(t *testing.T) {
 // their own TOML.
 func TestReplayRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		sets := []string{"replay.compute_jitter=" + schema.Literal(rapid.Float64Range(0, 10).Draw(t, "jitter"))}
+		sets := []string{"replay.compute_jitter=" +
+			schema.Literal(rapid.Float64Range(0, 10).Draw(t, "jitter"))}
 		maybe := func(format string, v any) {
 			if rapid.Bool().Draw(t, "give") {
 				sets = append(sets, fmt.Sprintf(format, v))
@@ -93,9 +110,11 @@ func TestReplayRoundTrip(t *testing.T) {
 		maybe("replay.stage_jitter=%v", schema.Literal(rapid.Float64Range(0, 10).Draw(t, "stage")))
 		maybe("replay.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "sequence"))
 		maybe("workload.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "nominal sequence"))
-		maybe("replay.priorities=%s", rapid.SampledFrom([]string{"nominal", "clairvoyant"}).Draw(t, "priorities"))
+		maybe("replay.priorities=%s",
+			rapid.SampledFrom([]string{"nominal", "clairvoyant"}).Draw(t, "priorities"))
 		if rapid.Bool().Draw(t, "slow") {
-			sets = append(sets, "replay.slow_replica="+schema.Literal(rapid.Float64Range(1, 1000).Draw(t, "scale")))
+			sets = append(sets, "replay.slow_replica="+schema.Literal(rapid.Float64Range(1,
+				1000).Draw(t, "scale")))
 			maybe("replay.slow_replica_index=%d", rapid.IntRange(-1, 1).Draw(t, "index"))
 		}
 		if rapid.Bool().Draw(t, "lose circuits") {
@@ -106,8 +125,10 @@ func TestReplayRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", sets, err)
 		}
-		if !slices.Contains(sets, "replay.sequence="+fmt.Sprint(s.Replay.Sequence)) && s.Replay.Sequence != s.Workload.Sequence {
-			t.Fatalf("%v: trials of sequence %d have sequence %d, want the same", sets, s.Workload.Sequence, s.Replay.Sequence)
+		if !slices.Contains(sets, "replay.sequence="+fmt.Sprint(s.Replay.Sequence)) &&
+			s.Replay.Sequence != s.Workload.Sequence {
+			t.Fatalf("%v: trials of sequence %d have sequence %d, want the same",
+				sets, s.Workload.Sequence, s.Replay.Sequence)
 		}
 		checkRoundTrip(t, s)
 	})

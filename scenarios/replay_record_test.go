@@ -12,7 +12,8 @@ import (
 // TestLostMoreThanProvisioned checks that a run rejects trials that lose more circuits than the
 // only policy provisions, in one line.
 func TestLostMoreThanProvisioned(t *testing.T) {
-	s, err := Load("gpt7b", []string{`policy.allocators=["fixed"]`, "policy.fixed.circuits=[[1,1],[1,1]]", "replay.lost_circuits=5"})
+	s, err := Load("gpt7b", []string{`policy.allocators=["fixed"]`,
+		"policy.fixed.circuits=[[1,1],[1,1]]", "replay.lost_circuits=5"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,12 +27,15 @@ func TestLostMoreThanProvisioned(t *testing.T) {
 // TestUnservedAmongOthers checks such a policy in a comparison. Its row has no metrics and a
 // label with the reason. The other policies run.
 func TestUnservedAmongOthers(t *testing.T) {
-	o := runScenario(t, "gpt7b", 2, `policy.allocators=["fixed", "delta-fast"]`, "policy.fixed.circuits=[[1,1],[1,1]]", "replay.lost_circuits=5", "replay.seeds=2")
+	o := runScenario(t, "gpt7b", 2, `policy.allocators=["fixed", "delta-fast"]`,
+		"policy.fixed.circuits=[[1,1],[1,1]]", "replay.lost_circuits=5", "replay.seeds=2")
 	rows := o.Document.Rows
-	if len(rows) != 2 || len(rows[0].Metrics) != 0 || rows[0].Labels["unserved"] != "replay.lost_circuits: 5 circuits are more than the 4 that are provisioned" {
+	if len(rows) != 2 || len(rows[0].Metrics) != 0 ||
+		rows[0].Labels["unserved"] != "replay.lost_circuits: 5 circuits are more than the 4 that are provisioned" {
 		t.Fatalf("got rows %+v, want an unserved row and another one", rows)
 	}
-	if rows[1].Metrics["replay_plays"] != 2 || rows[1].Labels["unserved"] != "" || len(o.Detail.Policies) != 2 {
+	if rows[1].Metrics["replay_plays"] != 2 || rows[1].Labels["unserved"] != "" ||
+		len(o.Detail.Policies) != 2 {
 		t.Errorf("got row %+v, want 2 trials", rows[1])
 	}
 }

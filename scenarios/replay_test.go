@@ -53,16 +53,19 @@ func TestUnperturbedReplay(t *testing.T) {
 				want := map[string]float64{"makespan_s": r.Metrics["makespan_s"], "nct": r.Metrics["nct"]}
 				for name, v := range want {
 					if got := r.Samples[name]; !slices.Equal(got, []float64{v, v}) {
-						t.Errorf("%s %v, %s: trials have %s %v, want %v as the nominal simulation", tt.name, sets, r.Policy, name, got, v)
+						t.Errorf("%s %v, %s: trials have %s %v, want %v as the nominal simulation",
+							tt.name, sets, r.Policy, name, got, v)
 					}
 				}
 				for _, m := range []string{"mean", "p50", "p95", "p99", "max"} {
 					if got := r.Metrics["replay_nct_"+m]; got != r.Metrics["nct"] {
-						t.Errorf("%s %v, %s: got replay_nct_%s %v, want the nominal %v", tt.name, sets, r.Policy, m, got, r.Metrics["nct"])
+						t.Errorf("%s %v, %s: got replay_nct_%s %v, want the nominal %v",
+							tt.name, sets, r.Policy, m, got, r.Metrics["nct"])
 					}
 				}
 			}
-			if ref := o.Document.Reference; ref["replay_makespan_mean_s"] != ref["makespan_s"] || ref["replay_compute_makespan_mean_s"] != ref["compute_makespan_s"] {
+			if ref := o.Document.Reference; ref["replay_makespan_mean_s"] != ref["makespan_s"] ||
+				ref["replay_compute_makespan_mean_s"] != ref["compute_makespan_s"] {
 				t.Errorf("%s %v: got references %v, want the nominal ones in trials", tt.name, sets, ref)
 			}
 		}
@@ -72,7 +75,8 @@ func TestUnperturbedReplay(t *testing.T) {
 // TestReplayOfReferenceOnCircuits checks a scenario whose reference is faster on some circuits
 // than on the ideal fabric with priority rules. Trials use the same kind of reference.
 func TestReplayOfReferenceOnCircuits(t *testing.T) {
-	s, err := Parse("odd.toml", []byte(priorityCounterexample), []string{"replay.seeds=3", "replay.compute_jitter=1e-200"})
+	s, err := Parse("odd.toml", []byte(priorityCounterexample),
+		[]string{"replay.seeds=3", "replay.compute_jitter=1e-200"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +100,14 @@ func TestReplayOfSequence(t *testing.T) {
 	const fixed = `policy.allocators=["fixed"]`
 	for _, service := range []string{"max-min", "level-priority"} {
 		for _, sequence := range []string{"1024", "8192"} {
-			plan := runScenario(t, "gpt7b", 2, fixed, circuits, "policy.service="+service, "replay.seeds=1", "replay.sequence="+sequence).Document
-			other := runScenario(t, "gpt7b", 2, fixed, circuits, "policy.service="+service, "workload.sequence="+sequence).Document
+			plan := runScenario(t, "gpt7b", 2, fixed, circuits, "policy.service="+service,
+				"replay.seeds=1", "replay.sequence="+sequence).Document
+			other := runScenario(t, "gpt7b", 2, fixed, circuits, "policy.service="+service,
+				"workload.sequence="+sequence).Document
 			for from, to := range map[string]string{"replay_nct_mean": "nct", "replay_makespan_mean_s": "makespan_s"} {
 				if got, want := plan.Rows[0].Metrics[from], other.Rows[0].Metrics[to]; got != want {
-					t.Errorf("%s, sequence %s: got %s %v, want %s %v of the run", service, sequence, from, got, to, want)
+					t.Errorf("%s, sequence %s: got %s %v, want %s %v of the run",
+						service, sequence, from, got, to, want)
 				}
 			}
 			if plan.Rows[0].Metrics["nct"] == other.Rows[0].Metrics["nct"] {
@@ -117,12 +124,15 @@ func TestReplayOfSlowReplica(t *testing.T) {
 	for _, index := range []string{"0", "1"} {
 		slow := runScenario(t, "gpt7b", 2, append(fixed, "replica."+index+".compute_scale=1.25")...).Document
 		for _, mode := range []string{"single", "all", "decomposed"} {
-			o := runScenario(t, "gpt7b", 2, append(fixed, "workload.replicas="+mode, "replay.seeds=1", "replay.slow_replica=1.25",
-				"replay.slow_replica_index="+index)...).Document
+			o := runScenario(t, "gpt7b", 2,
+				append(fixed, "workload.replicas="+mode, "replay.seeds=1",
+					"replay.slow_replica=1.25",
+					"replay.slow_replica_index="+index)...).Document
 			for from, to := range map[string]string{"replay_nct_mean": "nct", "replay_makespan_mean_s": "makespan_s"} {
 				got, want := o.Rows[0].Metrics[from], slow.Rows[0].Metrics[to]
 				if math.Abs(got-want) > 1e-9*want { // trials round the duration of a pass to ticks twice
-					t.Errorf("%s, replica %s: got %s %v, want %s %v of the slow scenario", mode, index, from, got, to, want)
+					t.Errorf("%s, replica %s: got %s %v, want %s %v of the slow scenario",
+						mode, index, from, got, to, want)
 				}
 			}
 		}
@@ -135,14 +145,17 @@ func TestReplayModesAgree(t *testing.T) {
 	for _, tt := range []struct{ name, circuits string }{{"gpt7b", "[[2,2],[2,2]]"}, {"megatron177b", "[[6,4,0],[4,4,4],[0,4,6]]"}} {
 		var first *result.Row
 		for _, mode := range []string{"single", "all", "decomposed"} {
-			o := runScenario(t, tt.name, 2, `policy.allocators=["fixed"]`, "policy.fixed.circuits="+tt.circuits, "workload.replicas="+mode,
-				"replay.seeds=10", "replay.compute_jitter=0.1", "replay.stage_jitter=0.05", "replay.slow_replica=1.1", "replay.lost_circuits=2")
+			o := runScenario(t, tt.name, 2, `policy.allocators=["fixed"]`,
+				"policy.fixed.circuits="+tt.circuits, "workload.replicas="+mode,
+				"replay.seeds=10", "replay.compute_jitter=0.1", "replay.stage_jitter=0.05",
+				"replay.slow_replica=1.1", "replay.lost_circuits=2")
 			row := &o.Document.Rows[0]
 			if first == nil {
 				first = row
 			}
 			if !slices.Equal(row.Samples["nct"], first.Samples["nct"]) || len(row.Samples["nct"]) == 0 {
-				t.Errorf("%s, %s: got %v, want %v as with mode single", tt.name, mode, row.Samples["nct"], first.Samples["nct"])
+				t.Errorf("%s, %s: got %v, want %v as with mode single",
+					tt.name, mode, row.Samples["nct"], first.Samples["nct"])
 			}
 		}
 	}
@@ -151,10 +164,15 @@ func TestReplayModesAgree(t *testing.T) {
 // TestReplayScales checks that doubling all rates and all bytes leaves the NCT of each trial
 // unchanged, up to the rounding of bytes.
 func TestReplayScales(t *testing.T) {
-	sets := []string{fastAllocators, "replay.seeds=20", "replay.compute_jitter=0.1", "replay.lost_circuits=1", "replay.slow_replica=1.1"}
-	one := runScenario(t, "mixtral8x22b", 2, append(sets, "workload.activation_bytes=2", "workload.gradient_bytes=4", "workload.parameter_bytes=2")...)
-	two := runScenario(t, "mixtral8x22b", 2, append(sets, "workload.activation_bytes=4", "workload.gradient_bytes=8", "workload.parameter_bytes=4",
-		"fabric.port_bandwidth=800Gbps")...)
+	sets := []string{fastAllocators, "replay.seeds=20", "replay.compute_jitter=0.1",
+		"replay.lost_circuits=1", "replay.slow_replica=1.1"}
+	one := runScenario(t, "mixtral8x22b", 2,
+		append(sets, "workload.activation_bytes=2", "workload.gradient_bytes=4",
+			"workload.parameter_bytes=2")...)
+	two := runScenario(t, "mixtral8x22b", 2,
+		append(sets, "workload.activation_bytes=4", "workload.gradient_bytes=8",
+			"workload.parameter_bytes=4",
+			"fabric.port_bandwidth=800Gbps")...)
 	for i, r := range one.Document.Rows {
 		for k, v := range r.Samples["nct"] {
 			if w := two.Document.Rows[i].Samples["nct"][k]; math.Abs(v-w) > 1e-7*v {
@@ -169,11 +187,14 @@ func TestReplayScales(t *testing.T) {
 // compared allocators, and of the number of trials.
 func TestCommonRandomNumbers(t *testing.T) {
 	sets := []string{"replay.compute_jitter=0.1", "replay.lost_circuits=1"}
-	joint := runScenario(t, "gpt7b", 1, append(sets, `policy.allocators=["sqrt-alloc", "delta-topo"]`, "replay.seeds=20")...).Document
+	joint := runScenario(t, "gpt7b", 1,
+		append(sets, `policy.allocators=["sqrt-alloc", "delta-topo"]`,
+			"replay.seeds=20")...).Document
 	topo := joint.Rows[1]
 	x := strings.Fields(strings.NewReplacer("pod 0", "", "pod 1", "", "twins", "").Replace(topo.Labels["topology"])) // . 1 3 1 . 2
 	matrix := fmt.Sprintf("policy.fixed.circuits=[[%s,%s],[%s,%s]]", x[2], x[1], x[3], x[5])
-	fixed := runScenario(t, "gpt7b", 2, append(sets, `policy.allocators=["fixed"]`, matrix, "replay.seeds=35")...).Document.Rows[0]
+	fixed := runScenario(t, "gpt7b", 2,
+		append(sets, `policy.allocators=["fixed"]`, matrix, "replay.seeds=35")...).Document.Rows[0]
 	trial := func(r *result.Row, i int) float64 { // makespan in seconds, NaN if the trial stalls
 		k := i
 		if p := r.Samples["play"]; p != nil {
@@ -188,7 +209,9 @@ func TestCommonRandomNumbers(t *testing.T) {
 			t.Errorf("trial %d: got %v s with the circuits of delta-topo, %v s with the same fixed circuits", i, a, b)
 		}
 	}
-	other := runScenario(t, "gpt7b", 1, append(sets, `policy.allocators=["sqrt-alloc"]`, "replay.seeds=20", "seed=2")...).Document.Rows[0]
+	other := runScenario(t, "gpt7b", 1,
+		append(sets, `policy.allocators=["sqrt-alloc"]`, "replay.seeds=20",
+			"seed=2")...).Document.Rows[0]
 	if slices.Equal(joint.Rows[0].Samples["nct"], other.Samples["nct"]) {
 		t.Error("got the same trials with another seed")
 	}
@@ -203,7 +226,8 @@ func TestReplayWorkers(t *testing.T) {
 		all = []int{1, 7}
 	}
 	for _, workers := range all {
-		o := runScenario(t, "mixtral8x22b", workers, fastAllocators, "replay.seeds=25", "replay.compute_jitter=0.1", "replay.lost_circuits=2", "replay.lost_when=random")
+		o := runScenario(t, "mixtral8x22b", workers, fastAllocators, "replay.seeds=25",
+			"replay.compute_jitter=0.1", "replay.lost_circuits=2", "replay.lost_when=random")
 		b, err := json.Marshal(o.Document)
 		if err != nil {
 			t.Fatal(err)

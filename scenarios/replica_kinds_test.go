@@ -32,7 +32,8 @@ func TestIdenticalReplicasEqualOne(t *testing.T) {
 // TestOptimalWithAllReplicas checks that delta-topo proves its topology optimal under fair
 // sharing, for replicas that are simulated together and for a replica with eight pods.
 func TestOptimalWithAllReplicas(t *testing.T) {
-	limits := []string{`policy.allocators=["delta-topo"]`, "policy.port_evaluations=1", "policy.delta-topo.max_evaluations=3000"}
+	limits := []string{`policy.allocators=["delta-topo"]`, "policy.port_evaluations=1",
+		"policy.delta-topo.max_evaluations=3000"}
 	for base, set := range map[string][]string{
 		"megatron177b": {"workload.replicas=all", "workload.microbatches=16"},
 		"deepseek671b": {"fabric.gpus_per_pod_per_replica=8", "workload.microbatches=16"},
@@ -59,7 +60,8 @@ func TestDifferentReplicasWithinBounds(t *testing.T) {
 			r := random.IntN(24)
 			draw = append(draw, fmt.Sprintf("replica.%d.compute_scale=%.2f", r, 0.8+0.4*random.Float64()))
 			if random.IntN(3) == 0 {
-				draw = append(draw, fmt.Sprintf("replica.%d.port_bandwidth=%dGbps", r, 200+100*random.IntN(4)))
+				draw = append(draw,
+					fmt.Sprintf("replica.%d.port_bandwidth=%dGbps", r, 200+100*random.IntN(4)))
 			}
 			if random.IntN(3) == 0 {
 				draw = append(draw, fmt.Sprintf("replica.%d.ports_per_pod=%d", r, 4+random.IntN(5)))
@@ -73,7 +75,8 @@ func TestDifferentReplicasWithinBounds(t *testing.T) {
 			}
 		}
 		if best := min(end["prop-alloc"], end["sqrt-alloc"], end["iter-halve"]); end["delta-joint"] > best*(1+1e-9) {
-			t.Errorf("%v: delta-joint takes %v s, want at most %v s as the best baseline", draw, end["delta-joint"], best)
+			t.Errorf("%v: delta-joint takes %v s, want at most %v s as the best baseline",
+				draw, end["delta-joint"], best)
 		}
 	}
 }

@@ -57,7 +57,8 @@ func TestBuiltInRoundTrip(t *testing.T) {
 	digests := map[string]string{}
 	for _, name := range EmbeddedScenarios() {
 		sets := [][]string{nil}
-		if s, err := Load(name, nil); err == nil && s.Workload.Kind == "training" || err == nil && len(s.Jobs) > 0 {
+		if s, err := Load(name, nil); err == nil && s.Workload.Kind == "training" ||
+			err == nil && len(s.Jobs) > 0 {
 			sets = nil
 			for _, preset := range presetNames() {
 				sets = append(sets, []string{"workload.preset=" + preset})
@@ -95,7 +96,8 @@ func drawScenario(t *rapid.T) string {
 		return func() any { return schema.Literal(rapid.Float64Range(lo, hi).Draw(t, "float")) }
 	}
 	rate := func() any {
-		return fmt.Sprintf("%g%s", float64(number(100, 1e6, "rate"))/100, rapid.SampledFrom([]string{"Gbps", "GB/s", "Tb/s"}).Draw(t, "unit"))
+		return fmt.Sprintf("%g%s", float64(number(100, 1e6, "rate"))/100,
+			rapid.SampledFrom([]string{"Gbps", "GB/s", "Tb/s"}).Draw(t, "unit"))
 	}
 	maybe("seed = %d", func() any { return rapid.Int64Range(0, 1<<62).Draw(t, "seed") })
 	maybe("title = %q", oneOf("é", "a \\\"b\\\" \\\\", "", "x = [1] # no"))
@@ -129,7 +131,13 @@ func drawScenario(t *rapid.T) string {
 	if arch.Experts > 0 {
 		stage = ep * etp
 	}
-	put("[workload]\nkind = \"training\"\nsequence = %d\nmicrobatches = %d\ntp = %d\npp = %d\ngpus = %d",
+	put(`[workload]
+kind = "training"
+sequence = %d
+microbatches = %d
+tp = %d
+pp = %d
+gpus = %d`,
 		number(1, 1<<17, "sequence"), stages*number(1, 100, "rounds"), tp, stages, stages*stage*replicas)
 	if model != "" {
 		put("model = %q", model)
@@ -161,14 +169,23 @@ func drawScenario(t *rapid.T) string {
 		case "gqa":
 			put("attention = \"gqa\"\nkv_heads = 2")
 		case "mla":
-			put("attention = \"mla\"\nq_rank = 7\nkv_rank = 6\nrope_dim = 5\nnope_dim = 4\nvalue_dim = 3")
+			put(`attention = "mla"
+q_rank = 7
+kv_rank = 6
+rope_dim = 5
+nope_dim = 4
+value_dim = 3`)
 		}
 		if arch.Experts > 0 {
 			put("experts = 16\ntop_k = %d\ndense_layers = %d", number(1, 16, "top_k"), number(0, 9, "dense"))
 			maybe("expert_ffn = %d", func() any { return number(1, 9999, "expert_ffn") })
 		}
 	}
-	put("[fabric]\nkind = \"ocs-pods\"\ngpus_per_pod_per_replica = %d\nport_bandwidth = %q\nports_per_pod = %d",
+	put(`[fabric]
+kind = "ocs-pods"
+gpus_per_pod_per_replica = %d
+port_bandwidth = %q
+ports_per_pod = %d`,
 		perPod*stage, rate(), number(16, 64, "ports"))
 	maybe("nic_bandwidth = %q", rate)
 	maybe("reverse = %v", func() any { return rapid.Bool().Draw(t, "reverse") })
@@ -246,7 +263,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, override string) {
 		s, err := parseCell(data, override)
 		if err == nil {
-			checkRoundTripWith(t, s, func(_ string, data []byte) (*Scenario, error) { return parseCell(data) })
+			checkRoundTripWith(t, s,
+				func(_ string, data []byte) (*Scenario, error) { return parseCell(data) })
 			return
 		}
 		var fs Diagnostics
@@ -254,7 +272,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("got error of type %T, want Diagnostics: %v", err, err)
 		}
 		for _, f := range fs {
-			if line := f.String(); strings.ContainsAny(line, "\n\r") || f.Problem == "" || f.File == "fuzz.toml" && f.Line < 1 {
+			if line := f.String(); strings.ContainsAny(line, "\n\r") || f.Problem == "" ||
+				f.File == "fuzz.toml" && f.Line < 1 {
 				t.Errorf("got diagnostic %q, want one line with a problem and a line number", line)
 			}
 		}

@@ -29,11 +29,13 @@ func TestRouterDraws(t *testing.T) {
 			row := &o.Document.Rows[i]
 			checkConservation(t, draw, row)
 			load := static[i].Metrics["max_link_load"]
-			if load != fluid[i].Metrics["max_link_load"] || load != row.Metrics["max_link_load"] || (draw == routing.DrawPair) != (load == plain[i].Metrics["max_link_load"]) {
+			if load != fluid[i].Metrics["max_link_load"] || load != row.Metrics["max_link_load"] ||
+				(draw == routing.DrawPair) != (load == plain[i].Metrics["max_link_load"]) {
 				t.Errorf("%s, draw per %s: got loads %g, %g and %g at levels static, flow and packet, by default %g; want equal levels, and the default per pair only", row.Policy, draw, load, fluid[i].Metrics["max_link_load"], row.Metrics["max_link_load"], plain[i].Metrics["max_link_load"])
 			}
 			if f := fluid[i].Metrics["completion_s"]; math.Abs(f/static[i].Metrics["fluid_s"]-1) > 1e-6 {
-				t.Errorf("%s, draw per %s: got %g s at level flow, want %g s as the busiest link", row.Policy, draw, f, static[i].Metrics["fluid_s"])
+				t.Errorf("%s, draw per %s: got %g s at level flow, want %g s as the busiest link",
+					row.Policy, draw, f, static[i].Metrics["fluid_s"])
 			}
 			ratio := row.Metrics["over_fluid"]
 			if maxRatio := 1.03; ratio < 0.97 || ratio > maxRatio && draw != routing.DrawPacket || ratio > 1.5 { // random packets cause queues
@@ -45,7 +47,8 @@ func TestRouterDraws(t *testing.T) {
 			}
 			var data strings.Builder
 			err = files.Tables(&data)
-			if head := "chip,destination,port,next,share\n"; err != nil || strings.HasPrefix(data.String(), head) != (draw == routing.DrawPacket) {
+			if head := "chip,destination,port,next,share\n"; err != nil ||
+				strings.HasPrefix(data.String(), head) != (draw == routing.DrawPacket) {
 				t.Errorf("%s, draw per %s: got tables that start with %.40q, error %v; want shares only if drawn per packet", row.Policy, draw, data.String(), err)
 			}
 		}

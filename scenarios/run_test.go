@@ -10,41 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// runScenario loads and runs a built-in scenario with overrides.
-func runScenario(t testing.TB, name string, workers int, overrides ...string) *Outcome {
-	t.Helper()
-	s, err := Load(name, overrides)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return runParsed(t, s, workers)
-}
-
-// runParsed runs a scenario with the given number of workers.
-func runParsed(t testing.TB, s *Scenario, workers int) *Outcome {
-	t.Helper()
-	o, err := Run(context.Background(), s, RunOptions{Workers: workers})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
-// metricByPolicy returns a metric of all rows, indexed by policy. It fails if a row lacks the
-// metric.
-func metricByPolicy(t testing.TB, o *Outcome, name string) map[string]float64 {
-	t.Helper()
-	m := map[string]float64{}
-	for _, r := range o.Document.Rows {
-		v, ok := r.Metrics[name]
-		if !ok {
-			t.Fatalf("row of %s has no metric %s", r.Policy, name)
-		}
-		m[r.Policy] = v
-	}
-	return m
-}
-
 // TestRunIsDeterministic checks that a run returns the same document and the same details for
 // figures, for any number of workers and for repeated runs.
 func TestRunIsDeterministic(t *testing.T) {
@@ -113,7 +78,8 @@ func TestDefaultService(t *testing.T) {
 	defaults := runScenario(t, "megatron177b", 2)
 	byLevel := runScenario(t, "megatron177b", 2, `policy.service="level-priority"`)
 	const joint, sqrt = "delta-joint", "sqrt-alloc"
-	f, o, l := metricByPolicy(t, fair, "nct"), metricByPolicy(t, defaults, "nct"), metricByPolicy(t, byLevel, "nct")
+	f, o, l := metricByPolicy(t, fair, "nct"), metricByPolicy(t, defaults, "nct"),
+		metricByPolicy(t, byLevel, "nct")
 	if !(f[joint] > o[joint]) || l[joint] != o[joint] {
 		t.Errorf("delta-joint: got NCT %v with max-min, %v by default and %v by level, want the default to equal the last", f[joint], o[joint], l[joint])
 	}
@@ -137,8 +103,10 @@ func TestFixed(t *testing.T) {
 // by at most 1 %.
 func TestTolerance(t *testing.T) {
 	exact := runScenario(t, "deepseek671b", 2, `policy.allocators=["delta-joint"]`)
-	loose := runScenario(t, "deepseek671b", 2, `policy.allocators=["delta-joint"]`, "policy.port_tolerance=0.01")
-	c, d := metricByPolicy(t, exact, "makespan_s")["delta-joint"], metricByPolicy(t, loose, "makespan_s")["delta-joint"]
+	loose := runScenario(t, "deepseek671b", 2, `policy.allocators=["delta-joint"]`,
+		"policy.port_tolerance=0.01")
+	c, d := metricByPolicy(t, exact, "makespan_s")["delta-joint"],
+		metricByPolicy(t, loose, "makespan_s")["delta-joint"]
 	p, q := metricByPolicy(t, exact, "ports")["delta-joint"], metricByPolicy(t, loose, "ports")["delta-joint"]
 	if !(q < p) || d < c || d > c*1.01*(1+1e-8) {
 		t.Errorf("got %v ports and %v s without a tolerance, %v ports and %v s with 1 %%", p, c, q, d)
@@ -190,14 +158,16 @@ func TestUnidirectionalRing(t *testing.T) {
 		return bits / 8
 	}
 	for _, ring := range []string{"unidirectional", "bidirectional"} {
-		common := []string{"workload.gpus=24", "workload.sequence=16384", "fabric.ports_per_pod=9", "workload.ring=" + ring, `policy.allocators=["sqrt-alloc"]`}
+		common := []string{"workload.gpus=24", "workload.sequence=16384", "fabric.ports_per_pod=9",
+			"workload.ring=" + ring, `policy.allocators=["sqrt-alloc"]`}
 		single := runScenario(t, "gpt7b", 1, common...)
 		all := runScenario(t, "gpt7b", 1, append(common, "workload.replicas=all")...)
 		if a, b := metricByPolicy(t, single, "nct")["sqrt-alloc"], metricByPolicy(t, all, "nct")["sqrt-alloc"]; math.Abs(a-b) > 1e-9 {
 			t.Errorf("%s: got NCT %v with a representative replica, want %v as with all", ring, a, b)
 		}
 		if a, b := sent(single), sent(all); math.Abs(a-b) > 1e-6*b {
-			t.Errorf("%s: pod 0 sends %v bytes with a representative replica, want %v as with all", ring, a, b)
+			t.Errorf("%s: pod 0 sends %v bytes with a representative replica, want %v as with all",
+				ring, a, b)
 		}
 	}
 }
@@ -214,7 +184,8 @@ func TestLargeSearch(t *testing.T) {
 	if *longTests {
 		microbatches, maxGap = "128", 0.002
 	}
-	o := runScenario(t, "megatron462b", 2, "workload.microbatches="+microbatches, "workload.gpus=256", "fabric.gpus_per_pod_per_replica=16", "replica.1.compute_scale=1.03",
+	o := runScenario(t, "megatron462b", 2, "workload.microbatches="+microbatches,
+		"workload.gpus=256", "fabric.gpus_per_pod_per_replica=16", "replica.1.compute_scale=1.03",
 		`policy.allocators=["prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-joint"]`)
 	c, gap := metricByPolicy(t, o, "makespan_s"), metricByPolicy(t, o, "gap")
 	for _, name := range []string{"prop-alloc", "sqrt-alloc", "iter-halve"} {

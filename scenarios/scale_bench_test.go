@@ -58,7 +58,8 @@ func BenchmarkScaling(b *testing.B) {
 	b.Run("pods", func(b *testing.B) {
 		// one stage per pod
 		measureScaling(b, "megatron462b", []int{4, 16, 32, 64}, func(n int) []string {
-			return []string{fmt.Sprintf("workload.pp=%d", n), fmt.Sprintf("workload.gpus=%d", 16*n), "fabric.gpus_per_pod_per_replica=8"}
+			return []string{fmt.Sprintf("workload.pp=%d", n), fmt.Sprintf("workload.gpus=%d", 16*n),
+				"fabric.gpus_per_pod_per_replica=8"}
 		})
 	})
 	b.Run("gpus-unreduced", func(b *testing.B) {
@@ -68,7 +69,8 @@ func BenchmarkScaling(b *testing.B) {
 	})
 	b.Run("gpus-unreduced-per-gpu", func(b *testing.B) {
 		measureScaling(b, "deepseek671b", []int{512, 2048, 8192}, func(n int) []string {
-			return []string{fmt.Sprintf("workload.gpus=%d", n), "workload.replicas=all", "workload.flows=per-gpu", "workload.microbatches=16"}
+			return []string{fmt.Sprintf("workload.gpus=%d", n), "workload.replicas=all",
+				"workload.flows=per-gpu", "workload.microbatches=16"}
 		})
 	})
 }

@@ -68,7 +68,9 @@ func runDelayStudy(t testing.TB, name string, overrides ...string) *delayStudy {
 			t.Fatal(err)
 		}
 		f.planners = s.PolicyNames()
-		f.settings = append(f.settings, fmt.Sprintf("n=%d k=%d %s %v", s.Fabric.ScaleUp.GPUs, s.Fabric.ScaleUp.Switches, s.Workload.Exchange.Sizes, s.Workload.Message))
+		f.settings = append(f.settings,
+			fmt.Sprintf("n=%d k=%d %s %v", s.Fabric.ScaleUp.GPUs, s.Fabric.ScaleUp.Switches,
+				s.Workload.Exchange.Sizes, s.Workload.Message))
 		next <- i
 	}
 	close(next)
@@ -110,8 +112,10 @@ func TestFigures11And12(t *testing.T) {
 			set  []string
 		}{
 			{"strong baselines", nil},
-			{"simulated on shortest paths, permutations striped", []string{"policy.static.schedule=simulated", "policy.fast.model=striped"}},
-			{"simulated on shortest paths, permutations on one switch", []string{"policy.static.schedule=simulated", "policy.fast.model=one"}},
+			{"simulated on shortest paths, permutations striped",
+				[]string{"policy.static.schedule=simulated", "policy.fast.model=striped"}},
+			{"simulated on shortest paths, permutations on one switch",
+				[]string{"policy.static.schedule=simulated", "policy.fast.model=one"}},
 		} {
 			f := runDelayStudy(t, name, read.set...)
 			var during, plus float64
@@ -123,7 +127,8 @@ func TestFigures11And12(t *testing.T) {
 					100*g, r, f.rows[i][r][0].Labels["origin"], 100*h, s, f.rows[i][s][1].Labels["origin"])
 			}
 			n := float64(len(f.settings))
-			t.Logf("%s, %s: on average the paper's %.2f %%, reconfigure-during+ %.2f %%", name, read.name, 100*during/n, 100*plus/n)
+			t.Logf("%s, %s: on average the paper's %.2f %%, reconfigure-during+ %.2f %%",
+				name, read.name, 100*during/n, 100*plus/n)
 			byConstruction, byOthers, cells := 0, 0, 0
 			for i := range f.rows {
 				for r, rows := range f.rows[i] {

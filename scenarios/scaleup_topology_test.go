@@ -26,8 +26,10 @@ func TestDomainWithTopology(t *testing.T) {
 					in[int(e.To)]++
 				}
 			}
-			if maxDegree := max(slices.Max(slices.Collect(maps.Values(out))), slices.Max(slices.Collect(maps.Values(in)))); maxDegree > degree {
-				t.Errorf("%s of degree %d has a GPU with %d links, want at most the degree", name, degree, maxDegree)
+			if maxDegree := max(slices.Max(slices.Collect(maps.Values(out))),
+				slices.Max(slices.Collect(maps.Values(in)))); maxDegree > degree {
+				t.Errorf("%s of degree %d has a GPU with %d links, want at most the degree",
+					name, degree, maxDegree)
 			}
 			links, err := json.Marshal(edges)
 			if err != nil {
@@ -40,10 +42,13 @@ func TestDomainWithTopology(t *testing.T) {
 					if level == "static" {
 						domainKeys, graphKeys = `, link_latency = "0s"`, ""
 					}
-					domain := runText(t, head+fmt.Sprintf("fabric = {kind = \"scaleup\", gpus = 9, switches = %d, topology = %q%s}", degree, name, domainKeys))
-					graph := runText(t, head+fmt.Sprintf("fabric = {kind = \"graph\", link_rate = \"800Gbps\", edges = %s%s}", links, graphKeys))
+					domain := runText(t,
+						head+fmt.Sprintf("fabric = {kind = \"scaleup\", gpus = 9, switches = %d, topology = %q%s}", degree, name, domainKeys))
+					graph := runText(t,
+						head+fmt.Sprintf("fabric = {kind = \"graph\", link_rate = \"800Gbps\", edges = %s%s}", links, graphKeys))
 					if !reflect.DeepEqual(domain.Document.Rows, graph.Document.Rows) {
-						t.Errorf("%s of degree %d, %s at level %s: got other rows than the graph", name, degree, work, level)
+						t.Errorf("%s of degree %d, %s at level %s: got other rows than the graph",
+							name, degree, work, level)
 					}
 				}
 			}

@@ -77,7 +77,8 @@ func TestSchema(t *testing.T) {
 	tables := allTables()
 	exists := func(path string) bool {
 		parent, name := schema.CutLast(path)
-		return slices.ContainsFunc(tables, func(t *schema.Table) bool { return t.Path == parent && t.Find(name) != nil })
+		return slices.ContainsFunc(tables,
+			func(t *schema.Table) bool { return t.Path == parent && t.Find(name) != nil })
 	}
 	for _, tab := range tables {
 		if tab.Doc == "" {
@@ -225,7 +226,8 @@ func TestJSONSchema(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"[fabric]\nkind = \"torus\"\ndimms = [3]": ".fabric", "[workload]\nkind = \"train\"": ".workload",
-		"seeed = 3": ".seeed", "[engine]\nuntil = \"3\"": ".engine.until", "[[job]]\nname = \"a\"\nport = 3": ".job.port",
+		"seeed = 3": ".seeed", "[engine]\nuntil = \"3\"": ".engine.until",
+		"[[job]]\nname = \"a\"\nport = 3": ".job.port",
 	} {
 		if mismatch := findMismatch(jsonSchema, decode([]byte(text)), ""); !strings.HasPrefix(mismatch, want) {
 			t.Errorf("%s: got a mismatch at %q, want %s", text, mismatch, want)

@@ -51,11 +51,13 @@ func TestStepSlowdown(t *testing.T) {
 		{[]string{"workload.pieces=4", "workload.overlap_sync=true"}, 6, 1, 0.25},
 		{[]string{"workload.effective_tflops=254"}, 6, 0.5, 1},
 	} {
-		m := runText(t, bertStep, c.set...).Document.Rows[0].Metrics
+		m := runMetrics(t, bertStep, c.set...)
 		sync := c.bytes * parameters * 63 / 64 / 300e9 * c.exposures
 		want := 0.5 * sync / (3*forward*c.samples + sync)
-		if got := m["step_slowdown"]; math.Abs(got-want) > 1e-6 || math.Abs(m["fault_ratio"]*(1+got)-1) > 1e-12 {
-			t.Errorf("%v: got slowdown %v, want %v; got fault ratio %v, want 1 / (1 + slowdown)", c.set, got, want, m["fault_ratio"])
+		if got := m["step_slowdown"]; math.Abs(got-want) > 1e-6 ||
+			math.Abs(m["fault_ratio"]*(1+got)-1) > 1e-12 {
+			t.Errorf("%v: got slowdown %v, want %v; got fault ratio %v, want 1 / (1 + slowdown)",
+				c.set, got, want, m["fault_ratio"])
 		}
 	}
 }
@@ -111,7 +113,17 @@ func TestEmbeddingExchange(t *testing.T) {
 		o := runText(t, text)
 		m := o.Document.Rows[0].Metrics
 		if c.load == 0 {
-			a := runText(t, fmt.Sprintf("[workload]\nkind = \"all-to-all\"\n[fabric]\nkind = \"torus\"\ndims = %s\nfailed_ocs = %s\n[engine]\nlevel = \"static\"\n[policy]\nrouters = [%q]\n", c.dims, c.down, c.router))
+			a := runText(t, fmt.Sprintf(`[workload]
+kind = "all-to-all"
+[fabric]
+kind = "torus"
+dims = %s
+failed_ocs = %s
+[engine]
+level = "static"
+[policy]
+routers = [%q]
+`, c.dims, c.down, c.router))
 			c.load = a.Document.Rows[0].Metrics["max_link_load"]
 		}
 		message := math.Ceil(512 * 100 * 64 * 2 / float64(c.gpus))
@@ -120,9 +132,10 @@ func TestEmbeddingExchange(t *testing.T) {
 			t.Errorf("%+v: exchanges expose %v s, want 2 x %v s", c, got, forward)
 		}
 		if c.gpus == 64 && c.router == "wild-first" {
-			p := runText(t, text, "engine.level=packet", "workload.packet=32KB").Document.Rows[0].Metrics
+			p := runMetrics(t, text, "engine.level=packet", "workload.packet=32KB")
 			if d := p["makespan_s"]/m["makespan_s"] - 1; math.Abs(d) > 0.05 {
-				t.Errorf("%+v: got %v s at level packet, want within 5 %% of %v s at level flow", c, p["makespan_s"], m["makespan_s"])
+				t.Errorf("%+v: got %v s at level packet, want within 5 %% of %v s at level flow",
+					c, p["makespan_s"], m["makespan_s"])
 			}
 		}
 	}

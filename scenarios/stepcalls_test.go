@@ -47,16 +47,19 @@ func TestStepCalls(t *testing.T) {
 	} {
 		o := runText(t, twoChips, c.set...)
 		m := o.Document.Rows[0].Metrics
-		if got, want := m["tp_exposed_s"], c.want+c.late; math.Abs(got-want) > 1e-9 || math.Abs(m["makespan_s"]-m["compute_makespan_s"]-o.Document.Reference["compute_makespan_s"]-got) > 1e-9 {
-			t.Errorf("%v: got %v s exposed of %v s, want %v s of %v s", c.set, got, m["makespan_s"], want, o.Document.Reference["compute_makespan_s"]+want)
+		if got, want := m["tp_exposed_s"], c.want+c.late; math.Abs(got-want) > 1e-9 ||
+			math.Abs(m["makespan_s"]-m["compute_makespan_s"]-o.Document.Reference["compute_makespan_s"]-got) > 1e-9 {
+			t.Errorf("%v: got %v s exposed of %v s, want %v s of %v s",
+				c.set, got, m["makespan_s"], want, o.Document.Reference["compute_makespan_s"]+want)
 		}
 		_, cp := m["cp_exposed_s"]
 		_, dp := m["dp_exposed_s"]
 		if cp || dp {
 			t.Errorf("%v: got exposed times of dimensions with one rank, want none: %v", c.set, m)
 		}
-		p := runText(t, twoChips, append(c.set, "engine.level=packet", "workload.packet=1MB", "workload.pieces=1")...).Document.Rows[0].Metrics
-		f := runText(t, twoChips, append(c.set, "workload.pieces=1")...).Document.Rows[0].Metrics
+		p := runMetrics(t, twoChips,
+			append(c.set, "engine.level=packet", "workload.packet=1MB", "workload.pieces=1")...)
+		f := runMetrics(t, twoChips, append(c.set, "workload.pieces=1")...)
 		if d := p["tp_exposed_s"] - f["tp_exposed_s"]; math.Abs(d) > 2*2*4*1e6*8/400e9 {
 			t.Errorf("%v: got %v s exposed at level packet and %v s at level flow, want a difference of at most one packet per ring step", c.set, p["tp_exposed_s"], f["tp_exposed_s"])
 		}
@@ -92,15 +95,24 @@ expert_ffn = 2048
 func TestStepCallsOnFabrics(t *testing.T) {
 	for _, fabric := range []string{
 		"[fabric]\nkind = \"torus\"\ndims = [4, 2, 2]\n",
-		"[fabric]\nkind = \"torus\"\ndims = [4, 4, 2]\nfailed_links = [\"0 x+\"]\n[policy]\nrouters = [\"shortest\"]\n",
+		`[fabric]
+kind = "torus"
+dims = [4, 4, 2]
+failed_links = ["0 x+"]
+[policy]
+routers = ["shortest"]
+`,
 		"[fabric]\nkind = \"electrical\"\ngpus = 16\n",
 	} {
 		flow := runText(t, smallExperts+fabric, "engine.level=flow").Document
 		packet := runText(t, smallExperts+fabric, "engine.level=packet", "workload.packet=64KB").Document
 		runText(t, smallExperts+fabric, "engine.level=static")
-		even := runText(t, smallExperts+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.expert_exponent=0").Document.Rows[0].Metrics
-		uneven := runText(t, smallExperts+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.expert_exponent=1").Document.Rows[0].Metrics
-		if e := flow.Rows[0].Metrics; even["makespan_s"] != e["makespan_s"] || uneven["ep_exposed_s"] <= e["ep_exposed_s"] {
+		even := runMetrics(t, smallExperts+fabric, "engine.level=flow",
+			"workload.expert_sizes=zipf", "workload.expert_exponent=0")
+		uneven := runMetrics(t, smallExperts+fabric, "engine.level=flow",
+			"workload.expert_sizes=zipf", "workload.expert_exponent=1")
+		if e := flow.Rows[0].Metrics; even["makespan_s"] != e["makespan_s"] ||
+			uneven["ep_exposed_s"] <= e["ep_exposed_s"] {
 			t.Errorf("%s: got %v s exposed with even expert sizes, %v s with exponent 0 and %v s with exponent 1; want the first two equal and the last larger", fabric, e["ep_exposed_s"], even["ep_exposed_s"], uneven["ep_exposed_s"])
 		}
 		f, p := flow.Rows[0].Metrics, packet.Rows[0].Metrics
@@ -110,12 +122,15 @@ func TestStepCallsOnFabrics(t *testing.T) {
 			}
 		}
 		for _, m := range []map[string]float64{f, p} {
-			if m["makespan_s"] < f["bound_makespan_s"] || m["makespan_s"] < flow.Reference["makespan_s"] || m["nct"] < 1 {
-				t.Errorf("%s: got %v s, want at least the bound %v s and the ideal %v s", fabric, m["makespan_s"], f["bound_makespan_s"], flow.Reference["makespan_s"])
+			if m["makespan_s"] < f["bound_makespan_s"] ||
+				m["makespan_s"] < flow.Reference["makespan_s"] || m["nct"] < 1 {
+				t.Errorf("%s: got %v s, want at least the bound %v s and the ideal %v s",
+					fabric, m["makespan_s"], f["bound_makespan_s"], flow.Reference["makespan_s"])
 			}
 		}
 		if r := p["makespan_s"] / f["makespan_s"]; r < 0.98 || r > 1.05 || p["delivered"] != p["injected"] {
-			t.Errorf("%s: got %v s at level packet, want -2 %% to 5 %% of %v s at level flow", fabric, p["makespan_s"], f["makespan_s"])
+			t.Errorf("%s: got %v s at level packet, want -2 %% to 5 %% of %v s at level flow",
+				fabric, p["makespan_s"], f["makespan_s"])
 		}
 	}
 }
@@ -133,11 +148,15 @@ func TestStepCallDiagnostics(t *testing.T) {
 		"workload.collectives=all":                                                               "workload.collectives: \"all\" is not known",
 		"workload.collectives=none workload.microbatches=1":                                      "nothing is sent: there is one stage and one replica",
 	} {
-		if _, err := Parse("text.toml", []byte(twoChips), strings.Fields(set)); want == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err := Parse("text.toml", []byte(twoChips),
+			strings.Fields(set)); want == "" != (err == nil) ||
+			err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", set, err, want)
 		}
 	}
-	if _, err := Load("moe-scaleup", []string{"workload.collectives=graph"}); err == nil || !strings.Contains(err.Error(), "workload.collectives: is not used by fabric \"scaleup\" without a topology that it keeps") {
+	if _, err := Load("moe-scaleup", []string{"workload.collectives=graph"}); err == nil ||
+		!strings.Contains(err.Error(),
+			"workload.collectives: is not used by fabric \"scaleup\" without a topology that it keeps") {
 		t.Errorf("got %v, want a rejection of collectives without a topology", err)
 	}
 }
@@ -146,7 +165,15 @@ func TestStepCallDiagnostics(t *testing.T) {
 // algorithm. "best" is at least as good as rings, and as its choice with the algorithm of one
 // dimension changed.
 func TestStepCallsBestAlgorithm(t *testing.T) {
-	const torus = "\n[fabric]\nkind = \"torus\"\ndims = [4, 2, 2]\n[engine]\nlevel = \"flow\"\n[policy]\nrouters = [\"dor\"]\n"
+	const torus = `
+[fabric]
+kind = "torus"
+dims = [4, 2, 2]
+[engine]
+level = "flow"
+[policy]
+routers = ["dor"]
+`
 	end := func(by string) (float64, string) {
 		t.Helper()
 		row := runText(t, smallExperts+torus, "policy.collective="+by).Document.Rows[0]
@@ -168,10 +195,12 @@ func TestStepCallsBestAlgorithm(t *testing.T) {
 	if best >= rings {
 		t.Errorf("best takes %v s with %s, want less than rings, %v s", best, by, rings)
 	}
-	if some, by := end("dp=best"); some < best || some > rings || !strings.HasPrefix(by, "tp=ring,cp=ring,ep=ring,dp=") {
+	if some, by := end("dp=best"); some < best || some > rings ||
+		!strings.HasPrefix(by, "tp=ring,cp=ring,ep=ring,dp=") {
 		t.Errorf("best for dp only takes %v s with %s, want at least best for all, %v s, and at most rings, %v s", some, by, best, rings)
 	}
-	m := runText(t, podStep, "policy.collective=best", "workload.gpus=16", "fabric.ports_per_pod=6", `policy.allocators=["iter-halve"]`, "workload.microbatches=1").Document.Rows[0]
+	m := runText(t, podStep, "policy.collective=best", "workload.gpus=16", "fabric.ports_per_pod=6",
+		`policy.allocators=["iter-halve"]`, "workload.microbatches=1").Document.Rows[0]
 	if m.Labels["algorithm"] == "" || m.Metrics["nct"] <= 0 {
 		t.Errorf("on pods: got %v, want an algorithm and an NCT above 0", m)
 	}

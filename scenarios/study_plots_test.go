@@ -12,7 +12,13 @@ import (
 // read.
 func TestPlotKindKeys(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "where.toml")
-	if err := os.WriteFile(file, []byte("[[plot]]\nname = \"p\"\nkind = \"bars\"\nx = \"k\"\ny = \"nct\"\nwhere = { a = [1, 2.5], b = [true], c = [\"x\"] }\n"), 0o666); err != nil {
+	if err := os.WriteFile(file, []byte(`[[plot]]
+name = "p"
+kind = "bars"
+x = "k"
+y = "nct"
+where = { a = [1, 2.5], b = [true], c = ["x"] }
+`), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	got, err := Plots(file)
@@ -25,7 +31,13 @@ func TestPlotKindKeys(t *testing.T) {
 		"kind = \"scatter\"\nx = \"average_hops\"\ny = \"mean_delay_s\"": "",
 		"kind = \"scatter\"\ny = \"mean_delay_s\"":                       "plot.0.x: is missing",
 		"kind = \"scatter\"\nx = \"average_hops\"":                       "plot.0.y: is missing",
-		"kind = \"lines\"\nx = \"k\"\ny = \"slots\"\nalso = [\"b\"]\nbelow = \"d\"\nbelow_of = [\"p\"]\ntake = \"max\"": "",
+		`kind = "lines"
+x = "k"
+y = "slots"
+also = ["b"]
+below = "d"
+below_of = ["p"]
+take = "max"`: "",
 		"kind = \"gain\"\ny = \"completion_s\"": "plot.0.kind",
 		"kind = \"twist\"":                      "twists",
 	} {

@@ -22,12 +22,57 @@ import (
 // overlap, and arrows point forward in time. Transfers and counters have the bytes of the
 // simulation.
 func TestTimeline(t *testing.T) {
-	const step = "[workload]\nkind = \"training\"\nmodel = \"gpt-7b\"\nsequence = 4096\nmicrobatches = 4\ntp = 2\npp = 4\ngpus = 16\n"
+	const step = `[workload]
+kind = "training"
+model = "gpt-7b"
+sequence = 4096
+microbatches = 4
+tp = 2
+pp = 4
+gpus = 16
+`
 	for name, text := range map[string]string{
-		"torus":      step + "[fabric]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n[engine]\nlevel = \"flow\"\n[policy]\nrouters = [\"dor\", \"ecmp\"]\n",
-		"packets":    step + "packet = \"1MB\"\n[fabric]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n[engine]\nlevel = \"packet\"\n[policy]\nrouters = [\"dor\"]\n",
-		"fat tree":   step + "[fabric]\nkind = \"graph\"\ngenerator = \"fat-tree\"\nswitch_ports = 4\nlink_rate = \"400Gbps\"\n[engine]\nlevel = \"flow\"\n[policy]\nrouters = [\"shortest\"]\n",
-		"all-reduce": "[workload]\nkind = \"all-reduce\"\nmessage = \"64MB\"\n[fabric]\nkind = \"torus\"\ndims = [4, 4]\n[engine]\nlevel = \"flow\"\n[policy]\nrouters = [\"dor\"]\ncollective = \"ring\"\n",
+		"torus": step + `[fabric]
+kind = "torus"
+dims = [4, 4]
+link_rate = "400Gbps"
+[engine]
+level = "flow"
+[policy]
+routers = ["dor", "ecmp"]
+`,
+		"packets": step + `packet = "1MB"
+[fabric]
+kind = "torus"
+dims = [4, 4]
+link_rate = "400Gbps"
+[engine]
+level = "packet"
+[policy]
+routers = ["dor"]
+`,
+		"fat tree": step + `[fabric]
+kind = "graph"
+generator = "fat-tree"
+switch_ports = 4
+link_rate = "400Gbps"
+[engine]
+level = "flow"
+[policy]
+routers = ["shortest"]
+`,
+		"all-reduce": `[workload]
+kind = "all-reduce"
+message = "64MB"
+[fabric]
+kind = "torus"
+dims = [4, 4]
+[engine]
+level = "flow"
+[policy]
+routers = ["dor"]
+collective = "ring"
+`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Parse("timeline.toml", []byte(text), nil)
@@ -38,7 +83,9 @@ func TestTimeline(t *testing.T) {
 				t.Fatalf("got reason %q against a timeline, want none", why)
 			}
 			var work *trace.RankGraph
-			o, err := Run(context.Background(), s, RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks, VisitWork: func(w *trace.RankGraph) error { work = w; return nil }})
+			o, err := Run(context.Background(), s,
+				RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks,
+					VisitWork: func(w *trace.RankGraph) error { work = w; return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +141,8 @@ func TestTimeline(t *testing.T) {
 				}
 			}
 			if len(carried) == 0 || len(arrows) == 0 || want == 0 {
-				t.Errorf("got %d counters and %d arrows, want some of both and transfers", len(carried), len(arrows))
+				t.Errorf("got %d counters and %d arrows, want some of both and transfers",
+					len(carried), len(arrows))
 			}
 			maxBytes := 0.0
 			for _, bytes := range carried {
@@ -109,7 +157,8 @@ func TestTimeline(t *testing.T) {
 					}
 				}
 				if maxLinkBytes > 0 && math.Abs(maxBytes/maxLinkBytes-1) > 1e-6 {
-					t.Errorf("the maximum counter has %.0f B, want %.0f B as the busiest link", maxBytes, maxLinkBytes)
+					t.Errorf("the maximum counter has %.0f B, want %.0f B as the busiest link",
+						maxBytes, maxLinkBytes)
 				}
 			}
 			if math.IsNaN(maxBytes) || maxBytes <= 0 {
@@ -123,11 +172,25 @@ func TestTimeline(t *testing.T) {
 // its messages and reconfigurations. Each message starts after the tasks on which it depends
 // have ended.
 func TestTimelineOfPlans(t *testing.T) {
-	const domain = "[fabric]\nkind = \"scaleup\"\ngpus = 8\nswitches = 2\nlink_rate = \"800Gbps\"\nreconfiguration_delay = \"10us\"\n"
+	const domain = `[fabric]
+kind = "scaleup"
+gpus = 8
+switches = 2
+link_rate = "800Gbps"
+reconfiguration_delay = "10us"
+`
 	for name, text := range map[string]string{
-		"slots":    "[workload]\nkind = \"all-to-all\"\nmessage = \"4MB\"\nchunk = \"1MB\"\n" + domain + "[policy]\nplanners = [\"reconfigure-during\", \"spreadout\"]\n",
-		"switches": "[workload]\nkind = \"all-to-all\"\nmessage = \"4MB\"\nchunk = \"1MB\"\n" + strings.NewReplacer("gpus = 8", "gpus = 16", "10us", "52500ns").Replace(domain) + "reconfigure = \"independent\"\n[policy]\nplanners = [\"reconfigure-during+\"]\n",
-		"steps":    "[workload]\nkind = \"all-reduce\"\nmessage = \"4MB\"\n" + domain + "[policy]\nplanners = [\"reconfigure-during+\", \"static-ring\"]\n",
+		"slots": `[workload]
+kind = "all-to-all"
+message = "4MB"
+chunk = "1MB"
+` + domain + "[policy]\nplanners = [\"reconfigure-during\", \"spreadout\"]\n",
+		"switches": `[workload]
+kind = "all-to-all"
+message = "4MB"
+chunk = "1MB"
+` + strings.NewReplacer("gpus = 8", "gpus = 16", "10us", "52500ns").Replace(domain) + "reconfigure = \"independent\"\n[policy]\nplanners = [\"reconfigure-during+\"]\n",
+		"steps": "[workload]\nkind = \"all-reduce\"\nmessage = \"4MB\"\n" + domain + "[policy]\nplanners = [\"reconfigure-during+\", \"static-ring\"]\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Parse("plan.toml", []byte(text), nil)
@@ -137,7 +200,8 @@ func TestTimelineOfPlans(t *testing.T) {
 			if why := s.NoTraceReason(); why != "" {
 				t.Fatalf("got reason %q against a timeline, want none", why)
 			}
-			o, err := Run(context.Background(), s, RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks})
+			o, err := Run(context.Background(), s,
+				RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +217,8 @@ func TestTimelineOfPlans(t *testing.T) {
 					}
 					if k.Transfer {
 						messages++
-					} else if reconfigurations++; int(k.Node) < 8 || k.End-k.Start != int64(10*engine.Microsecond) && name != "switches" {
+					} else if reconfigurations++; int(k.Node) < 8 ||
+						k.End-k.Start != int64(10*engine.Microsecond) && name != "switches" {
 						t.Errorf("%s: reconfiguration %s on track %d for %d ps, want a track of a switch and 10 us", p.Policy, k.Name, k.Node, k.End-k.Start)
 					}
 				}
@@ -168,14 +233,18 @@ func TestTimelineOfPlans(t *testing.T) {
 						}
 					}
 				}
-				if got := float64(end) * 1e-12; math.Abs(got-p.MakespanS) > 1e-9*p.MakespanS || messages != want || arrows != messages && name != "switches" || arrows == 0 || len(l.Links) == 0 {
+				if got := float64(end) * 1e-12; math.Abs(got-p.MakespanS) > 1e-9*p.MakespanS ||
+					messages != want || arrows != messages && name != "switches" || arrows == 0 ||
+					len(l.Links) == 0 {
 					t.Errorf("%s: got an end at %g s, want %g s; %d messages, want %d; %d arrows and %d counters, want one arrow per message and some counters", p.Policy, got, p.MakespanS, messages, want, arrows, len(l.Links))
 				}
 				if name == "switches" {
 					checkSwitchTracks(t, &p, plan)
 				}
-				if row := o.Document.Rows[i]; name == "slots" && float64(reconfigurations) != row.Metrics["reconfigurations"] {
-					t.Errorf("%s: got %d reconfigurations, want %g", p.Policy, reconfigurations, row.Metrics["reconfigurations"])
+				if row := o.Document.Rows[i]; name == "slots" &&
+					float64(reconfigurations) != row.Metrics["reconfigurations"] {
+					t.Errorf("%s: got %d reconfigurations, want %g",
+						p.Policy, reconfigurations, row.Metrics["reconfigurations"])
 				}
 			}
 		})
@@ -188,7 +257,8 @@ func TestTimelineOfPlans(t *testing.T) {
 func checkSwitchTracks(t *testing.T, p *result.Simulation, q *plan.Plan) {
 	t.Helper()
 	l := p.Timeline
-	if q.Switches == nil || len(l.Nodes) != q.GPUs+q.Degree || l.Nodes[q.GPUs] != "switch 0" || l.Nodes[q.GPUs+q.Degree-1] != fmt.Sprintf("switch %d", q.Degree-1) {
+	if q.Switches == nil || len(l.Nodes) != q.GPUs+q.Degree || l.Nodes[q.GPUs] != "switch 0" ||
+		l.Nodes[q.GPUs+q.Degree-1] != fmt.Sprintf("switch %d", q.Degree-1) {
 		t.Fatalf("%s: got independent switches: %v, tracks %v; want one track per GPU and per switch", p.Policy, q.Switches != nil, l.Nodes)
 	}
 	type span struct{ start, end int64 }
@@ -202,7 +272,8 @@ func checkSwitchTracks(t *testing.T, p *result.Simulation, q *plan.Plan) {
 		}
 		tx := q.Tx[x]
 		x++
-		s := slices.IndexFunc(q.Topologies[tx.Phase], func(e scaleup.Edge) bool { return e.From == tx.From && e.To == tx.To })
+		s := slices.IndexFunc(q.Topologies[tx.Phase],
+			func(e scaleup.Edge) bool { return e.From == tx.From && e.To == tx.To })
 		carries[q.Switches[tx.Phase][s]] = append(carries[q.Switches[tx.Phase][s]], span{k.Start, k.End})
 	}
 	setups := make([]int, q.Degree)
@@ -211,7 +282,8 @@ func checkSwitchTracks(t *testing.T, p *result.Simulation, q *plan.Plan) {
 	}
 	for s := range reconfiguring {
 		if len(reconfiguring[s]) != setups[s] || setups[s] == 0 {
-			t.Errorf("%s: switch %d reconfigures %d times, want %d times and at least once", p.Policy, s, len(reconfiguring[s]), setups[s])
+			t.Errorf("%s: switch %d reconfigures %d times, want %d times and at least once",
+				p.Policy, s, len(reconfiguring[s]), setups[s])
 		}
 		for _, d := range reconfiguring[s] {
 			if d.end-d.start < int64(52500*engine.Nanosecond) {

@@ -17,18 +17,29 @@ func TestTitle(t *testing.T) {
 	}{
 		{"fault", nil, "on a 4x4x8 torus twisted tpuv4 without switch x3, links of", ""},
 		{"fault", []string{`fabric.failed_ocs=["x3","x4"]`}, " without switches x3, x4, links", ""},
-		{"fault", []string{"fabric.failed_ocs=[]", `fabric.failed_links=["17 x+"]`}, " without link 17 x+, links", ""},
-		{"fault", []string{"fabric.failed_ocs=[]", `fabric.failed_chips=[1,2,3,4,5,6]`}, " without chips 1, 2, 3 and 3 more, links", ""},
+		{"fault", []string{"fabric.failed_ocs=[]", `fabric.failed_links=["17 x+"]`},
+			" without link 17 x+, links", ""},
+		{"fault", []string{"fabric.failed_ocs=[]", `fabric.failed_chips=[1,2,3,4,5,6]`},
+			" without chips 1, 2, 3 and 3 more, links", ""},
 		{"fault", []string{"fabric.failed_machines=[2]"}, " without switch x3 and machine 2, links", ""},
-		{"fault", []string{`fabric.drained_links=["5 y+","9 y+"]`, "fabric.fail_at=5us"}, " without switch x3 with drained links 5 y+, 9 y+ from 5us on, links", ""},
-		{"fault", []string{"fabric.failed_ocs=[]", "fabric.twist=000000"}, "on a 4x4x8 torus, links", "without"},
-		{"fault", []string{"fabric.failed_ocs=[]", "fabric.twist=", `fabric.open=["y","x","z"]`}, "on a 4x4x8 mesh, links", "torus"},
-		{"fault", []string{"fabric.failed_ocs=[]", "fabric.twist=", `fabric.open=["z","x"]`}, "on a 4x4x8 torus open in x, z, links", "mesh"},
-		{"fault", []string{"fabric.failed_ocs=[]", "fabric.twist=", "fabric.shift=[[0,0,4],[0,0,0],[0,0,0]]"}, "torus twisted by [[0,0,4],[0,0,0],[0,0,0]], links", ""},
+		{"fault", []string{`fabric.drained_links=["5 y+","9 y+"]`, "fabric.fail_at=5us"},
+			" without switch x3 with drained links 5 y+, 9 y+ from 5us on, links", ""},
+		{"fault", []string{"fabric.failed_ocs=[]", "fabric.twist=000000"},
+			"on a 4x4x8 torus, links", "without"},
+		{"fault", []string{"fabric.failed_ocs=[]", "fabric.twist=", `fabric.open=["y","x","z"]`},
+			"on a 4x4x8 mesh, links", "torus"},
+		{"fault", []string{"fabric.failed_ocs=[]", "fabric.twist=", `fabric.open=["z","x"]`},
+			"on a 4x4x8 torus open in x, z, links", "mesh"},
+		{"fault", []string{"fabric.failed_ocs=[]", "fabric.twist=",
+			"fabric.shift=[[0,0,4],[0,0,0],[0,0,0]]"},
+			"torus twisted by [[0,0,4],[0,0,0],[0,0,0]], links", ""},
 		{"gpt7b", nil, "with 4 optical ports of 400Gbps", "replica 1"},
-		{"gpt7b", []string{"replica.1.port_bandwidth=100Gbps"}, "with 4 optical ports of 400Gbps, but replica 1 with 4 of 100Gbps", ""},
+		{"gpt7b", []string{"replica.1.port_bandwidth=100Gbps"},
+			"with 4 optical ports of 400Gbps, but replica 1 with 4 of 100Gbps", ""},
 		{"gpt7b", []string{"replica.1.compute_scale=2"}, "with 4 optical ports of 400Gbps", "but"},
-		{"gpt7b", []string{"workload.gpus=64", "replica.1.port_bandwidth=100Gbps", "replica.2.port_bandwidth=200Gbps", "replica.3.port_bandwidth=300Gbps", "replica.4.port_bandwidth=100Gbps", "replica.5.ports_per_pod=8"},
+		{"gpt7b", []string{"workload.gpus=64", "replica.1.port_bandwidth=100Gbps",
+			"replica.2.port_bandwidth=200Gbps", "replica.3.port_bandwidth=300Gbps",
+			"replica.4.port_bandwidth=100Gbps", "replica.5.ports_per_pod=8"},
 			"with 4 optical ports of 400Gbps, but 5 replicas with others (4 to 8 ports, 100Gbps to 400Gbps)", ""},
 	} {
 		s, err := Load(tt.name, tt.overrides)
@@ -36,8 +47,10 @@ func TestTitle(t *testing.T) {
 			t.Errorf("%s %v: %v", tt.name, tt.overrides, err)
 			continue
 		}
-		if got := s.Description(); !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {
-			t.Errorf("%s %v: got %q, want one with %q and without %q", tt.name, tt.overrides, got, tt.want, tt.not)
+		if got := s.Description(); !strings.Contains(got, tt.want) ||
+			tt.not != "" && strings.Contains(got, tt.not) {
+			t.Errorf("%s %v: got %q, want one with %q and without %q",
+				tt.name, tt.overrides, got, tt.want, tt.not)
 		}
 	}
 }
@@ -54,11 +67,13 @@ func TestImpossibleShare(t *testing.T) {
 		{"wild-first", "", "0.5", "impossible, as ", true},
 		{"route-optimised", "tpuv4", "0.5", "undefined: ", false},
 	} {
-		o := runScenario(t, "fault", 1, "engine.level=static", "fabric.twist="+tt.twist, `policy.routers=["`+tt.router+`"]`, "workload.step.slowdown="+tt.slowdown)
+		o := runScenario(t, "fault", 1, "engine.level=static", "fabric.twist="+tt.twist,
+			`policy.routers=["`+tt.router+`"]`, "workload.step.slowdown="+tt.slowdown)
 		r := o.Document.Rows[0]
 		share, ok := r.Metrics["implied_share"]
 		label := r.Labels["implied_share"]
-		if ok != tt.defined || (share > 1) != strings.HasPrefix(label, "impossible") || (label == "") != (tt.label == "") || !strings.HasPrefix(label, tt.label) {
+		if ok != tt.defined || (share > 1) != strings.HasPrefix(label, "impossible") ||
+			(label == "") != (tt.label == "") || !strings.HasPrefix(label, tt.label) {
 			t.Errorf("%s, slowdown %s: got share %v and label %q", tt.router, tt.slowdown, share, label)
 		}
 	}
@@ -68,7 +83,9 @@ func TestImpossibleShare(t *testing.T) {
 // exact link loads of splitting evenly at each hop (docs/reproduction-tori.md, Fig. 10).
 func TestPerHop(t *testing.T) {
 	for twist, want := range map[string]float64{"010100": 73.3333, "010111": 94.3395} {
-		o := runScenario(t, "twisted", 1, "fabric.dims=[4,4,8]", "engine.level=static", `policy.routers=["multipath"]`, "policy.multipath.split=per-hop", "policy.multipath.ways=1024", "fabric.twist="+twist)
+		o := runScenario(t, "twisted", 1, "fabric.dims=[4,4,8]", "engine.level=static",
+			`policy.routers=["multipath"]`, "policy.multipath.split=per-hop",
+			"policy.multipath.ways=1024", "fabric.twist="+twist)
 		if got := o.Document.Rows[0].Metrics["max_link_load"]; math.Abs(got-want) > 1e-4 {
 			t.Errorf("twist %s: got a maximum load of %g, want %g", twist, got, want)
 		}
@@ -88,8 +105,10 @@ func TestRingDims(t *testing.T) {
 		{"", "links", "true", 288e-6},
 		{"000010", "folded", "true", 576e-6},
 	} {
-		o := runScenario(t, "fault", 1, "workload.kind=ring-all-reduce", "workload.message=384KB", "workload.rings=per-dimension", `workload.ring_dims=["z"]`,
-			"fabric.dims=[8,4,4]", "fabric.failed_ocs=[]", "fabric.link_rate=1GB/s", "fabric.link_latency=0ns", "engine.level=flow", `policy.routers=["shortest"]`,
+		o := runScenario(t, "fault", 1, "workload.kind=ring-all-reduce", "workload.message=384KB",
+			"workload.rings=per-dimension", `workload.ring_dims=["z"]`,
+			"fabric.dims=[8,4,4]", "fabric.failed_ocs=[]", "fabric.link_rate=1GB/s",
+			"fabric.link_latency=0ns", "engine.level=flow", `policy.routers=["shortest"]`,
 			"fabric.twist="+tt.twist, "workload.ring_form="+tt.form, "workload.bidirectional="+tt.both)
 		if got := o.Document.Rows[0].Metrics["completion_s"]; math.Abs(got-tt.want) > 1e-11 {
 			t.Errorf("%+v: got %g s", tt, got)

@@ -63,7 +63,8 @@ func completionTimes(t *testing.T, text string) (map[string]float64, *trace.Rank
 		t.Fatalf("got error %v, of\n%s", err, text)
 	}
 	var work *trace.RankGraph
-	o, err := Run(context.Background(), s, RunOptions{Workers: 1, VisitWork: func(w *trace.RankGraph) error { work = w; return nil }})
+	o, err := Run(context.Background(), s,
+		RunOptions{Workers: 1, VisitWork: func(w *trace.RankGraph) error { work = w; return nil }})
 	if err != nil {
 		t.Fatalf("got error %v, of\n%s", err, text)
 	}
@@ -83,42 +84,141 @@ func completionTimes(t *testing.T, text string) (map[string]float64, *trace.Rank
 // as long.
 func TestTraceRoundTrip(t *testing.T) {
 	const (
-		dense = "kind = \"training\"\nmodel = \"gpt-7b\"\nsequence = 4096\nmicrobatches = 4\ntp = 2\npp = 4\ngpus = 16\n"
-		moe   = "kind = \"training\"\nmodel = \"mixtral-8x22b\"\nsequence = 1024\nmicrobatches = 2\ntp = 2\npp = 2\nep = 4\ngpus = 16\npreset = \"consistent\"\neffective_tflops = 700\ncollectives = \"graph\"\npieces = 1\n"
-		torus = "[fabric]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n"
-		flow  = "[engine]\nlevel = \"flow\"\n"
-		tree  = "[fabric]\nkind = \"graph\"\ngenerator = \"fat-tree\"\nswitch_ports = 4\nlink_rate = \"400Gbps\"\nlink_latency = \"100ns\"\n"
-		pods  = "port_bandwidth = \"400Gbps\"\n[policy]\nallocators = [\"uniform\", \"prop-alloc\", \"iter-halve\", \"delta-joint\"]\n[policy.delta-joint]\nmax_evaluations = 100\n"
-		step  = "kind = \"recommendation\"\ngpus = 16\nsamples = 512\ntables = 100\nwidth = 68\ndense_parameters = 21_700_000\neffective_tflops = 80\n"
-		inner = "[fabric]\nkind = \"tiers\"\n[[fabric.tier]]\nkind = \"electrical\"\ngpus = 4\nlink_rate = \"3600Gbps\"\n[[fabric.tier]]\nkind = "
+		dense = `kind = "training"
+model = "gpt-7b"
+sequence = 4096
+microbatches = 4
+tp = 2
+pp = 4
+gpus = 16
+`
+		moe = `kind = "training"
+model = "mixtral-8x22b"
+sequence = 1024
+microbatches = 2
+tp = 2
+pp = 2
+ep = 4
+gpus = 16
+preset = "consistent"
+effective_tflops = 700
+collectives = "graph"
+pieces = 1
+`
+		torus = `[fabric]
+kind = "torus"
+dims = [4, 4]
+link_rate = "400Gbps"
+`
+		flow = "[engine]\nlevel = \"flow\"\n"
+		tree = `[fabric]
+kind = "graph"
+generator = "fat-tree"
+switch_ports = 4
+link_rate = "400Gbps"
+link_latency = "100ns"
+`
+		pods = `port_bandwidth = "400Gbps"
+[policy]
+allocators = ["uniform", "prop-alloc", "iter-halve", "delta-joint"]
+[policy.delta-joint]
+max_evaluations = 100
+`
+		step = `kind = "recommendation"
+gpus = 16
+samples = 512
+tables = 100
+width = 68
+dense_parameters = 21_700_000
+effective_tflops = 80
+`
+		inner = `[fabric]
+kind = "tiers"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 4
+link_rate = "3600Gbps"
+[[fabric.tier]]
+kind = `
 		links = inner + "\"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n"
-		late  = "[fabric]\nkind = \"tiers\"\n[[fabric.tier]]\nkind = \"electrical\"\ngpus = 4\nlink_rate = \"3600Gbps\"\nlink_latency = \"3us\"\n[[fabric.tier]]\nkind = \"ocs-pods\"\n"
-		dor   = "[policy]\nrouters = [\"dor\"]\n"
-		each  = "[engine]\nlevel = \"packet\"\n"
+		late  = `[fabric]
+kind = "tiers"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 4
+link_rate = "3600Gbps"
+link_latency = "3us"
+[[fabric.tier]]
+kind = "ocs-pods"
+`
+		dor  = "[policy]\nrouters = [\"dor\"]\n"
+		each = "[engine]\nlevel = \"packet\"\n"
 	)
 	jobs := []struct {
 		name, workload, fabric, again string // again is the fabric of the trace, "" if its keys are the same
 		formats                       string // separated by spaces
 	}{
-		{"torus", dense, torus + flow + "[policy]\nrouters = [\"dor\", \"ecmp\"]\n", "", "goal binary chakra"},
-		{"torus, calls, ranks elsewhere", moe, torus + flow + "[policy]\nrouters = [\"dor\"]\nmapping = \"tp-pp-ep-dp-cp\"\n", torus + flow + "[policy]\nrouters = [\"dor\"]\n", "goal chakra"},
-		{"torus, packets", dense + "packet = \"1MB\"\n", torus + "[engine]\nlevel = \"packet\"\n[policy]\nrouters = [\"dor\"]\n", "", "goal binary"},
+		{"torus", dense, torus + flow + "[policy]\nrouters = [\"dor\", \"ecmp\"]\n", "",
+			"goal binary chakra"},
+		{"torus, calls, ranks elsewhere", moe,
+			torus + flow + "[policy]\nrouters = [\"dor\"]\nmapping = \"tp-pp-ep-dp-cp\"\n",
+			torus + flow + "[policy]\nrouters = [\"dor\"]\n", "goal chakra"},
+		{"torus, packets", dense + "packet = \"1MB\"\n", torus + `[engine]
+level = "packet"
+[policy]
+routers = ["dor"]
+`, "", "goal binary"},
 		{"fat tree", dense, tree + flow + "[policy]\nrouters = [\"shortest\"]\n", "", "goal binary chakra"},
-		{"pods", dense + "replicas = \"all\"\n", "[fabric]\nkind = \"ocs-pods\"\ngpus_per_pod_per_replica = 4\n" + pods, "[fabric]\nkind = \"ocs-pods\"\npods = 4\ngpus_per_pod = 4\n" + pods, "goal binary chakra"},
+		{"pods", dense + "replicas = \"all\"\n", "[fabric]\nkind = \"ocs-pods\"\ngpus_per_pod_per_replica = 4\n" + pods, `[fabric]
+kind = "ocs-pods"
+pods = 4
+gpus_per_pod = 4
+` + pods, "goal binary chakra"},
 		{"torus, calls, packets", moe + "packet = \"1MB\"\n", torus + each + dor, "", "goal"},
 		{"switches in a torus", moe, links + flow + dor, "", "goal"},
-		{"switches in pods", dense + "replicas = \"all\"\n", strings.Replace(inner, "gpus = 4", "gpus = 2", 1) + "\"ocs-pods\"\nports_per_pod = 4\ngpus_per_pod_per_replica = 2\n" + pods, "[fabric]\nkind = \"ocs-pods\"\npods = 8\nports_per_pod = 4\ngpus_per_pod = 2\n" + pods, "binary"},
-		{"late switches in pods", dense + "collectives = \"graph\"\npieces = 1\n", late + "gpus_per_pod_per_replica = 4\n" + pods, late + "pods = 4\ngpus_per_pod = 4\n" + pods, "goal chakra"},
+		{"switches in pods", dense + "replicas = \"all\"\n", strings.Replace(inner, "gpus = 4", "gpus = 2", 1) + "\"ocs-pods\"\nports_per_pod = 4\ngpus_per_pod_per_replica = 2\n" + pods, `[fabric]
+kind = "ocs-pods"
+pods = 8
+ports_per_pod = 4
+gpus_per_pod = 2
+` + pods, "binary"},
+		{"late switches in pods", dense + "collectives = \"graph\"\npieces = 1\n",
+			late + "gpus_per_pod_per_replica = 4\n" + pods,
+			late + "pods = 4\ngpus_per_pod = 4\n" + pods, "goal chakra"},
 		{"recommendation", step, torus + flow + dor, "", "goal chakra"},
 		{"recommendation, packets", step + "packet = \"1MB\"\n", torus + each + dor, "", "chakra"},
-		{"collective, packets", "kind = \"all-reduce\"\nmessage = \"8MB\"\npacket = \"1MB\"\n", tree + each + "[policy]\nrouters = [\"shortest\"]\ncollective = \"swing\"\n", tree + each + "[policy]\nrouters = [\"shortest\"]\n", "goal binary chakra"},
-		{"matrix, packets", "kind = \"all-to-all\"\nmessage = \"3MB\"\nsource = \"greedy\"\npacket = \"1MB\"\n", torus + each + dor, "", "goal"},
-		{"collective", "kind = \"all-reduce\"\nmessage = \"64MB\"\n", torus + flow + "[policy]\nrouters = [\"dor\"]\ncollective = \"ring\"\n", torus + flow + "[policy]\nrouters = [\"dor\"]\n", "goal binary chakra"},
-		{"late packing", "kind = \"all-reduce\"\nmessage = \"3MB\"\n", "[fabric]\nkind = \"torus\"\ndims = [5]\nlink_rate = \"100Gbps\"\nlink_latency = \"300ns\"\n" + flow + dor + "collective = \"tree-packing\"\n",
-			"[fabric]\nkind = \"torus\"\ndims = [5]\nlink_rate = \"100Gbps\"\nlink_latency = \"300ns\"\n" + flow + dor, "goal binary chakra"},
-		{"matrix", "kind = \"permutation\"\nmessage = \"3MB\"\n", torus + flow + "[policy]\nrouters = [\"dor\"]\n", "", "goal chakra cm"},
-		{"all-to-all", "kind = \"all-to-all\"\nmessage = \"64KB\"\n", tree + flow + "[policy]\nrouters = [\"shortest\"]\n", "", "binary cm"},
-		{"pods, matrix", "kind = \"permutation\"\nmessage = \"3MB\"\n", "[fabric]\nkind = \"ocs-pods\"\npods = 4\ngpus_per_pod = 4\n" + pods, "", "goal cm"},
+		{"collective, packets", "kind = \"all-reduce\"\nmessage = \"8MB\"\npacket = \"1MB\"\n",
+			tree + each + "[policy]\nrouters = [\"shortest\"]\ncollective = \"swing\"\n",
+			tree + each + "[policy]\nrouters = [\"shortest\"]\n", "goal binary chakra"},
+		{"matrix, packets", `kind = "all-to-all"
+message = "3MB"
+source = "greedy"
+packet = "1MB"
+`, torus + each + dor, "", "goal"},
+		{"collective", "kind = \"all-reduce\"\nmessage = \"64MB\"\n",
+			torus + flow + "[policy]\nrouters = [\"dor\"]\ncollective = \"ring\"\n",
+			torus + flow + "[policy]\nrouters = [\"dor\"]\n", "goal binary chakra"},
+		{"late packing", "kind = \"all-reduce\"\nmessage = \"3MB\"\n", `[fabric]
+kind = "torus"
+dims = [5]
+link_rate = "100Gbps"
+link_latency = "300ns"
+` + flow + dor + "collective = \"tree-packing\"\n",
+			`[fabric]
+kind = "torus"
+dims = [5]
+link_rate = "100Gbps"
+link_latency = "300ns"
+` + flow + dor, "goal binary chakra"},
+		{"matrix", "kind = \"permutation\"\nmessage = \"3MB\"\n",
+			torus + flow + "[policy]\nrouters = [\"dor\"]\n", "", "goal chakra cm"},
+		{"all-to-all", "kind = \"all-to-all\"\nmessage = \"64KB\"\n",
+			tree + flow + "[policy]\nrouters = [\"shortest\"]\n", "", "binary cm"},
+		{"pods, matrix", "kind = \"permutation\"\nmessage = \"3MB\"\n", `[fabric]
+kind = "ocs-pods"
+pods = 4
+gpus_per_pod = 4
+` + pods, "", "goal cm"},
 	}
 	for _, c := range jobs {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,7 +233,8 @@ func TestTraceRoundTrip(t *testing.T) {
 					keys = "packet = \"1MB\"\n"
 				}
 				text := func(w *trace.RankGraph) string {
-					return fmt.Sprintf("[workload]\nkind = \"trace\"\nfiles = %q\n%s%s", writeTrace(t, format, w), keys, fabric)
+					return fmt.Sprintf("[workload]\nkind = \"trace\"\nfiles = %q\n%s%s",
+						writeTrace(t, format, w), keys, fabric)
 				}
 				got, read := completionTimes(t, text(work))
 				more, _ := completionTimes(t, text(read)) // the trace, written again
@@ -142,10 +243,12 @@ func TestTraceRoundTrip(t *testing.T) {
 				}
 				for policy, end := range want {
 					if off := got[policy] - end; off > 1.5e-12 || off < -1.5e-12 {
-						t.Errorf("%s %s: completes after %.12f s, want %.12f s", format, policy, got[policy], end)
+						t.Errorf("%s %s: completes after %.12f s, want %.12f s",
+							format, policy, got[policy], end)
 					}
 					if more[policy] != got[policy] {
-						t.Errorf("%s %s: completes after %.12f s when written again, want %.12f s", format, policy, more[policy], got[policy])
+						t.Errorf("%s %s: completes after %.12f s when written again, want %.12f s",
+							format, policy, more[policy], got[policy])
 					}
 				}
 			}
@@ -185,7 +288,16 @@ func TestTraceRoundTripWithLatency(t *testing.T) {
 			fabric = "kind = \"graph\"\ngenerator = \"fat-tree\"\nswitch_ports = 4\n" + fabric
 		case 4:
 			nodes, router = 8, "ecmp"
-			fabric = "kind = \"tiers\"\n[[fabric.tier]]\nkind = \"electrical\"\ngpus = 4\nlink_rate = \"900Gbps\"\nlink_latency = \"50ns\"\n[[fabric.tier]]\nkind = \"electrical\"\ngpus = 8\n" + fabric
+			fabric = `kind = "tiers"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 4
+link_rate = "900Gbps"
+link_latency = "50ns"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 8
+` + fabric
 		}
 		level := name("flow", "flow", "packet")
 		packet := ""
@@ -196,7 +308,9 @@ func TestTraceRoundTripWithLatency(t *testing.T) {
 		var work string
 		switch pick(0, 1, 2) {
 		case 0, 1:
-			work = fmt.Sprintf("kind = %q\nmessage = \"%dKB\"\n", name("all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce", "all-to-all"), pick(90, 700, 3000))
+			work = fmt.Sprintf("kind = %q\nmessage = \"%dKB\"\n",
+				name("all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce",
+					"all-to-all"), pick(90, 700, 3000))
 			var names []string
 			for _, row := range calls.Table {
 				names = append(names, row.Name)
@@ -204,8 +318,17 @@ func TestTraceRoundTripWithLatency(t *testing.T) {
 			collective = name(names...)
 		default:
 			sharding := name("none", "optimizer", "gradients", "parameters")
-			work = fmt.Sprintf("kind = \"training\"\nsequence = 512\nmicrobatches = 2\ntp = %d\npp = %d\ngpus = %d\neffective_tflops = 100\nsharding = %q\n", pick(1, 2), pick(1, 2), nodes/4*4, sharding)
-			if collective = name("", "ring", "direct", "tree"); collective != "" || strings.Contains(fabric, "tiers") {
+			work = fmt.Sprintf(`kind = "training"
+sequence = 512
+microbatches = 2
+tp = %d
+pp = %d
+gpus = %d
+effective_tflops = 100
+sharding = %q
+`, pick(1, 2), pick(1, 2), nodes/4*4, sharding)
+			if collective = name("", "ring", "direct", "tree"); collective != "" ||
+				strings.Contains(fabric, "tiers") {
 				work += "collectives = \"graph\"\n"
 			} else {
 				work += "buckets = \"" + name("0B", "3MB") + "\"\n"
@@ -213,10 +336,18 @@ func TestTraceRoundTripWithLatency(t *testing.T) {
 			if nodes < 4 {
 				continue
 			}
-			packet += "[workload.architecture]\nname = \"x\"\nlayers = 4\nhidden = 256\nheads = 4\nvocab = 1000\nffn = 1024\n"
+			packet += `[workload.architecture]
+name = "x"
+layers = 4
+hidden = 256
+heads = 4
+vocab = 1000
+ffn = 1024
+`
 		}
 		policy := "[policy]\nrouters = [\"" + router + "\"]\n"
-		if pick(0, 1) == 0 && strings.Contains(work, "\"all-reduce\"") && strings.Contains(fabric, "\"torus\"") {
+		if pick(0, 1) == 0 && strings.Contains(work, "\"all-reduce\"") &&
+			strings.Contains(fabric, "\"torus\"") {
 			work, collective = strings.Replace(work, "\"all-reduce\"", "\"ring-all-reduce\"", 1), ""
 		}
 		rest := "[fabric]\n" + fabric + "[engine]\nlevel = \"" + level + "\"\n" + policy
@@ -239,10 +370,13 @@ func TestTraceRoundTripWithLatency(t *testing.T) {
 		compared++
 		for _, format := range []string{"goal", "binary", "chakra"} {
 			packet, _, _ := strings.Cut(packet, "[")
-			got, _ := completionTimes(t, fmt.Sprintf("[workload]\nkind = \"trace\"\nfiles = %q\n%s", writeTrace(t, format, written), packet)+rest)
+			got, _ := completionTimes(t,
+				fmt.Sprintf("[workload]\nkind = \"trace\"\nfiles = %q\n%s",
+					writeTrace(t, format, written), packet)+rest)
 			for policy, e := range want {
 				if math.Abs(got[policy]-e) > 1.5e-12 {
-					t.Errorf("%s %s: completes after %.12f s, want %.12f s, of\n%s", format, policy, got[policy], e, text)
+					t.Errorf("%s %s: completes after %.12f s, want %.12f s, of\n%s",
+						format, policy, got[policy], e, text)
 				}
 			}
 		}

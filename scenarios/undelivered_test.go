@@ -39,7 +39,8 @@ func TestDeadlock(t *testing.T) {
 		t.Fatalf("got %d rows and errors %v, want 3 rows and 1 error", len(o.Document.Rows), o.PolicyErrors)
 	}
 	ecmp := o.Document.Rows[0]
-	if why := o.PolicyErrors[0].Error(); !strings.HasPrefix(why, "ecmp: packet: deadlock") || "ecmp: "+ecmp.Labels["failed"] != why {
+	if why := o.PolicyErrors[0].Error(); !strings.HasPrefix(why, "ecmp: packet: deadlock") ||
+		"ecmp: "+ecmp.Labels["failed"] != why {
 		t.Errorf("got error %q and label %q, want a deadlock of ecmp in both", why, ecmp.Labels["failed"])
 	}
 	if _, ok := ecmp.Metrics["completion_s"]; ok || ecmp.Metrics["max_link_load"] == 0 {
@@ -47,6 +48,7 @@ func TestDeadlock(t *testing.T) {
 	}
 	alone := runText(t, text, append(set, `policy.routers=["dor"]`)...).Document.Rows[0]
 	if got := o.Document.Rows[1].Metrics["completion_s"]; got == 0 || got != alone.Metrics["completion_s"] {
-		t.Errorf("dor completes after %g s in the comparison, want %g s as in a run of its own", got, alone.Metrics["completion_s"])
+		t.Errorf("dor completes after %g s in the comparison, want %g s as in a run of its own",
+			got, alone.Metrics["completion_s"])
 	}
 }
