@@ -115,11 +115,11 @@ func checkPodCalls(c *checker) {
 	}
 
 	t, f := &c.s.Workload.Spec, &c.s.Fabric
-	joined := make(circuits.Joined, c.s.PodsPerReplica()*t.Replicas())
-	join := func(a, b int32) { joined.Join(int(a)/f.GPUsPerPodPerReplica, int(b)/f.GPUsPerPodPerReplica) }
+	joined := make(circuits.PodNeighbours, c.s.PodsPerReplica()*t.Replicas())
+	join := func(a, b int32) { joined.Add(int(a)/f.GPUsPerPodPerReplica, int(b)/f.GPUsPerPodPerReplica) }
 
 	// Collect the transfers of all calls, and the activations and gradients between stages.
-	e := c.s.circuitsView().StepCalls(t)
+	e := c.s.circuitsView().StepExpander(t)
 	if keys, err := e.CheckCalls(context.Background()); assembly.ReportConflict(c, keys, err) {
 		return
 	}
@@ -339,7 +339,7 @@ func (s *Scenario) passCount() float64 {
 	simulatesAll := t.ReplicaMode == "all" || t.ReplicaMode == "decomposed"
 	if t.ReplicaMode == "auto" {
 		view := s.circuitsView()
-		simulatesAll = len(s.Replicas) > 0 || view.Whole() || view.Mixes()
+		simulatesAll = len(s.Replicas) > 0 || view.NeedsAllReplicas() || view.CanMixReplicas()
 	}
 	if simulatesAll {
 		n *= float64(t.Replicas())

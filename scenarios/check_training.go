@@ -374,7 +374,7 @@ func checkReplicaMode(c *checker) {
 
 	c.conflictIf(c.s.hasCallsInGraph(), "workload.replicas workload.collectives",
 		`calls in the graph are among the GPUs of all replicas; choose replicas = "all", or collectives = "none"`)
-	c.conflictIf(c.s.circuitsView().HalfRing(), "workload.flows workload.replicas",
+	c.conflictIf(c.s.circuitsView().HasHalfRing(), "workload.flows workload.replicas",
 		`one of %d replicas cannot stand for the others flow by flow; choose replicas = "all" or flows = "aggregated"`,
 		c.s.Workload.Replicas())
 }

@@ -94,7 +94,7 @@ func checkJobReplicas(c *checker) {
 			return
 		}
 
-		if all < 0 && jobs[i].Scenario.circuitsView().Extent().All {
+		if all < 0 && jobs[i].Scenario.circuitsView().BuildOptions().All {
 			all = i
 		}
 	}

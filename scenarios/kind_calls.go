@@ -351,15 +351,15 @@ func checkCallFits(ctx context.Context, s *Scenario, p *collective.Problem) erro
 	}
 
 	// On pods, every pod needs a port per pod with which it exchanges data.
-	joined := make(circuits.Joined, s.Fabric.Pods)
+	joined := make(circuits.PodNeighbours, s.Fabric.Pods)
 	join := func(src, dst int32) {
-		joined.Join(int(src)/s.Fabric.GPUsPerPod, int(dst)/s.Fabric.GPUsPerPod)
+		joined.Add(int(src)/s.Fabric.GPUsPerPod, int(dst)/s.Fabric.GPUsPerPod)
 	}
 	if err := s.collectiveCall().CheckSize(ctx, p, join); err != nil {
 		return err
 	}
 
-	if pod, n := joined.Beyond(s.Fabric.PortsPerPod); n > 0 {
+	if pod, n := joined.FirstAbove(s.Fabric.PortsPerPod); n > 0 {
 		return fmt.Errorf(
 			"%s: %w: pod %d exchanges data with %d pods and has %d ports; want at least %d ports",
 			s.Policy.Calls.Collective, errPorts, pod, n, s.Fabric.PortsPerPod, n,
@@ -373,7 +373,7 @@ func checkCallFits(ctx context.Context, s *Scenario, p *collective.Problem) erro
 // takes no time, so only the network interfaces matter to an algorithm. Pods are the
 // domains of hierarchical algorithms.
 func podCallProblem(s *Scenario) (*collective.Problem, error) {
-	p := &collective.Problem{Call: s.collectiveCall().Call, Network: s.circuitsView().GPUCalls().Network}
+	p := &collective.Problem{Call: s.collectiveCall().Call, Network: s.circuitsView().GPUExpander().Network}
 	for g := range s.Fabric.Pods * s.Fabric.GPUsPerPod {
 		p.Group, p.Domain = append(p.Group, int32(g)), append(p.Domain, g/s.Fabric.GPUsPerPod)
 	}

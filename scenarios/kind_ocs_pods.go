@@ -39,9 +39,9 @@ func podHardware() *hardware {
 		build: buildWithTiers(func(ctx context.Context, in *input.Scenario, workers int) (assembly.System, error) {
 			return circuits.New(ctx, (*circuits.Scenario)(in), workers)
 		}),
-		describe:     func(s *Scenario) string { return s.circuitsView().Words() },
+		describe:     func(s *Scenario) string { return s.circuitsView().Summary() },
 		cost:         func(_ context.Context, s *Scenario) (Cost, error) { return s.podCost(), nil },
-		noPlanReason: func(s *Scenario) (string, error) { return s.circuitsView().NoPlan() },
+		noPlanReason: func(s *Scenario) (string, error) { return s.circuitsView().WhyNoSchedule() },
 		hasTimelines: true, callProblem: podCallProblem, callBound: podCallBound, hasDomains: true,
 	}
 }

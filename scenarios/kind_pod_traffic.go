@@ -241,15 +241,15 @@ func (c *checker) checkPodCall() {
 
 // podLoad sums the messages between pods.
 type podLoad struct {
-	joined      circuits.Joined // pairs of pods that exchange messages
-	packet      units.Bytes     // size of a packet
-	crossing    int             // number of messages between two pods
-	bytes, hops float64         // of these messages
+	joined      circuits.PodNeighbours // pairs of pods that exchange messages
+	packet      units.Bytes            // size of a packet
+	crossing    int                    // number of messages between two pods
+	bytes, hops float64                // of these messages
 }
 
 // add adds a message from one pod to another. It ignores messages inside a pod.
 func (l *podLoad) add(from, to int, bytes int64) {
-	if l.joined.Join(from, to) {
+	if l.joined.Add(from, to) {
 		l.crossing++
 		l.bytes += float64(bytes)
 		l.hops += hopsPerPacket * math.Ceil(float64(bytes)/float64(max(1, l.packet)))
@@ -258,8 +258,8 @@ func (l *podLoad) add(from, to int, bytes int64) {
 
 // checkPodPorts checks that every pod has a port per pod with which it exchanges data, and
 // returns false if one has not. key is a further key that can be at fault.
-func (c *checker) checkPodPorts(joined circuits.Joined, key string) bool {
-	pod, need := joined.Beyond(c.s.Fabric.PortsPerPod)
+func (c *checker) checkPodPorts(joined circuits.PodNeighbours, key string) bool {
+	pod, need := joined.FirstAbove(c.s.Fabric.PortsPerPod)
 	c.conflictIf(need > 0, "fabric.ports_per_pod "+key,
 		"U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports",
 		c.s.Fabric.PortsPerPod, pod, need, need)
@@ -282,7 +282,7 @@ func (c *checker) checkPodFlows() {
 		return
 	}
 
-	load := podLoad{joined: make(circuits.Joined, f.Pods), packet: s.Workload.Packet}
+	load := podLoad{joined: make(circuits.PodNeighbours, f.Pods), packet: s.Workload.Packet}
 	for i, flow := range t.Flows {
 		load.add(int(flow.Src)/u.NodesPerPod, int(flow.Dst)/u.NodesPerPod, t.Size(i))
 	}

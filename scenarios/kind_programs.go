@@ -145,6 +145,6 @@ func checkPodProgram(c *checker) {
 		return
 	}
 
-	keys, err := w.CheckCalls(context.Background(), s.circuitsView().GPUCalls())
+	keys, err := w.CheckCalls(context.Background(), s.circuitsView().GPUExpander())
 	assembly.ReportConflict(c, keys, err)
 }

@@ -416,18 +416,18 @@ func checkPodTrace(c *checker) {
 // transfers against simulated time and the number of packets.
 func checkPodTransfers(c *checker, j *trace.Job) {
 	s, f := c.s, &c.s.Fabric
-	built, _, err := (&traceWork{s}).Build(context.Background(), s.circuitsView().GPUCalls())
+	built, _, err := (&traceWork{s}).Build(context.Background(), s.circuitsView().GPUExpander())
 	if err != nil {
 		c.rejectTrace(err)
 		return
 	}
 
-	joined, crossing, bytes, hops := make(circuits.Joined, f.Pods), 0, 0.0, 0.0
+	joined, crossing, bytes, hops := make(circuits.PodNeighbours, f.Pods), 0, 0.0, 0.0
 	for i := range built.Graph.Tasks {
 		t := &built.Graph.Tasks[i]
 		bytes += float64(t.Bytes)
 		hops += hopsPerPacket * math.Ceil(float64(t.Bytes)/float64(max(1, s.Workload.Packet)))
-		if t.Kind == engine.Transfer && joined.Join(int(t.Src)/f.GPUsPerPod, int(t.Dst)/f.GPUsPerPod) {
+		if t.Kind == engine.Transfer && joined.Add(int(t.Src)/f.GPUsPerPod, int(t.Dst)/f.GPUsPerPod) {
 			crossing++
 		}
 	}

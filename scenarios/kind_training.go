@@ -86,7 +86,7 @@ func (w *stepWork) RankKeys() []string {
 	}
 }
 
-func (w *stepWork) Dims() []mapping.Dim { return circuits.Dims(w.spec()) }
+func (w *stepWork) Dims() []mapping.Dim { return circuits.StepDims(w.spec()) }
 
 func (w *stepWork) SizeRemedy() string { return "or fewer micro-batches" }
 

@@ -45,8 +45,8 @@ func TestMinCircuitLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := &instance{graph: g, pods: pods, optical: o}
-		bytes := in.carried()
+		sys := &circuitSystem{graph: g, pods: pods, optical: o}
+		bytes := sys.bytesByResource()
 		for _, b := range o.Bundles {
 			for _, l := range b.Links {
 				k := o.Network.Links[l]
@@ -82,7 +82,7 @@ func TestMinCircuitLoad(t *testing.T) {
 			continue // too few ports
 		}
 		compared++
-		if got := in.leastLoad(bytes); math.Abs(got-minLoad) > 1e-9*minLoad {
+		if got := sys.minBottleneckSeconds(bytes); math.Abs(got-minLoad) > 1e-9*minLoad {
 			t.Errorf("%[3]d bundles: got a minimum load of %[1]v s, want %[2]v s", got, minLoad, len(o.Bundles))
 		}
 	}

@@ -15,211 +15,211 @@ import (
 	"sim/scenarios/result"
 )
 
-// allTimed reports whether every allocator of s has a time limit, within which it looks for what allocators share, too.
-func (s *Scenario) allTimed() bool {
+// allHaveTimeLimits reports whether every allocator of s has a time limit, within which it looks for what allocators share, too.
+func (s *Scenario) allHaveTimeLimits() bool {
 	return !slices.ContainsFunc(s.Policy.Allocators, func(name string) bool {
 		row, err := topology.Find(name)
 		return err != nil || !row.HasTimeLimit(&s.Policy.Allocation.Settings)
 	})
 }
 
-// options returns those of the allocators.
-func (s *Scenario) options(workers int) topology.Options {
+// allocatorOptions returns those of the allocators.
+func (s *Scenario) allocatorOptions(workers int) topology.Options {
 	return topology.Options{Settings: s.Policy.Allocation.Settings, Seed: s.Seed, Workers: workers}
 }
 
-// decided is a decision with its simulation on the complete DAG and what was measured of it.
-type decided struct {
+// allocationResult is a decision with its simulation on the complete DAG and what was measured of it.
+type allocationResult struct {
 	*topology.Decision
-	in    *instance
-	fluid *engine.Trace
-	slack engine.Time     // that packets may need beside the fluid; 0 if no bound is known
-	moves *topology.Moves // with the moments at which circuits moved with packets; nil where none do
+	system      *circuitSystem
+	fluidTrace  *engine.Trace
+	packetSlack engine.Time     // that packets may need beside the fluid; 0 if no bound is known
+	packetMoves *topology.Moves // with the moments at which circuits moved with packets; nil where none do
 	assembly.PolicyResult
 }
 
 // describe adds the simulation, its moves and rates to an outcome.
-func (d *decided) describe(ctx context.Context, o *assembly.Outcome) {
+func (d *allocationResult) describe(ctx context.Context, o *assembly.Outcome) {
 	r := d.Run.Result
-	p := d.in.describe(ctx, d.Row.Policy, r.Trace, d.Service, d.Circuits)
+	p := d.system.describeTrace(ctx, d.Row.Policy, r.Trace, d.Service, d.Circuits)
 	moves := d.Moves
-	if d.moves != nil {
-		moves = d.moves
+	if d.packetMoves != nil {
+		moves = d.packetMoves
 	}
-	d.in.describeMoves(&p, moves)
+	d.system.describeMoves(&p, moves)
 	if r.Stats != nil {
 		o.Files = append(o.Files, r.DescribePackets(&p)...)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
 	if d.Service != flow.MaxMin {
-		o.RateSchedules[d.Row.Policy] = d.in.plan(d.fluid)
+		o.RateSchedules[d.Row.Policy] = d.system.rateSchedule(d.fluidTrace)
 	}
-	if d.in.trials != nil {
-		d.in.trials.addReference(o.Document.Reference)
+	if d.system.trials != nil {
+		d.system.trials.addReference(o.Document.Reference)
 	}
 }
 
 // begin describes the simulation on the ideal fabric.
-func (in *instance) Begin(ctx context.Context, o *assembly.Outcome) error {
-	if in.usual != nil {
-		return in.usual.Begin(ctx, o)
+func (sys *circuitSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
+	if sys.inOrder != nil {
+		return sys.inOrder.Begin(ctx, o)
 	}
-	if in.s.endless() {
+	if sys.scenario.isEndless() {
 		return nil
 	}
-	o.Detail.Reference = in.describe(ctx, "", in.best, in.Service, nil)
+	o.Detail.Reference = sys.describeTrace(ctx, "", sys.referenceTrace, sys.Service, nil)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return in.addWindows(ctx, &o.Detail)
+	return sys.addWindows(ctx, &o.Detail)
 }
 
 // Decide lets one allocator decide, simulates its decision on the complete DAG and measures it, however long it takes.
-func (in *instance) Decide(ctx context.Context, name string, workers int, _ float64) (*assembly.PolicyResult, error) {
-	a, err := in.decide(ctx, name, workers)
+func (sys *circuitSystem) Decide(ctx context.Context, name string, workers int, _ float64) (*assembly.PolicyResult, error) {
+	result, err := sys.allocate(ctx, name, workers)
 	if err != nil {
 		return nil, err
 	}
-	return &a.PolicyResult, nil
+	return &result.PolicyResult, nil
 }
 
-// finish measures of an iteration what needs further simulations: what calls and tiers cost.
-func (d *decided) finish(ctx context.Context) error {
+// measureExposed measures of an iteration what needs further simulations: what calls and tiers cost.
+func (d *allocationResult) measureExposed(ctx context.Context) error {
 	if err := composition.MeasureExposedCalls(ctx, d.Run, &d.Row); err != nil {
 		return err
 	}
 	return composition.MeasureTiers(ctx, d.Run, &d.Row)
 }
 
-// decide is Decide with more to tell than the answer; of work without an end there is no more.
-func (in *instance) decide(ctx context.Context, name string, workers int) (*decided, error) {
-	row, err := topology.Find(name)
+// allocate is Decide with more to tell than the answer; of work without an end there is no more.
+func (sys *circuitSystem) allocate(ctx context.Context, name string, workers int) (*allocationResult, error) {
+	allocator, err := topology.Find(name)
 	if err != nil {
 		return nil, err
 	}
-	policy, settings := row.Policy, in.s.options(workers)
-	settings.Tails = in.tailed()
-	begin := time.Now()
+	policy, settings := allocator.Policy, sys.scenario.allocatorOptions(workers)
+	settings.Tails = sys.canUseTails()
+	start := time.Now()
 	var d *topology.Decision
-	if in.s.Workload.ReplicaMode == "decomposed" || row.Searches() && in.byKinds() {
+	if sys.scenario.Workload.ReplicaMode == "decomposed" || allocator.Searches() && sys.usesReplicaKinds() {
 		settings = settings.WithSharedTimeLimit() // of all replicas together
-		d, err = in.decompose(ctx, policy, settings)
+		d, err = sys.decompose(ctx, policy, settings)
 	} else {
-		d, err = policy.Choose(ctx, in.problem, settings)
+		d, err = policy.Choose(ctx, sys.problem, settings)
 	}
 	if err != nil {
 		return nil, err
 	}
-	solved := time.Now()
-	if in.s.endless() {
-		z, err := in.loads(name, d)
+	decisionEnd := time.Now()
+	if sys.scenario.isEndless() {
+		loads, err := sys.measureLoads(name, d)
 		if err != nil {
 			return nil, err
 		}
-		a := &decided{Decision: d, in: in, PolicyResult: assembly.PolicyResult{Describe: z.describe}}
-		if in.s.Workload.HasPoissonSources {
-			if err := z.inject(ctx, d); err != nil {
+		allocation := &allocationResult{Decision: d, system: sys, PolicyResult: assembly.PolicyResult{Describe: loads.describe}}
+		if sys.scenario.Workload.HasPoissonSources {
+			if err := loads.injectPoisson(ctx, d); err != nil {
 				return nil, err
 			}
 		}
-		a.Row, a.Timings = z.row, result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}
-		return a, ctx.Err()
+		allocation.Row, allocation.Timings = loads.row, result.PolicyTimings{SolveS: decisionEnd.Sub(start).Seconds(), SimulateS: time.Since(decisionEnd).Seconds()}
+		return allocation, ctx.Err()
 	}
-	run, err := in.simulate(ctx, d)
+	run, err := sys.simulate(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	a := &decided{Decision: d, in: in, fluid: run.Result.Trace}
-	a.Run, a.Finish, a.Describe = run, a.finish, a.describe
-	if run.Level = in.s.Engine.Level; run.Level == "packet" {
-		if a.slack, a.moves, err = in.simulatePackets(ctx, d, run); err != nil {
+	allocation := &allocationResult{Decision: d, system: sys, fluidTrace: run.Result.Trace}
+	allocation.Run, allocation.Finish, allocation.Describe = run, allocation.measureExposed, allocation.describe
+	if run.Level = sys.scenario.Engine.Level; run.Level == "packet" {
+		if allocation.packetSlack, allocation.packetMoves, err = sys.simulatePackets(ctx, d, run); err != nil {
 			return nil, err
 		}
 	}
-	out := in.simulated(name, d, run.End, run.Result.Trace)
-	in.measureMoves(&out, d, run.End)
+	row := sys.simulationRow(name, d, run.End, run.Result.Trace)
+	sys.addMoveMetrics(&row, d, run.End)
 	if run.Level == "packet" {
-		a.measurePackets(&out)
+		allocation.addPacketMetrics(&row)
 	}
-	if in.loan != nil {
-		if err := in.loan.measure(ctx, in, policy, settings, &out); err != nil {
+	if sys.lending != nil {
+		if err := sys.lending.measure(ctx, sys, policy, settings, &row); err != nil {
 			return nil, err
 		}
 	}
-	if in.trials != nil {
-		none, err := in.trials.measure(ctx, d, in.trials.react(policy, settings), &out, settings.Workers)
+	if sys.trials != nil {
+		rejected, err := sys.trials.measure(ctx, d, sys.trials.newLossController(policy, settings), &row, settings.Workers)
 		if err != nil {
 			return nil, err
 		}
-		if none != nil {
-			return &decided{PolicyResult: *none}, nil
+		if rejected != nil {
+			return &allocationResult{PolicyResult: *rejected}, nil
 		}
 	}
-	a.Row, a.Timings = out, result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}
-	return a, nil
+	allocation.Row, allocation.Timings = row, result.PolicyTimings{SolveS: decisionEnd.Sub(start).Seconds(), SimulateS: time.Since(decisionEnd).Seconds()}
+	return allocation, nil
 }
 
 // simulate simulates a decision on the complete DAG as fluid. It fails where that does not end when the decision says.
-func (in *instance) simulate(ctx context.Context, d *topology.Decision) (run *composition.Run, err error) {
+func (sys *circuitSystem) simulate(ctx context.Context, d *topology.Decision) (run *composition.Run, err error) {
 	run = &composition.Run{
-		Job:          composition.Job{Graph: in.plain, Step: in.it, Base: in.base},
-		HardwareInfo: composition.HardwareInfo{Tiers: in.s.kinds(), TierOf: in.tierOf, UsesDecision: in.crosses, Copies: in.pods.Copies, Ideal: &in.IdealReference},
+		Job:          composition.Job{Graph: sys.undelayedGraph, Step: sys.iteration, Base: sys.baseTasks},
+		HardwareInfo: composition.HardwareInfo{Tiers: sys.scenario.tierKinds(), TierOf: sys.tierOf, UsesDecision: sys.isInterPod, Copies: sys.pods.Copies, Ideal: &sys.IdealReference},
 		Level:        "flow", End: d.Makespan,
 	}
 	if d.Moves.Moving() {
 		run.SimulateMoves = func(ctx context.Context, g *engine.Graph, times float64) (*engine.Trace, error) {
-			return in.moveAgain(ctx, d, g, times)
+			return sys.resimulateMoves(ctx, d, g, times)
 		}
-		run.Result = &composition.Result{Graph: in.graph}
-		run.Result.Trace, err = in.simulateMoves(ctx, d)
+		run.Result = &composition.Result{Graph: sys.graph}
+		run.Result.Trace, err = sys.simulateMoves(ctx, d)
 		return run, err
 	}
 	run.Decision = composition.Decision{
-		Routes: in.routes, ArrivalDelays: in.pods.ArrivalDelays, Flow: flow.Options{Service: d.Service, Tails: in.tails(d), Rates: true},
+		Routes: sys.routesOf, ArrivalDelays: sys.pods.ArrivalDelays, Flow: flow.Options{Service: d.Service, Tails: sys.completeTails(d), Rates: true},
 	}
-	if run.Network, err = in.optical.Provision(d.Circuits); err != nil {
+	if run.Network, err = sys.optical.Provision(d.Circuits); err != nil {
 		return nil, err
 	}
 	if run.Result, err = composition.Simulate(ctx, run.Level, &run.Job, &run.Decision); err != nil {
 		return nil, err
 	}
-	return run, in.agree(run.Result.Trace.Makespan, d.Makespan)
+	return run, sys.checkReduction(run.Result.Trace.Makespan, d.Makespan)
 }
 
-// routes returns the routes of a graph with the tasks of the job, of which some may take no time.
-func (in *instance) routes(g *engine.Graph) (*engine.Routes, error) {
-	if g == in.plain {
-		return in.optical.Routes, nil
+// routesOf returns the routes of a graph with the tasks of the job, of which some may take no time.
+func (sys *circuitSystem) routesOf(g *engine.Graph) (*engine.Routes, error) {
+	if g == sys.undelayedGraph {
+		return sys.optical.Routes, nil
 	}
 	return engine.NewRoutes(len(g.Tasks), func(uses []engine.Use, i int32) []engine.Use {
 		if g.Tasks[i].Kind == engine.Transfer {
-			uses = append(uses, in.optical.Routes.Of(i)...)
+			uses = append(uses, sys.optical.Routes.Of(i)...)
 		}
 		return uses
 	}), nil
 }
 
-// agree fails where the complete DAG does not end when the reduced one does.
-func (in *instance) agree(complete, reduced engine.Time) error {
-	if off := complete - reduced; max(off, -off) > engine.Time(len(in.graph.Tasks)) {
+// checkReduction fails where the complete DAG does not end when the reduced one does.
+func (sys *circuitSystem) checkReduction(complete, reduced engine.Time) error {
+	if difference := complete - reduced; max(difference, -difference) > engine.Time(len(sys.graph.Tasks)) {
 		return fmt.Errorf("the complete DAG ends at %v, the reduced one at %v: they must agree to a tick a task", complete, reduced)
 	}
 	return nil
 }
 
-// tailed reports whether decisions may have tails of their own: those of one job, simulated as they are.
-func (in *instance) tailed() bool {
-	return in.s.Workload.ReplicaMode != "decomposed" && !in.byKinds() && !in.s.Policy.HasLender() && in.s.Replay.Seeds == 0
+// canUseTails reports whether decisions may have tails of their own: those of one job, simulated as they are.
+func (sys *circuitSystem) canUseTails() bool {
+	return sys.scenario.Workload.ReplicaMode != "decomposed" && !sys.usesReplicaKinds() && !sys.scenario.Policy.HasLender() && sys.scenario.Replay.Seeds == 0
 }
 
-// tails returns what levels go by on the complete DAG, nil for its own tails. Only those of transfers between pods
+// completeTails returns what levels go by on the complete DAG, nil for its own tails. Only those of transfers between pods
 // matter, which the reduced one has all.
-func (in *instance) tails(d *topology.Decision) []float64 {
+func (sys *circuitSystem) completeTails(d *topology.Decision) []float64 {
 	if d.Tails == nil {
 		return nil
 	}
-	tail := make([]float64, len(in.graph.Tasks))
-	for i, from := range in.origin {
+	tail := make([]float64, len(sys.graph.Tasks))
+	for i, from := range sys.origin {
 		if from >= 0 {
 			tail[from] = d.Tails[i]
 		}
@@ -227,38 +227,38 @@ func (in *instance) tails(d *topology.Decision) []float64 {
 	return tail
 }
 
-// plan lists the rates of every transfer between pods.
-func (in *instance) plan(t *engine.Trace) []assembly.RateRow {
+// rateSchedule lists the rates of every transfer between pods.
+func (sys *circuitSystem) rateSchedule(t *engine.Trace) []assembly.RateRow {
 	var rows []assembly.RateRow
-	for i := range in.graph.Tasks {
+	for i := range sys.graph.Tasks {
 		id := int32(i)
-		if !in.crosses(id) {
+		if !sys.isInterPod(id) {
 			continue
 		}
 		steps := t.Rates(id)
 		for k := 0; k+1 < len(steps); k++ {
 			if steps[k].Rate > 0 {
-				rows = append(rows, assembly.RateRow{Task: in.graph.Name(id), FromS: steps[k].At.Seconds(), ToS: steps[k+1].At.Seconds(), Rate: steps[k].Rate})
+				rows = append(rows, assembly.RateRow{Task: sys.graph.Name(id), FromS: steps[k].At.Seconds(), ToS: steps[k+1].At.Seconds(), Rate: steps[k].Rate})
 			}
 		}
 	}
 	return rows
 }
 
-// crosses reports whether task id moves data between pods.
-func (in *instance) crosses(id int32) bool { return in.pods.IsInterPod(&in.graph.Tasks[id]) }
+// isInterPod reports whether task id moves data between pods.
+func (sys *circuitSystem) isInterPod(id int32) bool { return sys.pods.IsInterPod(&sys.graph.Tasks[id]) }
 
-// NoPlan says why no decision on s schedules rates, "" where one may.
-func (s *Scenario) NoPlan() (string, error) {
+// WhyNoSchedule says why no decision on s schedules rates, "" where one may.
+func (s *Scenario) WhyNoSchedule() (string, error) {
 	p := &s.Policy
-	names, joins := p.Allocators, ""
+	names, jointAllocator := p.Allocators, ""
 	if len(s.Jobs) > 0 {
 		names = []string{p.Allocator} // which arbiters let decide, but for those that join all jobs
 		for _, r := range topology.JobsTable {
 			if r.Joint && slices.Contains(p.Arbiters, r.Name) && p.Service == "" {
 				return "", nil
 			} else if r.Joint {
-				joins = r.Name
+				jointAllocator = r.Name
 			}
 		}
 	}
@@ -268,16 +268,16 @@ func (s *Scenario) NoPlan() (string, error) {
 			return "", err
 		}
 	}
-	first := topology.Table[slices.IndexFunc(topology.Table, func(r topology.Row) bool { return r.ChoosesRates(&topology.Settings{}) })].Name
+	firstWithRates := topology.Table[slices.IndexFunc(topology.Table, func(r topology.Row) bool { return r.ChoosesRates(&topology.Settings{}) })].Name
 	if len(s.Jobs) > 0 {
 		names = p.Arbiters
 	}
-	why := "under " + strings.Join(names, ", ") + " rates are those of fair sharing"
+	reason := "under " + strings.Join(names, ", ") + " rates are those of fair sharing"
 	switch {
 	case p.Service != "":
-		return fmt.Sprintf("%s, as policy.service = %q asks; leave it out, or set \"%v\"", why, p.Service, flow.LevelPriority), nil
+		return fmt.Sprintf("%s, as policy.service = %q asks; leave it out, or set \"%v\"", reason, p.Service, flow.LevelPriority), nil
 	case len(s.Jobs) > 0:
-		return fmt.Sprintf("%s; set policy.allocator = %q or policy.service = \"%v\", or add the arbiter %s", why, first, flow.LevelPriority, joins), nil
+		return fmt.Sprintf("%s; set policy.allocator = %q or policy.service = \"%v\", or add the arbiter %s", reason, firstWithRates, flow.LevelPriority, jointAllocator), nil
 	}
-	return fmt.Sprintf("%s; add %s, or set policy.service = \"%v\"", why, first, flow.LevelPriority), nil
+	return fmt.Sprintf("%s; add %s, or set policy.service = \"%v\"", reason, firstWithRates, flow.LevelPriority), nil
 }

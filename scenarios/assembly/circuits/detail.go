@@ -16,67 +16,67 @@ import (
 	"sim/workloads/training"
 )
 
-// describe gathers what figures and explanations need of a simulation of the complete DAG. circuits is nil for the
+// describeTrace gathers what figures and explanations need of a simulation of the complete DAG. circuits is nil for the
 // ideal fabric.
-func (in *instance) describe(ctx context.Context, policy string, t *engine.Trace, service flow.Service, circuits []int) result.Simulation {
-	critical := t.CriticalPath(in.graph)
+func (sys *circuitSystem) describeTrace(ctx context.Context, policy string, t *engine.Trace, service flow.Service, circuits []int) result.Simulation {
+	critical := t.CriticalPath(sys.graph)
 	p := result.Simulation{
 		Policy: policy, Service: service.String(), MakespanS: t.Makespan.Seconds(),
-		Tracks: in.tracks(ctx, t, critical), Path: in.path(ctx, t, critical, circuits),
+		Tracks: sys.tracks(ctx, t, critical), Path: sys.criticalPath(ctx, t, critical, circuits),
 	}
-	in.series(ctx, t, &p, circuits != nil)
+	sys.addRateSeries(ctx, t, &p, circuits != nil)
 	if circuits != nil {
-		p.Topology = in.topology(circuits)
+		p.Topology = sys.topology(circuits)
 	}
 	return p
 }
 
-// shown reports whether a replica is drawn: the first, and the first that differs from it.
-func (in *instance) shown(replica int32) bool {
-	return replica == 0 || in.all() && in.s.unlike() && int(replica) == in.s.Replicas[0].Index
+// isShown reports whether a replica is drawn: the first, and the first that differs from it.
+func (sys *circuitSystem) isShown(replica int32) bool {
+	return replica == 0 || sys.hasAllReplicas() && sys.scenario.hasUnequalReplicas() && int(replica) == sys.scenario.Replicas[0].Index
 }
 
-// all reports whether all replicas of a training are there, and not one for all.
-func (in *instance) all() bool { return in.it != nil && in.it.All }
+// hasAllReplicas reports whether all replicas of a training are there, and not one for all.
+func (sys *circuitSystem) hasAllReplicas() bool { return sys.iteration != nil && sys.iteration.All }
 
 // tracks is the execution trace by stage, in which the tasks of the critical path are marked.
-func (in *instance) tracks(ctx context.Context, t *engine.Trace, critical []int32) []result.Track {
-	if in.it == nil || in.s.traffic() {
+func (sys *circuitSystem) tracks(ctx context.Context, t *engine.Trace, critical []int32) []result.Track {
+	if sys.iteration == nil || sys.scenario.isTraffic() {
 		return nil
 	}
-	pp := in.it.Spec.PP
+	pp := sys.iteration.Spec.PP
 	index := map[int32]int{} // replica x PP + stage -> track
 	var tracks []result.Track
-	onPath := make([]bool, len(in.graph.Tasks))
+	onPath := make([]bool, len(sys.graph.Tasks))
 	for _, id := range critical {
 		onPath[id] = true
 	}
-	for _, n := range in.it.Nodes {
+	for _, n := range sys.iteration.Nodes {
 		k := int32(n.Replica*pp + n.Stage)
-		if _, ok := index[k]; ok || !in.shown(int32(n.Replica)) {
+		if _, ok := index[k]; ok || !sys.isShown(int32(n.Replica)) {
 			continue
 		}
 		index[k] = len(tracks)
-		pod := in.optical.Pods[in.pods.Nodes[in.node(n.Replica, n.Stage)].Pod]
+		pod := sys.optical.Pods[sys.pods.Nodes[sys.nodeOfStage(n.Replica, n.Stage)].Pod]
 		name := "stage " + strconv.Itoa(n.Stage+1)
-		if in.it.All {
+		if sys.iteration.All {
 			name += " r" + strconv.Itoa(n.Replica)
 		}
 		tracks = append(tracks, result.Track{Name: name, Group: pod.Name})
 	}
-	for i := range in.it.Meta {
+	for i := range sys.iteration.Meta {
 		if assembly.Cancelled(ctx, i) {
 			return nil
 		}
-		m := &in.it.Meta[i]
+		m := &sys.iteration.Meta[i]
 		id := int32(i)
-		if m.InCall && (in.graph.Tasks[i].Kind != engine.Transfer || in.it.Nodes[in.graph.Tasks[i].Src].First > 0) {
+		if m.InCall && (sys.graph.Tasks[i].Kind != engine.Transfer || sys.iteration.Nodes[sys.graph.Tasks[i].Src].First > 0) {
 			continue // of calls those that the first GPU of a stage sends
 		}
-		if m.Phase == training.Barrier || m.GPU > 0 || m.ToPrevious || in.graph.Tasks[i].Kind == engine.Transfer && !in.crosses(id) {
+		if m.Phase == training.Barrier || m.GPU > 0 || m.ToPrevious || sys.graph.Tasks[i].Kind == engine.Transfer && !sys.isInterPod(id) {
 			continue
 		}
-		track, ok := index[m.Replica*int32(pp)+m.Stage]
+		trackIndex, ok := index[m.Replica*int32(pp)+m.Stage]
 		if !ok {
 			continue
 		}
@@ -85,10 +85,10 @@ func (in *instance) tracks(ctx context.Context, t *engine.Trace, critical []int3
 		case training.Sync, training.CopyScatter, training.CopyGather:
 			label = "DP"
 		}
-		l := &tracks[track]
-		l.Spans = append(l.Spans, result.Span{
+		track := &tracks[trackIndex]
+		track.Spans = append(track.Spans, result.Span{
 			Kind: m.Phase.String(), Label: label, StartS: t.Start[i].Seconds(), EndS: t.End[i].Seconds(),
-			Bytes: in.graph.Tasks[i].Bytes, Critical: onPath[i],
+			Bytes: sys.graph.Tasks[i].Bytes, Critical: onPath[i],
 		})
 	}
 	for i := range tracks {
@@ -97,86 +97,86 @@ func (in *instance) tracks(ctx context.Context, t *engine.Trace, critical []int3
 	return tracks
 }
 
-// node returns a node of the stage.
-func (in *instance) node(replica, stage int) int {
-	return slices.IndexFunc(in.it.Nodes, func(n training.Node) bool { return n.Replica == replica && n.Stage == stage })
+// nodeOfStage returns a node of the stage.
+func (sys *circuitSystem) nodeOfStage(replica, stage int) int {
+	return slices.IndexFunc(sys.iteration.Nodes, func(n training.Node) bool { return n.Replica == replica && n.Stage == stage })
 }
 
-// series gathers rates over time: what leaves each pod, what each circuit bundle carries in each direction, and each
+// addRateSeries gathers rates over time: what leaves each pod, what each circuit bundle carries in each direction, and each
 // stage's synchronisation.
-func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Simulation, circuits bool) {
-	demand := make([]sum, len(in.optical.Pods))
-	links := make([]sum, len(in.optical.Network.Links))
-	sync := map[[2]int32]*sum{}
-	var order [][2]int32
-	for i := range in.graph.Tasks {
+func (sys *circuitSystem) addRateSeries(ctx context.Context, t *engine.Trace, p *result.Simulation, circuits bool) {
+	demand := make([]rateSum, len(sys.optical.Pods))
+	links := make([]rateSum, len(sys.optical.Network.Links))
+	sync := map[[2]int32]*rateSum{}
+	var syncKeys [][2]int32
+	for i := range sys.graph.Tasks {
 		if assembly.Cancelled(ctx, i) {
 			return
 		}
 		id := int32(i)
-		if !in.crosses(id) {
+		if !sys.isInterPod(id) {
 			continue
 		}
-		k := &in.graph.Tasks[i]
-		link := in.optical.Routes.Of(id)[0].Resource
-		demand[in.pods.Nodes[k.Src].Pod].add(t.Rates(id), in.mirrored(k))
+		k := &sys.graph.Tasks[i]
+		link := sys.optical.Routes.Of(id)[0].Resource
+		demand[sys.pods.Nodes[k.Src].Pod].add(t.Rates(id), sys.mirrorFactor(k))
 		links[link].add(t.Rates(id), 1)
-		if in.it == nil || in.s.traffic() {
+		if sys.iteration == nil || sys.scenario.isTraffic() {
 			continue
 		}
-		m := &in.it.Meta[i]
-		if m.Phase != training.Sync || m.ToPrevious || !in.shown(m.Replica) {
+		m := &sys.iteration.Meta[i]
+		if m.Phase != training.Sync || m.ToPrevious || !sys.isShown(m.Replica) {
 			continue
 		}
-		at := [2]int32{link, m.Stage}
-		if sync[at] == nil {
-			sync[at] = &sum{}
-			order = append(order, at)
+		key := [2]int32{link, m.Stage}
+		if sync[key] == nil {
+			sync[key] = &rateSum{}
+			syncKeys = append(syncKeys, key)
 		}
-		sync[at].add(t.Rates(id), 1)
+		sync[key].add(t.Rates(id), 1)
 	}
-	for i, pod := range in.optical.Pods {
-		if in.shown(int32(pod.Replica)) {
+	for i, pod := range sys.optical.Pods {
+		if sys.isShown(int32(pod.Replica)) {
 			p.Demand = append(p.Demand, demand[i].series(pod.Name, ""))
 		}
 	}
 	if circuits {
-		for i, l := range in.optical.Network.Links {
-			if in.shown(int32(in.optical.Pods[l.From].Replica)) {
-				p.Circuits = append(p.Circuits, links[i].series(in.optical.Network.ResourceName(int32(i)), ""))
+		for i, l := range sys.optical.Network.Links {
+			if sys.isShown(int32(sys.optical.Pods[l.From].Replica)) {
+				p.Circuits = append(p.Circuits, links[i].series(sys.optical.Network.ResourceName(int32(i)), ""))
 			}
 		}
 	}
-	for _, at := range order {
-		name := "stage " + strconv.Itoa(int(at[1])+1)
-		p.Rates = append(p.Rates, sync[at].series(name, in.optical.Network.ResourceName(at[0])))
+	for _, key := range syncKeys {
+		name := "stage " + strconv.Itoa(int(key[1])+1)
+		p.Rates = append(p.Rates, sync[key].series(name, sys.optical.Network.ResourceName(key[0])))
 	}
 }
 
-// mirrored returns how many times a transfer counts: to peers of a replica that stands for all as much goes the other
+// mirrorFactor returns how many times a transfer counts: to peers of a replica that stands for all as much goes the other
 // way round, over half of the circuits to each neighbour.
-func (in *instance) mirrored(t *engine.Task) float64 {
+func (sys *circuitSystem) mirrorFactor(t *engine.Task) float64 {
 	if t.Src != t.Dst {
 		return 1
 	}
-	return float64(in.pods.PeerEnds*in.pods.PeerDirections) / 2
+	return float64(sys.pods.PeerEnds*sys.pods.PeerDirections) / 2
 }
 
-// sum adds up step functions of time.
-type sum struct {
+// rateSum adds up step functions of time.
+type rateSum struct {
 	steps []engine.RateStep // changes of the rate, unordered
 }
 
-func (s *sum) add(steps []engine.RateStep, times float64) {
-	before := 0.0
+func (s *rateSum) add(steps []engine.RateStep, factor float64) {
+	previous := 0.0
 	for _, r := range steps {
-		s.steps = append(s.steps, engine.RateStep{At: r.At, Rate: (r.Rate - before) * times})
-		before = r.Rate
+		s.steps = append(s.steps, engine.RateStep{At: r.At, Rate: (r.Rate - previous) * factor})
+		previous = r.Rate
 	}
 }
 
 // series returns the sum, to the bit per second.
-func (s *sum) series(name, group string) result.Series {
+func (s *rateSum) series(name, group string) result.Series {
 	slices.SortStableFunc(s.steps, func(a, b engine.RateStep) int { return cmp.Compare(a.At, b.At) })
 	out := result.Series{Name: name, Group: group}
 	rate := 0.0
@@ -196,74 +196,74 @@ func (s *sum) series(name, group string) result.Series {
 }
 
 // topology is the logical topology for figures.
-func (in *instance) topology(circuits []int) *result.Topology {
+func (sys *circuitSystem) topology(circuits []int) *result.Topology {
 	t := &result.Topology{}
-	for i, used := range in.optical.Ports(circuits) {
-		pod := in.optical.Pods[i]
+	for i, used := range sys.optical.Ports(circuits) {
+		pod := sys.optical.Pods[i]
 		t.Pods = append(t.Pods, result.PodPorts{Name: pod.Name, Replica: pod.Replica, Used: used, Total: pod.Ports})
 	}
-	for e, b := range in.optical.Bundles {
+	for e, b := range sys.optical.Bundles {
 		t.Pairs = append(t.Pairs, result.Pair{A: int(b.A), B: int(b.B), Circuits: circuits[e], DP: b.Peer, Copies: b.Ends})
 	}
 	return t
 }
 
-// path is the critical path: a step a transfer between pods, with the rigid work before it, and a last step of what
+// criticalPath is the critical path: a step a transfer between pods, with the rigid work before it, and a last step of what
 // work remains.
-func (in *instance) path(ctx context.Context, t *engine.Trace, critical []int32, circuits []int) []result.PathStep {
+func (sys *circuitSystem) criticalPath(ctx context.Context, t *engine.Trace, critical []int32, circuits []int) []result.PathStep {
 	var steps []result.PathStep
-	before := engine.Time(0)
+	previousEnd := engine.Time(0)
 	for i, id := range critical {
 		if assembly.Cancelled(ctx, i) {
 			return nil
 		}
-		if !in.crosses(id) {
+		if !sys.isInterPod(id) {
 			continue
 		}
 		start, end := t.Start[id], t.End[id]
-		ideal, onCircuits := in.durations(id, circuits)
-		took := (end - start).Seconds()
-		s := result.PathStep{
-			Name: in.graph.Name(id), Kind: in.kind(id),
-			StartS: start.Seconds(), EndS: end.Seconds(), LagS: (start - before).Seconds(), IdealS: min(ideal, took),
+		ideal, onCircuits := sys.transferDurations(id, circuits)
+		duration := (end - start).Seconds()
+		step := result.PathStep{
+			Name: sys.graph.Name(id), Kind: sys.transferKind(id),
+			StartS: start.Seconds(), EndS: end.Seconds(), LagS: (start - previousEnd).Seconds(), IdealS: min(ideal, duration),
 		}
 		if circuits != nil {
-			s.Link = in.optical.Network.ResourceName(in.optical.Routes.Of(id)[0].Resource)
-			s.CircuitS = max(0, min(onCircuits, took)-s.IdealS)
+			step.Link = sys.optical.Network.ResourceName(sys.optical.Routes.Of(id)[0].Resource)
+			step.CircuitS = max(0, min(onCircuits, duration)-step.IdealS)
 		}
-		s.SharingS = max(0, took-s.IdealS-s.CircuitS)
-		if s.SharingS < assembly.TickSeconds {
-			s.SharingS = 0
+		step.SharingS = max(0, duration-step.IdealS-step.CircuitS)
+		if step.SharingS < assembly.TickSeconds {
+			step.SharingS = 0
 		}
-		steps = append(steps, s)
-		before = end
+		steps = append(steps, step)
+		previousEnd = end
 	}
-	if before < t.Makespan {
+	if previousEnd < t.Makespan {
 		steps = append(steps, result.PathStep{
-			Name: "compute to the end", Kind: "compute", StartS: t.Makespan.Seconds(), EndS: t.Makespan.Seconds(), LagS: (t.Makespan - before).Seconds(),
+			Name: "compute to the end", Kind: "compute", StartS: t.Makespan.Seconds(), EndS: t.Makespan.Seconds(), LagS: (t.Makespan - previousEnd).Seconds(),
 		})
 	}
 	return steps
 }
 
-// kind says what a transfer is of.
-func (in *instance) kind(id int32) string {
-	if in.it == nil || in.it.Meta[id].Phase == training.Barrier { // of traffic and traces
+// transferKind says what a transfer is of.
+func (sys *circuitSystem) transferKind(id int32) string {
+	if sys.iteration == nil || sys.iteration.Meta[id].Phase == training.Barrier { // of traffic and traces
 		return "message"
 	}
-	return in.it.Meta[id].Phase.String()
+	return sys.iteration.Meta[id].Phase.String()
 }
 
-// durations returns, in seconds, how long a transfer takes at the full rate of its NICs, and when its circuits limit it
+// transferDurations returns, in seconds, how long a transfer takes at the full rate of its NICs, and when its circuits limit it
 // as well.
-func (in *instance) durations(id int32, circuits []int) (ideal, onCircuits float64) {
-	o := in.optical
+func (sys *circuitSystem) transferDurations(id int32, circuits []int) (ideal, onCircuits float64) {
+	o := sys.optical
 	rate := math.Inf(1)
 	uses := o.Routes.Of(id)
 	for _, u := range uses[1:] {
 		rate = min(rate, o.Network.Rate(u.Resource)/u.Weight)
 	}
-	bits := 8 * float64(in.graph.Tasks[id].Bytes)
+	bits := 8 * float64(sys.graph.Tasks[id].Bytes)
 	ideal = bits / rate
 	for e, n := range circuits {
 		if b := &o.Bundles[e]; slices.Contains(b.Links, uses[0].Resource) {
@@ -273,18 +273,18 @@ func (in *instance) durations(id int32, circuits []int) (ideal, onCircuits float
 	return ideal, bits / rate
 }
 
-// maxWindows is the number of transfers up to which their time windows are computed. A figure
+// maxWindowTransfers is the number of transfers up to which their time windows are computed. A figure
 // of more has less than a pixel per transfer.
-const maxWindows = 5000
+const maxWindowTransfers = 5000
 
 // addWindows adds to d when transfers can be under way before any topology is chosen. If there are
 // more than maxWindows transfers, d states that they are omitted.
-func (in *instance) addWindows(ctx context.Context, d *result.Detail) error {
-	if n := in.problem.NumTransfers(); n > maxWindows {
-		d.Omitted = append(d.Omitted, fmt.Sprintf("time windows of %d transfers; a figure has room for %d", n, maxWindows))
+func (sys *circuitSystem) addWindows(ctx context.Context, d *result.Detail) error {
+	if n := sys.problem.NumTransfers(); n > maxWindowTransfers {
+		d.Omitted = append(d.Omitted, fmt.Sprintf("time windows of %d transfers; a figure has room for %d", n, maxWindowTransfers))
 		return nil
 	}
-	w, err := in.problem.Windows(ctx, topology.WindowOptions{Margin: topology.AnchorMargin})
+	w, err := sys.problem.Windows(ctx, topology.WindowOptions{Margin: topology.AnchorMargin})
 	if err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func (in *instance) addWindows(ctx context.Context, d *result.Detail) error {
 		Intervals: w.Intervals, FirstK: w.First, LastK: w.Last, TopoMin: w.TopoMin, TopoMax: w.TopoMax, MinK: w.Min, MaxK: w.Max,
 	}
 	for _, id := range w.Task {
-		out.Task = append(out.Task, in.reduced.Name(id))
+		out.Task = append(out.Task, sys.interPodGraph.Name(id))
 	}
 	d.Windows = out
 	return nil

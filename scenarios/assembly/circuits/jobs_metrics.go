@@ -12,15 +12,15 @@ import (
 )
 
 // jobMetric is the name of a metric of one job.
-func (m *jobsInstance) jobMetric(j int, name string) string {
-	return "job." + m.s.Jobs[j].Name + "." + name
+func (m *jobsSystem) jobMetric(j int, name string) string {
+	return "job." + m.scenario.Jobs[j].Name + "." + name
 }
 
 // referenceMetrics are those of the ideal fabric and of compute alone, by job.
-func (m *jobsInstance) Reference() map[string]float64 {
+func (m *jobsSystem) Reference() map[string]float64 {
 	all := map[string]float64{}
-	for j, in := range m.jobs {
-		for name, v := range in.Reference() {
+	for j, sys := range m.jobs {
+		for name, v := range sys.Reference() {
 			if name == "tasks" || name == "transfers" {
 				all[name] += v
 				continue
@@ -32,7 +32,7 @@ func (m *jobsInstance) Reference() map[string]float64 {
 }
 
 // row measures an arbiter's decision. best is what the gap is to.
-func (m *jobsInstance) row(ctx context.Context, name string, d *topology.JobsDecision, best *topology.JobsOptimum) (result.Row, error) {
+func (m *jobsSystem) row(ctx context.Context, name string, d *topology.JobsDecision, best *topology.JobsOptimum) (result.Row, error) {
 	s := m.shared
 	row := newRow(name, s.PortsUsed(d.Circuits()), s.PortsTotal(), d.Evaluations, d.Stopped)
 	row.Metrics["objective"], row.Labels["objective"] = d.Value, s.Goal.Description()
@@ -40,83 +40,83 @@ func (m *jobsInstance) row(ctx context.Context, name string, d *topology.JobsDec
 		row.Metrics["bound_objective"], row.Metrics["gap"] = best.Bound, gap
 		row.Labels["gap_model"] = best.BoundModel
 	}
-	if f := m.found; f != nil {
-		row.Metrics["mapping_evaluations"], row.Metrics["bound_mapping"] = float64(f.Trials), f.Bound
-		if f.Bound > 0 {
-			row.Metrics["gap_mapping"] = max(0, d.Value/f.Bound-1)
+	if search := m.podSearch; search != nil {
+		row.Metrics["mapping_evaluations"], row.Metrics["bound_mapping"] = float64(search.Trials), search.Bound
+		if search.Bound > 0 {
+			row.Metrics["gap_mapping"] = max(0, d.Value/search.Bound-1)
 		}
 		var pods []string
-		for j := range m.s.Jobs {
-			pods = append(pods, fmt.Sprintf("%s %v", m.s.Jobs[j].Name, m.s.Jobs[j].Pods))
+		for j := range m.scenario.Jobs {
+			pods = append(pods, fmt.Sprintf("%s %v", m.scenario.Jobs[j].Name, m.scenario.Jobs[j].Pods))
 		}
 		row.Labels["pods"] = strings.Join(pods, ", ")
 	}
 	var topologies []string
 	makespans := make([]engine.Time, len(m.jobs))
-	for j, in := range m.jobs {
-		one := d.Jobs[j]
-		makespans[j] = one.Makespan
-		row.Metrics[m.jobMetric(j, "makespan_s")] = one.Makespan.Seconds()
-		row.Metrics[m.jobMetric(j, "comm_exposed_s")] = (one.Makespan - in.Times.Compute).Seconds()
-		row.Metrics[m.jobMetric(j, "ports")] = float64(in.problem.PortsUsed(one.Circuits))
-		row.Labels[m.jobMetric(j, "service")] = one.Service.String()
-		text := in.matrix(one.Circuits)
+	for j, sys := range m.jobs {
+		decision := d.Jobs[j]
+		makespans[j] = decision.Makespan
+		row.Metrics[m.jobMetric(j, "makespan_s")] = decision.Makespan.Seconds()
+		row.Metrics[m.jobMetric(j, "comm_exposed_s")] = (decision.Makespan - sys.Times.Compute).Seconds()
+		row.Metrics[m.jobMetric(j, "ports")] = float64(sys.problem.PortsUsed(decision.Circuits))
+		row.Labels[m.jobMetric(j, "service")] = decision.Service.String()
+		text := sys.formatMatrix(decision.Circuits)
 		row.Labels[m.jobMetric(j, "topology")] = text
-		topologies = append(topologies, m.s.Jobs[j].Name+"\n"+text)
+		topologies = append(topologies, m.scenario.Jobs[j].Name+"\n"+text)
 	}
 	row.Labels["topology"] = strings.Join(topologies, "\n")
-	m.measureNCT(&row, "", "nct", makespans)
+	m.addNCT(&row, "", "nct", makespans)
 	if m.pool != nil {
 		return row, m.pool.measure(ctx, &row, d)
 	}
 	return row, nil
 }
 
-// measureNCT adds the NCT of makespans: of each job under a name, their mean by weight and the largest under the same
+// addNCT adds the NCT of makespans: of each job under a name, their mean by weight and the largest under the same
 // with a prefix. Where one is undefined so are these.
-func (m *jobsInstance) measureNCT(row *result.Row, prefix, name string, makespans []engine.Time) {
-	sum, weights, most := 0.0, 0.0, 0.0
+func (m *jobsSystem) addNCT(row *result.Row, prefix, name string, makespans []engine.Time) {
+	sum, weights, maxNCT := 0.0, 0.0, 0.0
 	undefined := ""
-	for j, in := range m.jobs {
-		nct, ok := in.Times.NCT(makespans[j])
+	for j, sys := range m.jobs {
+		nct, ok := sys.Times.NCT(makespans[j])
 		if !ok {
-			undefined = m.s.Jobs[j].Name
+			undefined = m.scenario.Jobs[j].Name
 			row.Labels[m.jobMetric(j, name)] = "undefined: the ideal fabric exposes no communication, these circuits do"
 			continue
 		}
 		row.Metrics[m.jobMetric(j, name)] = nct
-		sum += m.s.Jobs[j].Weight * nct
-		weights += m.s.Jobs[j].Weight
-		most = max(most, nct)
+		sum += m.scenario.Jobs[j].Weight * nct
+		weights += m.scenario.Jobs[j].Weight
+		maxNCT = max(maxNCT, nct)
 	}
 	if undefined != "" {
 		row.Labels[prefix+"nct"] = fmt.Sprintf("undefined: that of job %s is", undefined)
 		return
 	}
-	row.Metrics[prefix+"nct"], row.Metrics[prefix+"nct_max"] = sum/weights, most
+	row.Metrics[prefix+"nct"], row.Metrics[prefix+"nct_max"] = sum/weights, maxNCT
 }
 
 // topology is the logical topology for figures: circuits of all jobs together.
-func (m *jobsInstance) topology(circuits [][]int) *result.Topology {
+func (m *jobsSystem) topology(circuits [][]int) *result.Topology {
 	t := &result.Topology{}
-	at := map[int]int{} // shared pod -> place in t
-	for j, in := range m.jobs {
+	podIndex := map[int]int{} // shared pod -> place in t
+	for j, sys := range m.jobs {
 		for k, pod := range m.shared.Jobs[j].Pods {
-			if _, ok := at[pod]; !ok {
-				at[pod] = len(t.Pods)
-				p := in.optical.Pods[k]
+			if _, ok := podIndex[pod]; !ok {
+				podIndex[pod] = len(t.Pods)
+				p := sys.optical.Pods[k]
 				t.Pods = append(t.Pods, result.PodPorts{Name: p.Name, Replica: p.Replica, Total: m.shared.Ports[pod]})
 			}
 		}
 	}
 	pairs := map[[2]int]int{}
-	for j, in := range m.jobs {
+	for j, sys := range m.jobs {
 		pods := m.shared.Jobs[j].Pods
-		for k, used := range in.optical.Ports(circuits[j]) {
-			t.Pods[at[pods[k]]].Used += used
+		for k, used := range sys.optical.Ports(circuits[j]) {
+			t.Pods[podIndex[pods[k]]].Used += used
 		}
-		for e, b := range in.optical.Bundles {
-			pair := [2]int{at[pods[b.A]], at[pods[b.B]]}
+		for e, b := range sys.optical.Bundles {
+			pair := [2]int{podIndex[pods[b.A]], podIndex[pods[b.B]]}
 			pair[0], pair[1] = min(pair[0], pair[1]), max(pair[0], pair[1])
 			k, ok := pairs[pair]
 			if !ok {
@@ -130,12 +130,12 @@ func (m *jobsInstance) topology(circuits [][]int) *result.Topology {
 	return t
 }
 
-// ownTopology is the topology of one job's own circuits. Of each pod it has the ports that they take, those and the
+// jobTopology is the topology of one job's own circuits. Of each pod it has the ports that they take, those and the
 // ones that no job takes, and its even share.
-func (m *jobsInstance) ownTopology(j int, circuits [][]int) *result.Topology {
+func (m *jobsSystem) jobTopology(j int, circuits [][]int) *result.Topology {
 	free := slices.Clone(m.shared.Ports)
-	for k, in := range m.jobs {
-		for i, used := range in.optical.Ports(circuits[k]) {
+	for k, sys := range m.jobs {
+		for i, used := range sys.optical.Ports(circuits[k]) {
 			free[m.shared.Jobs[k].Pods[i]] -= used
 		}
 	}

@@ -11,33 +11,33 @@ import (
 	"sim/policies/topology"
 )
 
-// blocks returns, by block of stages of all jobs, whose it is; blocks of a job follow each other.
-func (s *Scenario) blocks() (job []int) {
+// blockJobs returns, by block of stages of all jobs, whose it is; blocks of a job follow each other.
+func (s *Scenario) blockJobs() (job []int) {
 	for j := range s.Jobs {
 		job = append(job, slices.Repeat([]int{j}, len(s.Jobs[j].Pods))...)
 	}
 	return job
 }
 
-// jobsIn returns s with the blocks of its jobs in other pods of the same row.
-func (s *Scenario) jobsIn(at []int32) *Scenario {
-	one := *s
-	one.Fabric.Pods, one.Mapping = s.PodsInRow(), mapping.Keys{}
-	one.Jobs = slices.Clone(s.Jobs)
-	for j := range one.Jobs {
-		n := len(one.Jobs[j].Pods)
-		one.Jobs[j].Pods = make([]int, n)
+// withJobsInPods returns s with the blocks of its jobs in other pods of the same row.
+func (s *Scenario) withJobsInPods(pods []int32) *Scenario {
+	out := *s
+	out.Fabric.Pods, out.Mapping = s.PodsInRow(), mapping.Keys{}
+	out.Jobs = slices.Clone(s.Jobs)
+	for j := range out.Jobs {
+		n := len(out.Jobs[j].Pods)
+		out.Jobs[j].Pods = make([]int, n)
 		for b := range n {
-			one.Jobs[j].Pods[b] = int(at[b])
+			out.Jobs[j].Pods[b] = int(pods[b])
 		}
-		at = at[n:]
+		pods = pods[n:]
 	}
-	return &one
+	return &out
 }
 
-// jobsListed is the placement that a file lists, a line for each block of stages of all jobs, or the one that the jobs
+// parseJobPlacement is the placement that a file lists, a line for each block of stages of all jobs, or the one that the jobs
 // name. The text of the error is "what is wrong; want what would be right".
-func (s *Scenario) jobsListed(text string) (at []int32, err error) {
+func (s *Scenario) parseJobPlacement(text string) (at []int32, err error) {
 	for j := range s.Jobs {
 		for _, pod := range s.Jobs[j].Pods {
 			at = append(at, int32(pod))
@@ -46,7 +46,7 @@ func (s *Scenario) jobsListed(text string) (at []int32, err error) {
 	if text == mapping.Default {
 		return at, nil
 	}
-	jobs, pods := s.blocks(), s.PodsInRow()
+	jobs, pods := s.blockJobs(), s.PodsInRow()
 	list, read := s.Mapping.FileEndpoints()[text]
 	switch {
 	case !read:
@@ -58,15 +58,15 @@ func (s *Scenario) jobsListed(text string) (at []int32, err error) {
 		if int(pod) >= pods {
 			return nil, fmt.Errorf("it names pod %d, and a row has %d; want pods from 0 to %d, or a larger fabric.pods", pod, pods, pods-1)
 		}
-		if !fitsJob(jobs, list[:u], int32(u), pod) {
+		if !isFreeOfJob(jobs, list[:u], int32(u), pod) {
 			return nil, fmt.Errorf("it has two blocks of job %s in pod %d; want different pods", s.Jobs[jobs[u]].Name, pod)
 		}
 	}
 	return list, nil
 }
 
-// fitsJob reports whether a pod has no other block of the same job.
-func fitsJob(jobs []int, at []int32, unit, pod int32) bool {
+// isFreeOfJob reports whether a pod has no other block of the same job.
+func isFreeOfJob(jobs []int, at []int32, unit, pod int32) bool {
 	for u, p := range at {
 		if p == pod && jobs[u] == jobs[unit] {
 			return false
@@ -75,150 +75,150 @@ func fitsJob(jobs []int, at []int32, unit, pod int32) bool {
 	return true
 }
 
-// buildJobsPlaced makes the instance of several jobs where a mapping has them, whose references are those of the pods
+// buildMappedJobs makes the instance of several jobs where a mapping has them, whose references are those of the pods
 // that the jobs name.
-func buildJobsPlaced(ctx context.Context, s *Scenario) (*jobsInstance, error) {
-	usual := *s
-	usual.Mapping = mapping.Keys{}
-	m, err := buildJobs(ctx, &usual, nil)
+func buildMappedJobs(ctx context.Context, s *Scenario) (*jobsSystem, error) {
+	reference := *s
+	reference.Mapping = mapping.Keys{}
+	inOrder, err := buildJobs(ctx, &reference, nil)
 	if err != nil {
 		return nil, err
 	}
-	var at []int32
-	var found *mapping.GroupingResult
+	var pods []int32
+	var search *mapping.GroupingResult
 	if mapping.IsSearch(s.Mapping.Mapping) {
-		if found, err = m.search(ctx, s); err == nil {
-			at = found.At
+		if search, err = inOrder.searchPods(ctx, s); err == nil {
+			pods = search.At
 		}
 	} else {
-		at, err = s.jobsListed(s.Mapping.Mapping)
+		pods, err = s.parseJobPlacement(s.Mapping.Mapping)
 	}
 	if err != nil {
 		return nil, err
 	}
-	placed, err := buildJobs(ctx, s.jobsIn(at), m)
+	placed, err := buildJobs(ctx, s.withJobsInPods(pods), inOrder)
 	if err == nil {
-		placed.found = found
+		placed.podSearch = search
 	}
 	return placed, err
 }
 
-// search looks for the pods of jobs that are best under the first multi-job allocator.
-func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.GroupingResult, error) {
-	z := &jobsPlacement{m: m, s: s, jobs: s.blocks()}
+// searchPods looks for the pods of jobs that are best under the first multi-job allocator.
+func (m *jobsSystem) searchPods(ctx context.Context, s *Scenario) (*mapping.GroupingResult, error) {
+	evaluator := &podEvaluator{system: m, scenario: s, blockJobs: s.blockJobs()}
 	row, err := topology.FindJobs(s.Policy.Arbiters[0])
 	if err != nil {
 		return nil, err
 	}
-	z.row = row
-	if z.options, err = s.jobsOptions(1); err != nil {
+	evaluator.allocator = row
+	if evaluator.options, err = s.jobsOptions(1); err != nil {
 		return nil, err
 	}
 	for j := range s.Jobs {
-		z.most += s.Jobs[j].Standalone.Fabric.GPUsPerPodPerReplica
+		evaluator.maxPodPorts += s.Jobs[j].Standalone.Fabric.GPUsPerPodPerReplica
 	}
 	if s.Fabric.PortsPerPod > 0 {
-		z.most = s.Fabric.PortsPerPod
+		evaluator.maxPodPorts = s.Fabric.PortsPerPod
 	}
 	for j := range s.Jobs {
-		least, err := m.shared.BoundAlone(ctx, j, z.most)
+		bound, err := m.shared.BoundAlone(ctx, j, evaluator.maxPodPorts)
 		if err != nil {
 			return nil, err
 		}
-		z.alone = append(z.alone, least)
+		evaluator.minDurations = append(evaluator.minDurations, bound)
 	}
-	start, err := s.jobsListed(mapping.Default)
+	start, err := s.parseJobPlacement(mapping.Default)
 	if err != nil {
 		return nil, err
 	}
 	g := &mapping.Grouping{
-		Units: len(z.jobs), Pods: s.PodsInRow(), Starts: [][]int32{start}, Bound: z.bound, Guess: z.guess, Value: z.value,
-		Fits: func(at []int32, unit, pod int32) bool { return fitsJob(z.jobs, at, unit, pod) },
+		Units: len(evaluator.blockJobs), Pods: s.PodsInRow(), Starts: [][]int32{start}, Bound: evaluator.lowerBound, Guess: evaluator.estimate, Value: evaluator.evaluate,
+		Fits: func(at []int32, unit, pod int32) bool { return isFreeOfJob(evaluator.blockJobs, at, unit, pod) },
 	}
-	found, err := g.Search(ctx, mapping.Options{Trials: s.Mapping.Trials, Seed: s.Seed})
+	best, err := g.Search(ctx, mapping.Options{Trials: s.Mapping.Trials, Seed: s.Seed})
 	if err != nil {
 		return nil, err
 	}
-	return found, g.Settle(ctx, found)
+	return best, g.Settle(ctx, best)
 }
 
-// jobsPlacement evaluates placements of jobs in pods.
-type jobsPlacement struct {
-	m       *jobsInstance
-	s       *Scenario
-	jobs    []int // by block
-	row     *topology.JobsRow
-	options topology.JobsOptions
-	most    int           // ports that a pod may have
-	alone   []engine.Time // by job: what it takes at least with all of them
+// podEvaluator evaluates placements of jobs in pods.
+type podEvaluator struct {
+	system       *jobsSystem
+	scenario     *Scenario
+	blockJobs    []int // by block
+	allocator    *topology.JobsRow
+	options      topology.JobsOptions
+	maxPodPorts  int           // ports that a pod may have
+	minDurations []engine.Time // by job: what it takes at least with all of them
 }
 
-// shared is what a multi-job allocator decides on for a placement.
-func (z *jobsPlacement) shared(at []int32) (*topology.SharedPods, error) {
-	one := &jobsInstance{s: z.s.jobsIn(at)}
-	jobs := slices.Clone(z.m.shared.Jobs)
+// sharedPods is what a multi-job allocator decides on for a placement.
+func (z *podEvaluator) sharedPods(pods []int32) (*topology.SharedPods, error) {
+	placed := &jobsSystem{scenario: z.scenario.withJobsInPods(pods)}
+	jobs := slices.Clone(z.system.shared.Jobs)
 	for j := range jobs {
-		jobs[j].Pods = one.podsOf(&one.s.Jobs[j], len(jobs[j].Pods))
+		jobs[j].Pods = placed.sharedPodsOf(&placed.scenario.Jobs[j], len(jobs[j].Pods))
 	}
-	return topology.NewSharedPods(jobs, one.s.PodPorts(), z.m.shared.Goal)
+	return topology.NewSharedPods(jobs, placed.scenario.PodPorts(), z.system.shared.Goal)
 }
 
-// bound is one on the objective wherever blocks without a pod are: each job has the ports of its pods that are left
+// lowerBound is one on the objective wherever blocks without a pod are: each job has the ports of its pods that are left
 // beside one circuit for everything that others, which are known to be there, must connect.
-func (z *jobsPlacement) bound(ctx context.Context, at []int32) (float64, error) {
-	need := make([]int, len(at)) // by block
+func (z *podEvaluator) lowerBound(ctx context.Context, pods []int32) (float64, error) {
+	required := make([]int, len(pods)) // by block
 	first := 0
-	for j := range z.s.Jobs {
-		n := len(z.s.Jobs[j].Pods)
-		p := z.m.shared.Jobs[j].Problem
+	for j := range z.scenario.Jobs {
+		n := len(z.scenario.Jobs[j].Pods)
+		p := z.system.shared.Jobs[j].Problem
 		for i, ports := range p.Fabric.Ports(slices.Repeat([]int{1}, len(p.Fabric.Bundles))) {
-			need[first+i%n] = max(need[first+i%n], ports)
+			required[first+i%n] = max(required[first+i%n], ports)
 		}
 		first += n
 	}
-	ports := make([][]int, len(z.s.Jobs))
+	ports := make([][]int, len(z.scenario.Jobs))
 	first = 0
-	for j := range z.s.Jobs {
-		n := len(z.s.Jobs[j].Pods)
-		for i := range z.m.shared.Jobs[j].Pods {
-			left, pod := z.most, at[first+i%n]
-			for v, other := range at {
-				if pod >= 0 && other == pod && z.jobs[v] != j {
-					left -= need[v]
+	for j := range z.scenario.Jobs {
+		n := len(z.scenario.Jobs[j].Pods)
+		for i := range z.system.shared.Jobs[j].Pods {
+			free, pod := z.maxPodPorts, pods[first+i%n]
+			for v, other := range pods {
+				if pod >= 0 && other == pod && z.blockJobs[v] != j {
+					free -= required[v]
 				}
 			}
-			ports[j] = append(ports[j], left)
+			ports[j] = append(ports[j], free)
 		}
 		first += n
 	}
-	return z.m.shared.QuickBound(ctx, ports, z.alone)
+	return z.system.shared.QuickBound(ctx, ports, z.minDurations)
 }
 
-func (z *jobsPlacement) guess(ctx context.Context, at []int32) (float64, error) {
-	s, err := z.shared(at)
+func (z *podEvaluator) estimate(ctx context.Context, pods []int32) (float64, error) {
+	s, err := z.sharedPods(pods)
 	if err != nil {
-		return math.Inf(1), none(err)
+		return math.Inf(1), ignoreInfeasible(err)
 	}
 	return s.EstimateValue(ctx)
 }
 
-func (z *jobsPlacement) value(ctx context.Context, at []int32, thorough bool) (value, bound float64, err error) {
-	s, err := z.shared(at)
+func (z *podEvaluator) evaluate(ctx context.Context, pods []int32, thorough bool) (value, bound float64, err error) {
+	s, err := z.sharedPods(pods)
 	if err != nil {
-		return math.Inf(1), math.Inf(1), none(err)
+		return math.Inf(1), math.Inf(1), ignoreInfeasible(err)
 	}
 	o := z.options
 	if !thorough {
 		o.Options = o.Brief()
 		o.Search.MaxEvaluations = min(o.Search.MaxEvaluations, o.Joint.MaxEvaluations)
 	}
-	if z.row.Joint {
+	if z.allocator.Joint {
 		if o.Optimum, err = s.Optimise(ctx, o); err != nil {
 			return 0, 0, err
 		}
 		bound = o.Optimum.Bound
 	}
-	d, err := z.row.Policy.ChooseAll(ctx, s, o)
+	d, err := z.allocator.Policy.ChooseAll(ctx, s, o)
 	if err != nil {
 		return 0, 0, err
 	}

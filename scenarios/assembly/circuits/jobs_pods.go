@@ -16,7 +16,7 @@ func (s *Scenario) PodsInRow() int {
 // Rows returns the number of rows of pods that a job by itself is simulated on: one for each replica, or one that
 // stands for all.
 func (s *Scenario) Rows() int {
-	if s.Extent().All {
+	if s.BuildOptions().All {
 		return s.Workload.Replicas()
 	}
 	return 1
@@ -27,12 +27,12 @@ func (s *Scenario) Rows() int {
 func (s *Scenario) PodPorts() []int {
 	n, rows := s.PodsInRow(), 1
 	for i := range s.Jobs {
-		rows = max(rows, s.alone(i).Rows())
+		rows = max(rows, s.standaloneJob(i).Rows())
 	}
 	ports := make([]int, rows*n)
 	for i := range s.Jobs {
 		job := &s.Jobs[i]
-		for r := range s.alone(i).Rows() {
+		for r := range s.standaloneJob(i).Rows() {
 			for _, pod := range job.Pods {
 				if s.Fabric.PortsPerPod > 0 {
 					ports[r*n+pod] = s.Fabric.PortsPerPod

@@ -15,14 +15,14 @@ import (
 // TestDrift checks the drift of a job's iterations against the cycle of another: the maximum
 // change of phase, as a part of the cycle.
 func TestDrift(t *testing.T) {
-	spans := func(from, each engine.Time, n int) (out []span) {
+	spans := func(from, each engine.Time, n int) (out []iterationSpan) {
 		for k := range n {
-			out = append(out, span{from + engine.Time(k)*each, from + engine.Time(k+1)*each})
+			out = append(out, iterationSpan{from + engine.Time(k)*each, from + engine.Time(k+1)*each})
 		}
 		return out
 	}
 	for _, c := range []struct {
-		of, cycles []span
+		of, cycles []iterationSpan
 		want       float64
 	}{
 		{spans(50, 100, 5), spans(0, 100, 9), 0},
@@ -60,7 +60,7 @@ func TestAddSeries(t *testing.T) {
 			return v
 		}
 		a, b, c := draw("a"), draw("a"), draw("c")
-		sum := addSeries([]result.Series{a}, []result.Series{b, c})
+		sum := sumSeries([]result.Series{a}, []result.Series{b, c})
 		if len(sum) != 2 || sum[0].Name != "a" || sum[1].Name != "c" {
 			t.Fatalf("got series %v, want a and c", sum)
 		}

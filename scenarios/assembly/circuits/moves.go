@@ -13,24 +13,24 @@ import (
 	"sim/scenarios/result"
 )
 
-// moves reports whether policies are compared that move circuits in an iteration.
-func (s *Scenario) moves() bool {
+// movesCircuits reports whether policies are compared that move circuits in an iteration.
+func (s *Scenario) movesCircuits() bool {
 	return slices.ContainsFunc(s.Policy.Allocators, func(name string) bool {
 		row, err := topology.Find(name)
 		return err == nil && row.Moves
 	})
 }
 
-// network returns the circuits of a decision whose circuits move, with their changes in the n-th of its iterations. It
+// movingNetwork returns the circuits of a decision whose circuits move, with their changes in the n-th of its iterations. It
 // fails where those that carry and those that are being set up overrun the ports at any moment.
-func (in *instance) network(d *topology.Decision, n int) (*engine.Network, error) {
-	return in.problem.Network(in.optical, d.Moves.Sequence, d.Moves.Runs, n)
+func (sys *circuitSystem) movingNetwork(d *topology.Decision, n int) (*engine.Network, error) {
+	return sys.problem.Network(sys.optical, d.Moves.Sequence, d.Moves.Runs, n)
 }
 
 // simulateMoves simulates the iterations of a decision whose circuits move on the complete DAG: the first, and those
 // that repeat, of which it returns the last.
-func (in *instance) simulateMoves(ctx context.Context, d *topology.Decision) (trace *engine.Trace, err error) {
-	controller, err := in.controllers(ctx, d)
+func (sys *circuitSystem) simulateMoves(ctx context.Context, d *topology.Decision) (trace *engine.Trace, err error) {
+	controller, err := sys.newControllers(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (in *instance) simulateMoves(ctx context.Context, d *topology.Decision) (tr
 		if k > 0 && k < d.Moves.Repeated {
 			continue
 		}
-		if _, err := in.network(d, k); err != nil { // ports
+		if _, err := sys.movingNetwork(d, k); err != nil { // ports
 			return nil, err
 		}
 		c, err := controller(k)
@@ -50,10 +50,10 @@ func (in *instance) simulateMoves(ctx context.Context, d *topology.Decision) (tr
 	return trace, nil
 }
 
-// moveAgain simulates the last of the known iterations of a decision whose circuits move on another graph of the same
+// resimulateMoves simulates the last of the known iterations of a decision whose circuits move on another graph of the same
 // tasks, on links of times the rate. Circuits move after what they wait for.
-func (in *instance) moveAgain(ctx context.Context, d *topology.Decision, g *engine.Graph, times float64) (*engine.Trace, error) {
-	controller, err := in.controllers(ctx, d)
+func (sys *circuitSystem) resimulateMoves(ctx context.Context, d *topology.Decision, g *engine.Graph, factor float64) (*engine.Trace, error) {
+	controller, err := sys.newControllers(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -61,23 +61,23 @@ func (in *instance) moveAgain(ctx context.Context, d *topology.Decision, g *engi
 	if err != nil {
 		return nil, err
 	}
-	o := *in.optical
-	o.Network, o.Pods = composition.ScaleNetworkRates(o.Network, times, nil), slices.Clone(o.Pods)
+	o := *sys.optical
+	o.Network, o.Pods = composition.ScaleNetworkRates(o.Network, factor, nil), slices.Clone(o.Pods)
 	for i := range o.Pods {
-		o.Pods[i].Rate *= units.Rate(times)
+		o.Pods[i].Rate *= units.Rate(factor)
 	}
 	p, err := topology.NewProblem(g, &o)
 	if err != nil {
 		return nil, err
 	}
-	p.Switching = in.problem.Switching
+	p.Switching = sys.problem.Switching
 	return c.Resimulate(ctx, p, d.Service)
 }
 
-// measureMoves adds what moving circuits makes of an iteration that ends at end.
-func (in *instance) measureMoves(row *result.Row, d *topology.Decision, end engine.Time) {
+// addMoveMetrics adds what moving circuits makes of an iteration that ends at end.
+func (sys *circuitSystem) addMoveMetrics(row *result.Row, d *topology.Decision, end engine.Time) {
 	m := d.Moves
-	if m == nil && !in.s.moves() {
+	if m == nil && !sys.scenario.movesCircuits() {
 		return
 	}
 	first, changes := end, 0
@@ -85,21 +85,21 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision, end engi
 		if m.Last() > 0 {
 			first = m.Runs[0].Makespan
 		}
-		changes = len(in.moves(m))
-		row.Labels["moves"] = in.words(m)
-		most := 0
+		changes = len(sys.listMoves(m))
+		row.Labels["moves"] = sys.formatMoves(m)
+		maxPorts := 0
 		for _, x := range m.Topologies() {
-			most = max(most, in.problem.PortsUsed(x))
+			maxPorts = max(maxPorts, sys.problem.PortsUsed(x))
 		}
-		row.Metrics["ports"], row.Metrics["port_ratio"] = float64(most), float64(most)/float64(in.problem.PortsTotal())
+		row.Metrics["ports"], row.Metrics["port_ratio"] = float64(maxPorts), float64(maxPorts)/float64(sys.problem.PortsTotal())
 	} else if m != nil {
 		row.Labels["moves"] = m.Reason
 	}
 	switch {
-	case in.s.Engine.Level == "packet" && m.Last() > 0:
+	case sys.scenario.Engine.Level == "packet" && m.Last() > 0:
 		row.Labels["nct_first"] = "only iterations that repeat are simulated packet by packet"
-	case in.iterates():
-		if nct, ok := in.Times.NCT(first); ok {
+	case sys.hasComputes():
+		if nct, ok := sys.Times.NCT(first); ok {
 			row.Metrics["nct_first"] = nct
 		}
 	}
@@ -109,28 +109,28 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision, end engi
 	}
 }
 
-// words says what moves when.
-func (in *instance) words(m *topology.Moves) string {
-	const most = 24
+// formatMoves says what moves when.
+func (sys *circuitSystem) formatMoves(m *topology.Moves) string {
+	const maxLines = 24
 	var lines []string
-	moves := in.moves(m)
+	moves := sys.listMoves(m)
 	for i, v := range moves {
-		if i == most {
-			lines = append(lines, fmt.Sprintf("and %d more", len(moves)-most))
+		if i == maxLines {
+			lines = append(lines, fmt.Sprintf("and %d more", len(moves)-maxLines))
 			break
 		}
-		var what []string
+		var changes []string
 		for _, c := range v.Circuits {
-			what = append(what, fmt.Sprintf("%s %d to %d", in.pair(c.A, c.B), c.From, c.To))
+			changes = append(changes, fmt.Sprintf("%s %d to %d", sys.pairName(c.A, c.B), c.From, c.To))
 		}
-		lines = append(lines, v.Event+": "+strings.Join(what, ", "))
+		lines = append(lines, v.Event+": "+strings.Join(changes, ", "))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// pair names the pods that a bundle joins.
-func (in *instance) pair(a, b int) string {
-	pods := in.optical.Pods
+// pairName names the pods that a bundle joins.
+func (sys *circuitSystem) pairName(a, b int) string {
+	pods := sys.optical.Pods
 	if a == b {
 		return pods[a].Name + " to DP peer"
 	}
@@ -138,37 +138,37 @@ func (in *instance) pair(a, b int) string {
 }
 
 // describeMoves adds changes of circuits for explanations and figures.
-func (in *instance) describeMoves(p *result.Simulation, m *topology.Moves) {
+func (sys *circuitSystem) describeMoves(p *result.Simulation, m *topology.Moves) {
 	if m.Moving() {
-		p.Moves, p.UnchangedS = in.moves(m), m.Static.Makespan.Seconds()
+		p.Moves, p.UnchangedS = sys.listMoves(m), m.Static.Makespan.Seconds()
 	}
 }
 
-// moves lists the changes of the last iteration that is known.
-func (in *instance) moves(m *topology.Moves) []result.Move {
+// listMoves lists the changes of the last iteration that is known.
+func (sys *circuitSystem) listMoves(m *topology.Moves) []result.Move {
 	var out []result.Move
-	before, run := m.First, m.Runs[m.Last()]
-	transfers := in.problem.Transfers()
+	current, run := m.First, m.Runs[m.Last()]
+	transfers := sys.problem.Transfers()
 	for i, s := range m.Steps {
-		if run.Fired[i] == engine.Never || slices.Equal(s.Circuits, before) {
+		if run.Fired[i] == engine.Never || slices.Equal(s.Circuits, current) {
 			continue
 		}
-		v := result.Move{AtS: run.Fired[i].Seconds(), UpS: (run.Fired[i] + in.problem.Switching.Delay).Seconds()}
+		v := result.Move{AtS: run.Fired[i].Seconds(), UpS: (run.Fired[i] + sys.problem.Switching.Delay).Seconds()}
 		switch s.Bundle {
 		case topology.AtEnd:
 			v.Event = "at the end of the iteration"
 		case topology.AtTime:
 			v.Event = fmt.Sprintf("%v after its beginning", s.Time)
 		default:
-			b := in.optical.Bundles[s.Bundle]
-			v.Event = fmt.Sprintf("after transfer %d of %d, %s", s.Count, transfers[s.Bundle], in.pair(int(b.A), int(b.B)))
+			b := sys.optical.Bundles[s.Bundle]
+			v.Event = fmt.Sprintf("after transfer %d of %d, %s", s.Count, transfers[s.Bundle], sys.pairName(int(b.A), int(b.B)))
 		}
 		for e, n := range s.Circuits {
-			if b := in.optical.Bundles[e]; n != before[e] {
-				v.Circuits = append(v.Circuits, result.PairMoves{A: int(b.A), B: int(b.B), DP: b.Peer, From: before[e], To: n})
+			if b := sys.optical.Bundles[e]; n != current[e] {
+				v.Circuits = append(v.Circuits, result.PairMoves{A: int(b.A), B: int(b.B), DP: b.Peer, From: current[e], To: n})
 			}
 		}
-		before = s.Circuits
+		current = s.Circuits
 		out = append(out, v)
 	}
 	return out

@@ -9,11 +9,11 @@ import (
 	"sim/policies/topology"
 )
 
-// movePackets returns what moves the circuits of a decision in the last of its known iterations when packets have ended
+// newLiveController returns what moves the circuits of a decision in the last of its known iterations when packets have ended
 // (see topology.Controller), and the circuits as they begin.
-func (in *instance) movePackets(ctx context.Context, d *topology.Decision) (*topology.LiveController, *engine.Network, error) {
+func (sys *circuitSystem) newLiveController(ctx context.Context, d *topology.Decision) (*topology.LiveController, *engine.Network, error) {
 	last := d.Moves.Last()
-	controller, err := in.controllers(ctx, d)
+	controller, err := sys.newControllers(ctx, d)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -21,7 +21,7 @@ func (in *instance) movePackets(ctx context.Context, d *topology.Decision) (*top
 	if err != nil {
 		return nil, nil, err
 	}
-	n, err := in.network(d, last)
+	n, err := sys.movingNetwork(d, last)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,52 +32,52 @@ func (in *instance) movePackets(ctx context.Context, d *topology.Decision) (*top
 	return c.Live(), n, nil
 }
 
-// controllers returns a function that returns the controller of the k-th iteration of a decision whose circuits move, on
+// newControllers returns a function that returns the controller of the k-th iteration of a decision whose circuits move, on
 // the complete DAG. That fails where the complete DAG does not end when the reduced one does.
-func (in *instance) controllers(ctx context.Context, d *topology.Decision) (func(k int) (*topology.Controller, error), error) {
-	p, err := topology.NewProblem(in.graph, in.optical)
+func (sys *circuitSystem) newControllers(ctx context.Context, d *topology.Decision) (func(k int) (*topology.Controller, error), error) {
+	p, err := topology.NewProblem(sys.graph, sys.optical)
 	if err != nil {
 		return nil, err
 	}
-	p.Switching = in.problem.Switching
-	it, err := in.problem.PlanIterations(ctx, d)
+	p.Switching = sys.problem.Switching
+	it, err := sys.problem.PlanIterations(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	same := make([]int, len(in.optical.Bundles))
-	for e := range same {
-		same[e] = e
+	identity := make([]int, len(sys.optical.Bundles))
+	for e := range identity {
+		identity[e] = e
 	}
 	return func(k int) (*topology.Controller, error) {
-		c, err := it.Controller(ctx, p, d, same, k)
+		c, err := it.Controller(ctx, p, d, identity, k)
 		if err != nil {
 			return nil, err
 		}
 		run, _ := c.PlannedRun()
-		return c, in.agree(run.Makespan, d.Moves.Runs[k].Makespan)
+		return c, sys.checkReduction(run.Makespan, d.Moves.Runs[k].Makespan)
 	}, nil
 }
 
-// asPackets returns the reaction of the packets of a job that stands for one to the job itself on its circuits; nil for
+// reactToParts returns the reaction of the packets of a job that stands for one to the job itself on its circuits; nil for
 // nil. A task of the job has ended when all parts of it have.
-func asPackets(k *fabric.Packets, tasks int, react packet.Reaction) packet.Reaction {
+func reactToParts(k *fabric.Packets, tasks int, react packet.Reaction) packet.Reaction {
 	if react == nil {
 		return nil
 	}
 	parts := make([]int32, tasks)
-	for _, of := range k.Origin {
-		parts[of]++
+	for _, task := range k.Origin {
+		parts[task]++
 	}
-	var whole []int32
+	var complete []int32
 	return func(now engine.Time, ended []int32, free func(link int32) engine.Time) ([]engine.Change, engine.Time) {
-		whole = whole[:0]
+		complete = complete[:0]
 		for _, part := range ended {
-			of := k.Origin[part]
-			if parts[of]--; parts[of] == 0 {
-				whole = append(whole, of)
+			task := k.Origin[part]
+			if parts[task]--; parts[task] == 0 {
+				complete = append(complete, task)
 			}
 		}
-		changes, wake := react(now, whole, func(link int32) engine.Time { return free(link + k.Circuits) })
+		changes, wake := react(now, complete, func(link int32) engine.Time { return free(link + k.Circuits) })
 		for i := range changes {
 			changes[i].Link += k.Circuits
 		}

@@ -13,7 +13,7 @@ import (
 // replica of 24. The sequence of the same circuits for each replica takes as long if all
 // replicas are simulated, within one tick per task, and fits their ports.
 func TestMovesOfAllReplicas(t *testing.T) {
-	build := func(mode string) *instance {
+	build := func(mode string) *circuitSystem {
 		s := gpt7b(t, input.Replay{})
 		s.Workload.GPUs, s.Workload.ReplicaMode = 24*8, mode
 		s.Fabric.PortBandwidth, s.Fabric.NICBandwidth, s.Fabric.PortsPerPod = 100e9, 400e9, 8

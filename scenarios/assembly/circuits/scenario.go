@@ -18,8 +18,8 @@ import (
 // Scenario is an input whose fabric is pods.
 type Scenario input.Scenario
 
-// alone returns job j by itself.
-func (s *Scenario) alone(j int) *Scenario { return (*Scenario)(s.Jobs[j].Standalone) }
+// standaloneJob returns job j by itself.
+func (s *Scenario) standaloneJob(j int) *Scenario { return (*Scenario)(s.Jobs[j].Standalone) }
 
 // PodsPerReplica returns the pods over which one replica is spread.
 func (s *Scenario) PodsPerReplica() int {
@@ -56,29 +56,29 @@ func (s *Scenario) PodMap() []int {
 	return m
 }
 
-// unlike reports whether some replica differs from the others.
-func (s *Scenario) unlike() bool { return len(s.Replicas) > 0 }
+// hasUnequalReplicas reports whether some replica differs from the others.
+func (s *Scenario) hasUnequalReplicas() bool { return len(s.Replicas) > 0 }
 
-// HalfRing reports whether one replica, flow by flow, would hold but half of the ring of replicas: aggregated flows
+// HasHalfRing reports whether one replica, flow by flow, would hold but half of the ring of replicas: aggregated flows
 // mirror the other half.
-func (s *Scenario) HalfRing() bool {
+func (s *Scenario) HasHalfRing() bool {
 	return s.Workload.Flows == "per-gpu" && s.Workload.Choices.Ring == "bidirectional" && s.Workload.Replicas() > 2
 }
 
-// calls reports whether the collective calls of a training step are in its graph.
-func (s *Scenario) calls() bool { return s.Workload.CallsInGraph() }
+// hasCalls reports whether the collective calls of a training step are in its graph.
+func (s *Scenario) hasCalls() bool { return s.Workload.CallsInGraph() }
 
-// Whole reports whether all replicas are simulated in any case: one does not hold what is between them.
-func (s *Scenario) Whole() bool { return s.HalfRing() || s.calls() }
+// NeedsAllReplicas reports whether all replicas are simulated in any case: one does not hold what is between them.
+func (s *Scenario) NeedsAllReplicas() bool { return s.HasHalfRing() || s.hasCalls() }
 
-// Extent returns how much of the job is built.
-func (s *Scenario) Extent() training.BuildOptions {
-	x := training.BuildOptions{PerGPU: s.Workload.Flows == "per-gpu" || s.calls()}
+// BuildOptions returns how much of the job is built.
+func (s *Scenario) BuildOptions() training.BuildOptions {
+	x := training.BuildOptions{PerGPU: s.Workload.Flows == "per-gpu" || s.hasCalls()}
 	switch s.Workload.ReplicaMode {
 	case "all", "decomposed":
 		x.All = true
 	case "auto":
-		x.All = s.unlike() || s.Whole() || s.Stages != nil && !s.Stages.IdenticalReplicas
+		x.All = s.hasUnequalReplicas() || s.NeedsAllReplicas() || s.Stages != nil && !s.Stages.IdenticalReplicas
 	}
 	if !x.All {
 		return x
@@ -100,42 +100,42 @@ func (s *Scenario) replica(r int) input.Replica {
 	return input.Replica{Index: r, ComputeScale: 1, PortBandwidth: s.Fabric.PortBandwidth, PortsPerPod: s.Fabric.PortsPerPod, PodMap: s.PodMap()}
 }
 
-// layoutOf returns the hardware of all replicas, or of the one that stands for all.
-func (s *Scenario) layoutOf(all bool) training.Layout {
+// jobLayout returns the hardware of all replicas, or of the one that stands for all.
+func (s *Scenario) jobLayout(all bool) training.Layout {
 	replicas := []int{0}
 	for r := 1; all && r < s.Workload.Replicas(); r++ {
 		replicas = append(replicas, r)
 	}
-	return s.layout(replicas...)
+	return s.replicaLayout(replicas...)
 }
 
-// layout returns the hardware of the given replicas.
-func (s *Scenario) layout(replicas ...int) training.Layout {
-	l := training.Layout{GPUsPerPod: s.Fabric.GPUsPerPodPerReplica}
-	if s.calls() && len(s.Fabric.InnerTiers) == 0 {
-		l.IntraPodRate = s.Fabric.InsideBandwidth
+// replicaLayout returns the hardware of the given replicas.
+func (s *Scenario) replicaLayout(replicas ...int) training.Layout {
+	layout := training.Layout{GPUsPerPod: s.Fabric.GPUsPerPodPerReplica}
+	if s.hasCalls() && len(s.Fabric.InnerTiers) == 0 {
+		layout.IntraPodRate = s.Fabric.InsideBandwidth
 	}
 	for _, r := range replicas {
-		u := s.replica(r)
+		replica := s.replica(r)
 		nic := s.Fabric.NICBandwidth
 		if nic == s.Fabric.PortBandwidth {
 			// one rate for port and NIC is one technology: they go together
-			nic = u.PortBandwidth
+			nic = replica.PortBandwidth
 		}
-		l.Replicas = append(l.Replicas, training.ReplicaLayout{Pod: fabric.Pod{Ports: u.PortsPerPod, Rate: u.PortBandwidth}, NIC: nic, PodMap: u.PodMap})
-		if z := s.Stages; z != nil {
-			l.StagePods = append(l.StagePods, z.Pods[r*s.Workload.PP:(r+1)*s.Workload.PP]...)
-			l.PodNumbers = z.PodNumbers
+		layout.Replicas = append(layout.Replicas, training.ReplicaLayout{Pod: fabric.Pod{Ports: replica.PortsPerPod, Rate: replica.PortBandwidth}, NIC: nic, PodMap: replica.PodMap})
+		if stages := s.Stages; stages != nil {
+			layout.StagePods = append(layout.StagePods, stages.Pods[r*s.Workload.PP:(r+1)*s.Workload.PP]...)
+			layout.PodNumbers = stages.PodNumbers
 		}
 	}
-	if len(replicas) == 1 && l.StagePods != nil {
-		l.StagePods = mapping.Canonical(l.StagePods)
-		l.PodNumbers = l.PodNumbers[replicas[0]*s.PodsPerReplica():]
+	if len(replicas) == 1 && layout.StagePods != nil {
+		layout.StagePods = mapping.Canonical(layout.StagePods)
+		layout.PodNumbers = layout.PodNumbers[replicas[0]*s.PodsPerReplica():]
 	}
-	return l
+	return layout
 }
 
-// traffic reports whether s is of all GPUs of its pods, and not of replicas of a model.
-func (s *Scenario) traffic() bool {
+// isTraffic reports whether s is of all GPUs of its pods, and not of replicas of a model.
+func (s *Scenario) isTraffic() bool {
 	return s.Workload.Graph != nil || s.Workload.Work != nil
 }

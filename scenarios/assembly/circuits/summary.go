@@ -9,20 +9,20 @@ import (
 	"sim/scenarios/assembly"
 )
 
-// Words says in a line what is run on what.
-func (s *Scenario) Words() string {
+// Summary says in a line what is run on what.
+func (s *Scenario) Summary() string {
 	switch {
 	case len(s.Jobs) > 0:
-		return s.jobsWords()
-	case s.traffic():
-		return s.trafficWords()
+		return s.jobsSummary()
+	case s.isTraffic():
+		return s.trafficSummary()
 	}
-	return fmt.Sprintf("%s; %s a replica, each of %d GPUs with %s", s.Workload.Spec.Words(s.Title), assembly.Plural(s.PodsPerReplica(), "pod"), s.Fabric.GPUsPerPodPerReplica, s.portWords())
+	return fmt.Sprintf("%s; %s a replica, each of %d GPUs with %s", s.Workload.Spec.Words(s.Title), assembly.Plural(s.PodsPerReplica(), "pod"), s.Fabric.GPUsPerPodPerReplica, s.portSummary())
 }
 
-// portWords says how many optical ports of which rate a pod has, and in which replicas these differ; of many, their
+// portSummary says how many optical ports of which rate a pod has, and in which replicas these differ; of many, their
 // range.
-func (s *Scenario) portWords() string {
+func (s *Scenario) portSummary() string {
 	f := &s.Fabric
 	text := fmt.Sprintf("%s of %v", assembly.Plural(f.PortsPerPod, "optical port"), f.PortBandwidth)
 	var others []string
@@ -45,8 +45,8 @@ func (s *Scenario) portWords() string {
 		slices.Min(ports), slices.Max(ports), slices.Min(rates), slices.Max(rates))
 }
 
-// trafficWords says in a line what is exchanged between which pods.
-func (s *Scenario) trafficWords() string {
+// trafficSummary says in a line what is exchanged between which pods.
+func (s *Scenario) trafficSummary() string {
 	f := &s.Fabric
 	text := s.Workload.Description
 	switch w := s.Workload.Work; {
@@ -55,11 +55,11 @@ func (s *Scenario) trafficWords() string {
 	case s.Title != "":
 		text = s.Title + ": " + text
 	}
-	return text + fmt.Sprintf(" on %s of %s, each with %s", assembly.Plural(f.Pods, "pod"), assembly.Plural(f.GPUsPerPod, "GPU"), s.portWords())
+	return text + fmt.Sprintf(" on %s of %s, each with %s", assembly.Plural(f.Pods, "pod"), assembly.Plural(f.GPUsPerPod, "GPU"), s.portSummary())
 }
 
-// jobsWords says in a line which jobs are run on what.
-func (s *Scenario) jobsWords() string {
+// jobsSummary says in a line which jobs are run on what.
+func (s *Scenario) jobsSummary() string {
 	total := 0
 	var jobs []string
 	for i := range s.Jobs {
@@ -79,43 +79,43 @@ func (s *Scenario) jobsWords() string {
 	}
 	ports := s.PodPorts()
 	used := slices.DeleteFunc(slices.Clone(ports), func(n int) bool { return n == 0 })
-	most, least := slices.Max(used), slices.Min(used)
-	each := fmt.Sprint(most)
-	if least < most {
-		each = fmt.Sprintf("%d to %d", least, most)
+	maxPorts, minPorts := slices.Max(used), slices.Min(used)
+	portRange := fmt.Sprint(maxPorts)
+	if minPorts < maxPorts {
+		portRange = fmt.Sprintf("%d to %d", minPorts, maxPorts)
 	}
-	return fmt.Sprintf("%s on %d GPUs: %s; %s optical ports of %v a pod for all of them", name, total, strings.Join(jobs, ", "), each, s.Fabric.PortBandwidth)
+	return fmt.Sprintf("%s on %d GPUs: %s; %s optical ports of %v a pod for all of them", name, total, strings.Join(jobs, ", "), portRange, s.Fabric.PortBandwidth)
 }
 
-// trialWords says in a line what is perturbed.
-func (s *Scenario) trialWords() string {
+// trialSummary says in a line what is perturbed.
+func (s *Scenario) trialSummary() string {
 	k := &s.Replay
 	var parts []string
-	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if k.ComputeJitter > 0 {
-		say("compute times varying by %.4g %%", 100*k.ComputeJitter)
+		add("compute times varying by %.4g %%", 100*k.ComputeJitter)
 	}
 	if k.StageJitter > 0 {
-		say("stages varying by %.4g %%", 100*k.StageJitter)
+		add("stages varying by %.4g %%", 100*k.StageJitter)
 	}
 	if k.SlowReplica > 1 {
-		say("a replica %.4g times as slow", k.SlowReplica)
+		add("a replica %.4g times as slow", k.SlowReplica)
 	}
 	if k.LostCircuits > 0 {
 		when := "from the start"
 		if k.LostWhen == "random" {
 			when = "from a random time on"
 		}
-		say("%s dark %s", assembly.Plural(k.LostCircuits, "circuit"), when)
+		add("%s dark %s", assembly.Plural(k.LostCircuits, "circuit"), when)
 	}
 	if k.React == "redecide" {
-		say("topologies decided anew after %v and moved within %v", k.DecisionTime, s.Fabric.Delay)
+		add("topologies decided anew after %v and moved within %v", k.DecisionTime, s.Fabric.Delay)
 	}
 	if k.Sequence != s.Workload.Sequence {
-		say("%d tokens a sample", k.Sequence)
+		add("%d tokens a sample", k.Sequence)
 	}
 	if len(parts) == 0 {
-		say("nothing that differs from the plan")
+		add("nothing that differs from the plan")
 	}
 	return fmt.Sprintf("%s with %s; %s priorities", assembly.Plural(k.Seeds, "play"), strings.Join(parts, ", "), k.Priorities)
 }

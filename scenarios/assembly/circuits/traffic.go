@@ -7,45 +7,45 @@ import (
 	"sim/engine"
 )
 
-// buildOnPods makes the instance of traffic, a call or work of ranks on all GPUs of the pods.
-func buildOnPods(ctx context.Context, s *Scenario) (*instance, error) {
-	in, w := &instance{s: s, pods: s.Workload.Pods.New()}, &s.Workload
+// buildTraffic makes the instance of traffic, a call or work of ranks on all GPUs of the pods.
+func buildTraffic(ctx context.Context, s *Scenario) (*circuitSystem, error) {
+	sys, w := &circuitSystem{scenario: s, pods: s.Workload.Pods.New()}, &s.Workload
 	var err error
 	if w.Work == nil {
-		if in.graph, err = w.Graph(ctx); err != nil {
+		if sys.graph, err = w.Graph(ctx); err != nil {
 			return nil, err
 		}
-		in.name()
+		sys.nameTransfers()
 	} else {
-		in.calls = s.GPUCalls()
-		if in.it, _, err = w.Work.Build(ctx, in.calls); err != nil {
+		sys.expander = s.GPUExpander()
+		if sys.iteration, _, err = w.Work.Build(ctx, sys.expander); err != nil {
 			return nil, err
 		}
-		if in.graph = in.it.Graph; len(s.Fabric.InnerTiers) == 0 {
-			in.pods.Inside = in.pods.SwitchedNetwork(s.Fabric.InsideBandwidth)
+		if sys.graph = sys.iteration.Graph; len(s.Fabric.InnerTiers) == 0 {
+			sys.pods.Inside = sys.pods.SwitchedNetwork(s.Fabric.InsideBandwidth)
 		}
 	}
-	if err := in.connect(ctx); err != nil {
+	if err := sys.routeGraph(ctx); err != nil {
 		return nil, err
 	}
-	if err := in.open(ctx); err != nil {
+	if err := sys.defineProblem(ctx); err != nil {
 		return nil, err
 	}
-	return in, in.compare(ctx)
+	return sys, sys.simulateReference(ctx)
 }
 
-// name names the transfers of traffic, and gives them their flows.
-func (in *instance) name() {
-	u, pods := in.s.Workload.Pods, in.pods.Pods
-	for i := range in.graph.Tasks {
-		if in.graph.Tasks[i].Kind != engine.Transfer {
+// nameTransfers names the transfers of traffic, and gives them their flows.
+func (sys *circuitSystem) nameTransfers() {
+	u, pods := sys.scenario.Workload.Pods, sys.pods.Pods
+	for i := range sys.graph.Tasks {
+		if sys.graph.Tasks[i].Kind != engine.Transfer {
 			continue
 		}
-		in.graph.Tasks[i].Flows = int32(u.GPUsPerNode * u.GPUsPerNode)
+		sys.graph.Tasks[i].Flows = int32(u.GPUsPerNode * u.GPUsPerNode)
 	}
-	in.graph.Namer = func(id int32) string {
-		task := &in.graph.Tasks[id]
-		from, to := in.pods.Nodes[task.Src].Pod, in.pods.Nodes[task.Dst].Pod
+	sys.graph.Namer = func(id int32) string {
+		task := &sys.graph.Tasks[id]
+		from, to := sys.pods.Nodes[task.Src].Pod, sys.pods.Nodes[task.Dst].Pod
 		if u.NodesPerPod == 1 {
 			return pods[from].Name + " to " + pods[to].Name
 		}

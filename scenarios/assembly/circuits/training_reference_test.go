@@ -93,14 +93,14 @@ func drawJob(t *rapid.T) *Scenario {
 }
 
 // buildDrawn builds a drawn job, with the minimum number of ports that connects all pods.
-func buildDrawn(t *rapid.T, s *Scenario) *instance {
+func buildDrawn(t *rapid.T, s *Scenario) *circuitSystem {
 	for ; ; s.Fabric.PortsPerPod++ {
 		for i := range s.Replicas {
 			s.Replicas[i].PortsPerPod = s.Fabric.PortsPerPod
 		}
 		sys, err := New(context.Background(), s, 1)
 		if err == nil {
-			return sys.(*instance)
+			return sys.(*circuitSystem)
 		}
 		if !errors.Is(err, topology.ErrPorts) {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func buildDrawn(t *rapid.T, s *Scenario) *instance {
 // resources of a transfer follow from its endpoints. Circuits move after the transfers that the
 // reference counts itself.
 type flowReference struct {
-	in            *instance
+	in            *circuitSystem
 	delay         engine.Time
 	perSwitch     bool
 	resourceIndex map[string]int  // index of each direction of a bundle and each network interface, by name
@@ -137,8 +137,8 @@ type refTopology struct {
 }
 
 // newFlowReference returns a reference for the task graph and the pods of an instance.
-func newFlowReference(in *instance) *flowReference {
-	r := &flowReference{in: in, delay: in.s.Fabric.Delay, perSwitch: in.s.Fabric.Switching == "per-switch", resourceIndex: map[string]int{}}
+func newFlowReference(sys *circuitSystem) *flowReference {
+	r := &flowReference{in: sys, delay: sys.scenario.Fabric.Delay, perSwitch: sys.scenario.Fabric.Switching == "per-switch", resourceIndex: map[string]int{}}
 	index := func(name string, rate float64) int {
 		k, ok := r.resourceIndex[name]
 		if !ok {
@@ -148,13 +148,13 @@ func newFlowReference(in *instance) *flowReference {
 		}
 		return k
 	}
-	pods, bundles := in.pods, map[[2]int32]int{}
-	for e, b := range in.optical.Bundles {
+	pods, bundles := sys.pods, map[[2]int32]int{}
+	for e, b := range sys.optical.Bundles {
 		bundles[[2]int32{b.A, b.B}] = e
 	}
 	r.directions = make([][]int, len(bundles))
-	for i := range in.graph.Tasks {
-		task := &in.graph.Tasks[i]
+	for i := range sys.graph.Tasks {
+		task := &sys.graph.Tasks[i]
 		r.uses, r.bundle = append(r.uses, nil), append(r.bundle, -1)
 		if task.Kind != engine.Transfer {
 			continue
@@ -464,9 +464,9 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 		s := drawJob(t)
 		s.Replay = input.Replay{Seeds: 3, ComputeJitter: rapid.SampledFrom([]float64{1e-7, 0.2, 1}).Draw(t, "jitter"), SlowReplica: 1, SlowReplicaIndex: -1, Priorities: "nominal"}
 		s.Replay.Sequence = s.Workload.Sequence * rapid.SampledFrom([]int{1, 1, 1, 4}).Draw(t, "sequence of trials")
-		in := buildDrawn(t, s)
+		sys := buildDrawn(t, s)
 		for _, policy := range []string{"delta-during", "demand-matched", "mixnet-during"} {
-			d, err := in.decide(context.Background(), policy, 1)
+			d, err := sys.allocate(context.Background(), policy, 1)
 			if err != nil {
 				t.Fatalf("%s: got error %v", policy, err)
 			}
@@ -501,15 +501,15 @@ func TestTrainingAgainstReference(t *testing.T) {
 	counts := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawJob(t)
-		in := buildDrawn(t, s)
-		ref, ticks := newFlowReference(in), engine.Time(len(in.graph.Tasks))
+		sys := buildDrawn(t, s)
+		ref, ticks := newFlowReference(sys), engine.Time(len(sys.graph.Tasks))
 		for i := range topology.Table {
 			row := &topology.Table[i]
 			if row.Given || strings.Contains(row.Name, "milp") {
 				continue
 			}
 			s.Engine.Level = rapid.SampledFrom([]string{"flow", "packet"}).Draw(t, "level")
-			d, err := in.decide(context.Background(), row.Name, 1)
+			d, err := sys.allocate(context.Background(), row.Name, 1)
 			if err != nil {
 				t.Fatalf("%s: got error %v", row.Name, err)
 			}
@@ -522,10 +522,10 @@ func TestTrainingAgainstReference(t *testing.T) {
 					t.Errorf("%s: %s is %v, want a finite number of at least 0", row.Name, name, v)
 				}
 			}
-			if d.Bound > d.Makespan || in.Bound > d.Makespan || d.Row.Metrics["bound_makespan_s"] > d.Row.Metrics["makespan_s"] {
-				t.Errorf("%s: got a makespan of %v, want at least the bound %v and that of the ideal fabric, %v; metrics %v", row.Name, d.Makespan, d.Bound, in.Bound, d.Row.Metrics)
+			if d.Bound > d.Makespan || sys.Bound > d.Makespan || d.Row.Metrics["bound_makespan_s"] > d.Row.Metrics["makespan_s"] {
+				t.Errorf("%s: got a makespan of %v, want at least the bound %v and that of the ideal fabric, %v; metrics %v", row.Name, d.Makespan, d.Bound, sys.Bound, d.Row.Metrics)
 			}
-			if err := ref.checkTrace(d.Decision, d.fluid); err != nil {
+			if err := ref.checkTrace(d.Decision, d.fluidTrace); err != nil {
 				t.Errorf("%s: invalid trace: %v", row.Name, err)
 			}
 			if d.Service == flow.MaxMin && d.Moves.Last() < 4 {
@@ -535,8 +535,8 @@ func TestTrainingAgainstReference(t *testing.T) {
 					t.Fatalf("%s: got error %v", row.Name, err)
 				}
 				for id, want := range ends {
-					if difference := d.fluid.End[id] - want; max(difference, -difference) > ticks*engine.Time(iterations) {
-						t.Fatalf("%s: %s ends at %v, want %v as in the reference; iteration %d", row.Name, in.graph.Name(int32(id)), d.fluid.End[id], want, iterations)
+					if difference := d.fluidTrace.End[id] - want; max(difference, -difference) > ticks*engine.Time(iterations) {
+						t.Fatalf("%s: %s ends at %v, want %v as in the reference; iteration %d", row.Name, sys.graph.Name(int32(id)), d.fluidTrace.End[id], want, iterations)
 					}
 				}
 			}
@@ -555,13 +555,13 @@ func TestTrainingAgainstReference(t *testing.T) {
 			if max(end-d.Run.End, d.Run.End-end) > ticks {
 				t.Fatalf("%s: simulated again, the makespan is %v, want %v", row.Name, end, d.Run.End)
 			}
-			if fast := makespanAt(1e6); !row.Clocked && float64(fast-in.Times.Compute) > 0.01*float64(end-in.Times.Compute)+4*float64(in.s.Fabric.Delay)*float64(stepCount(d.Moves)) {
-				t.Errorf("%s: on links a million times as fast the makespan is %v, want the compute makespan %v and the delays of moves", row.Name, fast, in.Times.Compute)
+			if fast := makespanAt(1e6); !row.Clocked && float64(fast-sys.Times.Compute) > 0.01*float64(end-sys.Times.Compute)+4*float64(sys.scenario.Fabric.Delay)*float64(stepCount(d.Moves)) {
+				t.Errorf("%s: on links a million times as fast the makespan is %v, want the compute makespan %v and the delays of moves", row.Name, fast, sys.Times.Compute)
 			}
-			if packets && d.slack > 0 && d.Run.End > d.Makespan+d.slack {
-				t.Errorf("%s: level packet ends at %v, level flow at %v, want at most the slack of %v later", row.Name, d.Run.End, d.Makespan, d.slack)
+			if packets && d.packetSlack > 0 && d.Run.End > d.Makespan+d.packetSlack {
+				t.Errorf("%s: level packet ends at %v, level flow at %v, want at most the slack of %v later", row.Name, d.Run.End, d.Makespan, d.packetSlack)
 			}
-			if packets && d.slack == 0 {
+			if packets && d.packetSlack == 0 {
 				t.Errorf("%s: got no slack at level packet", row.Name)
 			}
 		}

@@ -11,65 +11,65 @@ import (
 	"sim/workloads/training"
 )
 
-// circuit is one that may go down.
-type circuit struct {
+// circuitLoss is one that may go down.
+type circuitLoss struct {
 	bundle int
 	rank   uint64  // the lowest ranks go down
-	when   float64 // in fractions of the iteration
+	time   float64 // in fractions of the iteration
 }
 
-// drawLost returns n of the circuits x, by bundle, each choice of n being as likely as any other. The k-th circuit of a
+// drawLosses returns n of the circuits x, by bundle, each choice of n being as likely as any other. The k-th circuit of a
 // bundle has a rank of its own under a seed, whatever else is up, and the lowest go down: so of two topologies that
 // share most circuits, most trials take the same ones from both.
-func drawLost(x []int, n int, seed uint64) []circuit {
+func drawLosses(circuits []int, n int, seed uint64) []circuitLoss {
 	if n == 0 {
 		return nil
 	}
-	var all []circuit
-	for e, provisioned := range x {
+	var losses []circuitLoss
+	for e, provisioned := range circuits {
 		random := training.RandomStream(seed, fmt.Sprintf("circuits of bundle %d", e))
 		for range provisioned {
-			all = append(all, circuit{e, random.Uint64(), random.Float64()})
+			losses = append(losses, circuitLoss{e, random.Uint64(), random.Float64()})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b circuit) int { return cmp.Compare(a.rank, b.rank) })
-	return all[:min(n, len(all))]
+	slices.SortStableFunc(losses, func(a, b circuitLoss) int { return cmp.Compare(a.rank, b.rank) })
+	return losses[:min(n, len(losses))]
 }
 
-// lose takes the circuits from e that a trial loses: at the start, or each at its time, a fraction of the makespan that
+// applyLosses takes the circuits from e that a trial loses: at the start, or each at its time, a fraction of the makespan that
 // was planned; and has a controller react, if there is one, when it has decided after the last of them. It returns the
 // circuits that there are in the end, and whether it has moved some.
-func (r *trials) lose(ctx context.Context, e *flow.Evaluator, x []int, seed uint64, planned engine.Time, c *reaction) (after []int, moved bool, err error) {
-	k := &r.s.Replay
+func (r *trials) applyLosses(ctx context.Context, e *flow.Evaluator, circuits []int, seed uint64, planned engine.Time, controller *lossController) (after []int, moved bool, err error) {
+	k := &r.scenario.Replay
 	if k.LostCircuits == 0 {
-		return x, false, nil
+		return circuits, false, nil
 	}
-	left, lost, at := slices.Clone(x), drawLost(x, k.LostCircuits, seed), engine.Time(0)
+	remaining, lost, time := slices.Clone(circuits), drawLosses(circuits, k.LostCircuits, seed), engine.Time(0)
 	var changes []engine.Change
 	if k.LostWhen == "start" {
 		for _, l := range lost {
-			left[l.bundle]--
+			remaining[l.bundle]--
 		}
-		r.provision(e, left)
+		r.setCircuits(e, remaining)
 	} else {
-		slices.SortStableFunc(lost, func(a, b circuit) int { return cmp.Compare(a.when, b.when) })
-		r.provision(e, x)
+		slices.SortStableFunc(lost, func(a, b circuitLoss) int { return cmp.Compare(a.time, b.time) })
+		r.setCircuits(e, circuits)
 		for _, l := range lost {
-			before := slices.Clone(left)
-			left[l.bundle]--
-			at = engine.Time(l.when * float64(planned))
-			changes = append(changes, r.changes(at, before, left)...)
+			previous := slices.Clone(remaining)
+			remaining[l.bundle]--
+			time = engine.Time(l.time * float64(planned))
+			changes = append(changes, r.rateChanges(time, previous, remaining)...)
 		}
 	}
-	after = left
-	if c != nil {
-		if after, err = r.redecide(ctx, c, left, lost); err != nil {
+	after = remaining
+	if controller != nil {
+		if after, err = r.redecide(ctx, controller, remaining, lost); err != nil {
 			return nil, false, err
 		}
-		changes = append(changes, r.moves(at+k.DecisionTime, left, after)...)
+		changes = append(changes, r.moveChanges(time+k.DecisionTime, remaining, after)...)
 	}
-	if changes == nil && c == nil {
+	if changes == nil && controller == nil {
 		return after, false, nil
 	}
-	return after, !slices.Equal(after, left), e.SetChanges(changes)
+	return after, !slices.Equal(after, remaining), e.SetChanges(changes)
 }

@@ -15,16 +15,16 @@ import (
 func TestDrawLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOfN(rapid.IntRange(0, 6), 1, 6).Draw(t, "circuits")
-		n, seed := rapid.IntRange(0, total(x)).Draw(t, "lost"), rapid.Uint64().Draw(t, "seed")
-		lost := drawLost(x, n, seed)
+		n, seed := rapid.IntRange(0, countCircuits(x)).Draw(t, "lost"), rapid.Uint64().Draw(t, "seed")
+		lost := drawLosses(x, n, seed)
 		remaining := slices.Clone(x)
 		for _, c := range lost {
-			if remaining[c.bundle]--; remaining[c.bundle] < 0 || !(c.when >= 0 && c.when < 1) {
+			if remaining[c.bundle]--; remaining[c.bundle] < 0 || !(c.time >= 0 && c.time < 1) {
 				t.Fatalf("got losses %v of circuits %v, want at most those of each bundle, at times from 0 to 1", lost, x)
 			}
 		}
-		if len(lost) != n || !slices.Equal(lost, drawLost(x, n, seed)) {
-			t.Fatalf("got %d losses, then %v, want %d and the same again", len(lost), drawLost(x, n, seed), n)
+		if len(lost) != n || !slices.Equal(lost, drawLosses(x, n, seed)) {
+			t.Fatalf("got %d losses, then %v, want %d and the same again", len(lost), drawLosses(x, n, seed), n)
 		}
 	})
 }
@@ -37,14 +37,14 @@ func TestDrawLostMatches(t *testing.T) {
 		bundles := rapid.IntRange(1, 5).Draw(t, "bundles")
 		draw := func(name string) []int { return rapid.SliceOfN(rapid.IntRange(1, 6), bundles, bundles).Draw(t, name) }
 		a, b, seed := draw("a"), draw("b"), rapid.Uint64().Draw(t, "seed")
-		n := rapid.IntRange(1, min(total(a), total(b))).Draw(t, "lost")
-		la, lb := drawLost(a, n, seed), drawLost(b, n, seed)
-		rank := func(l []circuit) uint64 {
-			return slices.MaxFunc(l, func(a, b circuit) int { return cmp.Compare(a.rank, b.rank) }).rank
+		n := rapid.IntRange(1, min(countCircuits(a), countCircuits(b))).Draw(t, "lost")
+		la, lb := drawLosses(a, n, seed), drawLosses(b, n, seed)
+		rank := func(l []circuitLoss) uint64 {
+			return slices.MaxFunc(l, func(a, b circuitLoss) int { return cmp.Compare(a.rank, b.rank) }).rank
 		}
-		in := func(x []int, c circuit) bool { return slices.Contains(drawLost(x, total(x), seed), c) }
+		sys := func(x []int, c circuitLoss) bool { return slices.Contains(drawLosses(x, countCircuits(x), seed), c) }
 		for _, c := range la {
-			if in(b, c) && !slices.Contains(lb, c) && c.rank < rank(lb) {
+			if sys(b, c) && !slices.Contains(lb, c) && c.rank < rank(lb) {
 				t.Fatalf("circuit %v is lost in %v but not in %v, which loses %v", c, a, b, lb)
 			}
 		}
@@ -62,9 +62,9 @@ func TestDrawLostIsUniform(t *testing.T) {
 	single, pairCounts := make([]int, len(x)), map[[2]int]int{}
 	when := 0.0
 	for seed := range uint64(draws) {
-		c := drawLost(x, 2, seed)
+		c := drawLosses(x, 2, seed)
 		single[c[0].bundle]++
-		when += c[0].when
+		when += c[0].time
 		pairCounts[[2]int{min(c[0].bundle, c[1].bundle), max(c[0].bundle, c[1].bundle)}]++
 	}
 	checkCount := func(got int, p float64, what ...int) {

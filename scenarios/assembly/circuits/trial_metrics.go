@@ -9,9 +9,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// record adds to a row what came of its trials, by trial: metrics over those that ended, and the values themselves in
+// addTrialMetrics adds to a row what came of its trials, by trial: metrics over those that ended, and the values themselves in
 // the order of the seeds.
-func (r *trials) record(row *result.Row, ends []engine.Time) {
+func (r *trials) addTrialMetrics(row *result.Row, ends []engine.Time) {
 	var nct, makespan, trial []float64
 	undefined := 0
 	for i, c := range ends {
@@ -25,9 +25,9 @@ func (r *trials) record(row *result.Row, ends []engine.Time) {
 			undefined++
 		}
 	}
-	m, lost := row.Metrics, len(ends)-len(makespan)
-	m["replay_plays"], m["replay_stalled"] = float64(len(ends)), float64(lost)
-	row.Labels["replay"] = r.s.trialWords()
+	m, numStalled := row.Metrics, len(ends)-len(makespan)
+	m["replay_plays"], m["replay_stalled"] = float64(len(ends)), float64(numStalled)
+	row.Labels["replay"] = r.scenario.trialSummary()
 	if undefined > 0 {
 		row.Labels["replay_nct_mean"] = fmt.Sprintf("in %d of %d plays, as the ideal fabric exposes no communication there", undefined, len(ends))
 	}
@@ -36,7 +36,7 @@ func (r *trials) record(row *result.Row, ends []engine.Time) {
 		return
 	}
 	row.Samples = map[string][]float64{"makespan_s": makespan}
-	if lost > 0 {
+	if numStalled > 0 {
 		row.Samples["play"] = trial // which the others belong to
 	}
 	m["replay_makespan_mean_s"], m["replay_makespan_p95_s"] = mean(makespan), quantile(makespan, 0.95)
@@ -50,15 +50,15 @@ func (r *trials) record(row *result.Row, ends []engine.Time) {
 	}
 }
 
-// recordAfter adds what came of the iterations that follow those in which circuits are lost.
-func (r *trials) recordAfter(row *result.Row, a *afterwards) {
+// addLaterMetrics adds what came of the iterations that follow those in which circuits are lost.
+func (r *trials) addLaterMetrics(row *result.Row, later *laterIterations) {
 	var nct []float64
-	for i, c := range a.ends {
+	for i, c := range later.ends {
 		if v, ok := r.times[i].NCT(c); ok && c != stalled {
 			nct = append(nct, v)
 		}
 	}
-	row.Metrics["replay_redecided"] = float64(a.moved)
+	row.Metrics["replay_redecided"] = float64(later.numMoved)
 	if len(nct) > 0 {
 		row.Metrics["replay_after_nct_mean"] = mean(nct)
 	}

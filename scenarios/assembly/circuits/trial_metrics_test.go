@@ -41,8 +41,8 @@ func TestTrialMetrics(t *testing.T) {
 			map[string]float64{"replay_plays": 2, "replay_stalled": 2}, nil, "as no play ends"},
 	} {
 		row := &result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-		r := &trials{instance: &instance{s: &Scenario{}}, times: c.times}
-		r.record(row, c.ends)
+		r := &trials{circuitSystem: &circuitSystem{scenario: &Scenario{}}, times: c.times}
+		r.addTrialMetrics(row, c.ends)
 		if !reflect.DeepEqual(row.Metrics, c.metrics) || !reflect.DeepEqual(row.Samples, c.samples) {
 			t.Errorf("%s: got metrics %v and samples %v, want %v and %v", c.name, row.Metrics, row.Samples, c.metrics, c.samples)
 		}
@@ -50,7 +50,7 @@ func TestTrialMetrics(t *testing.T) {
 			t.Errorf("%s: got label %q, want %q", c.name, label, c.label)
 		}
 		reacted := &result.Row{Metrics: map[string]float64{}}
-		r.recordAfter(reacted, &afterwards{ends: c.ends, moved: 2})
+		r.addLaterMetrics(reacted, &laterIterations{ends: c.ends, numMoved: 2})
 		want := map[string]float64{"replay_redecided": 2}
 		if nct, ok := c.metrics["replay_nct_mean"]; ok {
 			want["replay_after_nct_mean"] = nct

@@ -22,8 +22,8 @@ func TestTrialsOfMoves(t *testing.T) {
 		s.Fabric.Delay = 5 * engine.Millisecond
 		s.Policy.Moving = topology.DuringOptions{MaxEvaluations: 300}
 		s.Policy.Allocators = []string{"delta-during"}
-		in := buildInstance(t, s)
-		r, d := in.trials, in.mustDecide(t, "delta-during")
+		sys := buildInstance(t, s)
+		r, d := sys.trials, sys.mustDecide(t, "delta-during")
 		if !d.Moves.Moving() {
 			t.Fatalf("no circuit moves: %v", d.Circuits)
 		}
@@ -31,7 +31,7 @@ func TestTrialsOfMoves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		base := r.circuits.Clone()
+		base := r.circuitEvaluator.Clone()
 		base.SetService(d.Service)
 		p, trial, err := r.controller(t.Context(), d.Decision)
 		if err != nil {
@@ -43,7 +43,7 @@ func TestTrialsOfMoves(t *testing.T) {
 		changed := 0
 		for i, seed := range r.seeds {
 			durations := make([]engine.Time, len(r.graph.Tasks))
-			if err := r.it.Durations(r.perturb, seed, durations); err != nil {
+			if err := r.iteration.Durations(r.perturbation, seed, durations); err != nil {
 				t.Fatal(err)
 			}
 			e := base.Clone()

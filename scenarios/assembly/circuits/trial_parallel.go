@@ -6,27 +6,27 @@ import (
 	"sync/atomic"
 )
 
-// mostWorkers bounds the goroutines of a replay: each holds a trial's state.
-const mostWorkers = 64
+// maxWorkers bounds the goroutines of a replay: each holds a trial's state.
+const maxWorkers = 64
 
-// each calls what start returns, one function a goroutine, for 0 to n-1. It ends early with the context's error, or
+// forEach calls what start returns, one function a goroutine, for 0 to n-1. It ends early with the context's error, or
 // with that of the lowest number that fails.
-func each(ctx context.Context, n, workers int, start func() func(i int) error) error {
+func forEach(ctx context.Context, n, workers int, start func() func(i int) error) error {
 	var (
 		next   atomic.Int64
 		failed atomic.Bool
 		errs   = make([]error, n)
 		group  sync.WaitGroup
 	)
-	for range min(max(1, workers), mostWorkers, n) {
+	for range min(max(1, workers), maxWorkers, n) {
 		group.Go(func() {
-			do := start()
+			run := start()
 			for !failed.Load() && ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
 				if i >= n {
 					return
 				}
-				if errs[i] = do(i); errs[i] != nil {
+				if errs[i] = run(i); errs[i] != nil {
 					failed.Store(true)
 				}
 			}

@@ -15,7 +15,7 @@ func TestEach(t *testing.T) {
 	for _, workers := range []int{0, 1, 3, 1000} {
 		done := make([]atomic.Int32, n)
 		do := func(i int) error { done[i].Add(1); return nil }
-		if err := each(context.Background(), n, workers, func() func(int) error { return do }); err != nil {
+		if err := forEach(context.Background(), n, workers, func() func(int) error { return do }); err != nil {
 			t.Errorf("%d workers: got error %v, want none", workers, err)
 		}
 		for i := range done {
@@ -25,7 +25,7 @@ func TestEach(t *testing.T) {
 		}
 		bad := errors.New("bad")
 		calls := atomic.Int32{}
-		err := each(context.Background(), 100*n, workers, func() func(int) error {
+		err := forEach(context.Background(), 100*n, workers, func() func(int) error {
 			return func(i int) error {
 				calls.Add(1)
 				if i == 7 {
@@ -42,10 +42,10 @@ func TestEach(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		calls.Store(0)
-		err = each(ctx, n, workers, func() func(int) error {
+		err = forEach(ctx, n, workers, func() func(int) error {
 			return func(int) error { calls.Add(1); cancel(); return nil }
 		})
-		if err != context.Canceled || int(calls.Load()) > min(max(1, workers), mostWorkers) {
+		if err != context.Canceled || int(calls.Load()) > min(max(1, workers), maxWorkers) {
 			t.Errorf("%d workers, cancelled: got error %v after %d calls, want context.Canceled after at most one call per worker", workers, err, calls.Load())
 		}
 	}

@@ -21,25 +21,25 @@ func TestTrialsWithNewDecision(t *testing.T) {
 	for _, when := range []string{"start", "random"} {
 		s := gpt7b(t, input.Replay{Seeds: 12, ComputeJitter: 0.1, LostCircuits: 1, LostWhen: when, Priorities: "clairvoyant", React: "redecide", DecisionTime: decision})
 		s.Fabric.PortsPerPod, s.Fabric.Delay = 6, delay
-		in := buildInstance(t, s)
-		r := in.trials
-		d := in.mustDecide(t, "delta-topo")
+		sys := buildInstance(t, s)
+		r := sys.trials
+		d := sys.mustDecide(t, "delta-topo")
 		policy, err := topology.Find("delta-topo")
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := r.spread(d.Circuits)
+		x, err := r.circuitsOf(d.Circuits)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := r.react(policy.Policy, s.options(1))
+		c := r.newLossController(policy.Policy, s.allocatorOptions(1))
 		ends, after, err := r.simulate(context.Background(), x, d.Service, c, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
-		nominal := r.runFlow(t, in.nominalDurations(), x, nil, d.Service)
+		nominal := r.runFlow(t, sys.nominalDurations(), x, nil, d.Service)
 		for i, seed := range r.seeds {
-			remaining, lost := slices.Clone(x), drawLost(x, 1, seed)
+			remaining, lost := slices.Clone(x), drawLosses(x, 1, seed)
 			remaining[lost[0].bundle]--
 			redecided, err := r.redecide(context.Background(), c, remaining, lost)
 			if err != nil {
@@ -53,12 +53,12 @@ func TestTrialsWithNewDecision(t *testing.T) {
 				}
 			}
 			durations := make([]engine.Time, len(r.graph.Tasks))
-			if err := r.it.Durations(r.perturb, seed, durations); err != nil {
+			if err := r.iteration.Durations(r.perturbation, seed, durations); err != nil {
 				t.Fatal(err)
 			}
 			lossTime := engine.Time(0)
 			if when == "random" {
-				lossTime = engine.Time(lost[0].when * float64(nominal))
+				lossTime = engine.Time(lost[0].time * float64(nominal))
 			}
 			want := r.runWithChanges(t, durations, d.Service, []topologyStep{{0, x}, {lossTime, remaining}, {lossTime + decision, minCircuits(remaining, redecided)}, {lossTime + decision + delay, redecided}})
 			if ends[i] != want {
@@ -68,7 +68,7 @@ func TestTrialsWithNewDecision(t *testing.T) {
 				t.Errorf("%s, iteration after trial %d: got %v, want %v as in flow.Run", when, i, after.ends[i], want)
 			}
 		}
-		if after.moved == 0 {
+		if after.numMoved == 0 {
 			t.Errorf("%s: got no new topology in any trial", when)
 		}
 	}

@@ -18,18 +18,18 @@ func (r *trials) references(ctx context.Context, workers int) error {
 	if r.times != nil {
 		return nil
 	}
-	planned := r.circuits.Clone()
-	if r.plan.provisioned != nil {
-		x, err := r.spread(r.plan.provisioned)
+	planned := r.circuitEvaluator.Clone()
+	if r.planSystem.referenceCircuits != nil {
+		x, err := r.circuitsOf(r.planSystem.referenceCircuits)
 		if err != nil {
 			return err
 		}
-		planned.SetService(r.plan.Service)
-		r.provision(planned, x)
+		planned.SetService(r.planSystem.Service)
+		r.setCircuits(planned, x)
 	}
 	times, bounds := make([]training.ReferenceTimes, len(r.seeds)), make([]engine.Time, len(r.seeds))
-	err := each(ctx, len(times), workers, func() func(int) error {
-		compute, ideal, circuits := r.compute.Clone(), r.ideal.Clone(), planned.Clone()
+	err := forEach(ctx, len(times), workers, func() func(int) error {
+		compute, ideal, circuits := r.computeEvaluator.Clone(), r.idealEvaluator.Clone(), planned.Clone()
 		evaluators := []*flow.Evaluator{compute, ideal, circuits}
 		for _, e := range evaluators {
 			e.SetContext(ctx)
@@ -38,14 +38,14 @@ func (r *trials) references(ctx context.Context, workers int) error {
 		return func(i int) error {
 			t := &times[i]
 			for _, e := range evaluators {
-				if err := r.shift(e, i, d); err != nil {
+				if err := r.setDurations(e, i, d); err != nil {
 					return err
 				}
 			}
 			t.Compute, _ = compute.Makespan(engine.Never)
 			bounds[i] = ideal.Bound()
 			t.Ideal, _, _ = composition.BestService(ideal, bounds[i])
-			if r.plan.provisioned != nil && !composition.MeetsBound(t.Ideal, bounds[i]) {
+			if r.planSystem.referenceCircuits != nil && !composition.MeetsBound(t.Ideal, bounds[i]) {
 				if c, ok := circuits.Makespan(t.Ideal); ok {
 					t.Ideal = c
 				}
@@ -58,7 +58,7 @@ func (r *trials) references(ctx context.Context, workers int) error {
 	}
 	for i, t := range times {
 		if bounds[i] > 0 {
-			r.gap = max(r.gap, float64(t.Ideal-bounds[i])/float64(bounds[i]))
+			r.maxGap = max(r.maxGap, float64(t.Ideal-bounds[i])/float64(bounds[i]))
 		}
 	}
 	r.times = times
@@ -76,5 +76,5 @@ func (r *trials) addReference(m map[string]float64) {
 	for i, t := range r.times {
 		ideal[i], compute[i] = t.Ideal.Seconds(), t.Compute.Seconds()
 	}
-	m["replay_makespan_mean_s"], m["replay_compute_makespan_mean_s"], m["replay_gap_max"] = mean(ideal), mean(compute), r.gap
+	m["replay_makespan_mean_s"], m["replay_compute_makespan_mean_s"], m["replay_gap_max"] = mean(ideal), mean(compute), r.maxGap
 }

@@ -37,19 +37,19 @@ func gpt7b(t testing.TB, replay input.Replay) *Scenario {
 }
 
 // buildInstance builds a scenario with its trials.
-func buildInstance(t testing.TB, s *Scenario) *instance {
+func buildInstance(t testing.TB, s *Scenario) *circuitSystem {
 	t.Helper()
 	sys, err := New(context.Background(), s, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sys.(*instance)
+	return sys.(*circuitSystem)
 }
 
 // mustDecide returns the decision of an allocator.
-func (in *instance) mustDecide(t testing.TB, policy string) *decided {
+func (sys *circuitSystem) mustDecide(t testing.TB, policy string) *allocationResult {
 	t.Helper()
-	d, err := in.decide(context.Background(), policy, 2)
+	d, err := sys.allocate(context.Background(), policy, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,9 +61,9 @@ func (in *instance) mustDecide(t testing.TB, policy string) *decided {
 // service and durations determine a trial.
 func TestTrialsAgainstFlow(t *testing.T) {
 	for _, when := range []string{"start", "random"} {
-		in := buildInstance(t, gpt7b(t, input.Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
-		r := in.trials
-		circuits, err := r.spread([]int{2, 2, 2}[:len(in.optical.Bundles)])
+		sys := buildInstance(t, gpt7b(t, input.Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
+		r := sys.trials
+		circuits, err := r.circuitsOf([]int{2, 2, 2}[:len(sys.optical.Bundles)])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,16 +73,16 @@ func TestTrialsAgainstFlow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			nominal := r.runFlow(t, in.nominalDurations(), circuits, nil, service)
+			nominal := r.runFlow(t, sys.nominalDurations(), circuits, nil, service)
 			for i, c := range got {
-				d := make([]engine.Time, len(r.it.Graph.Tasks))
-				if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
+				d := make([]engine.Time, len(r.iteration.Graph.Tasks))
+				if err := r.iteration.Durations(r.perturbation, r.seeds[i], d); err != nil {
 					t.Fatal(err)
 				}
-				lost := drawLost(circuits, 3, r.seeds[i])
+				lost := drawLosses(circuits, 3, r.seeds[i])
 				for k := range lost {
-					if lost[k].when *= float64(nominal); when == "start" {
-						lost[k].when = 0
+					if lost[k].time *= float64(nominal); when == "start" {
+						lost[k].time = 0
 					}
 				}
 				if want := r.runFlow(t, d, circuits, lost, service); c != want {
@@ -100,26 +100,26 @@ func TestTrialsAgainstFlow(t *testing.T) {
 }
 
 // nominalDurations returns the durations of tasks without perturbations.
-func (in *instance) nominalDurations() []engine.Time {
-	d := make([]engine.Time, len(in.trials.it.Graph.Tasks))
+func (sys *circuitSystem) nominalDurations() []engine.Time {
+	d := make([]engine.Time, len(sys.trials.iteration.Graph.Tasks))
 	for i := range d {
-		d[i] = in.trials.it.Graph.Tasks[i].Duration
+		d[i] = sys.trials.iteration.Graph.Tasks[i].Duration
 	}
 	return d
 }
 
 // runFlow returns the makespan of a trial by flow.Run, or stalled. Circuits that are lost at
 // time 0 are not provisioned.
-func (r *trials) runFlow(t *testing.T, d []engine.Time, circuits []int, lost []circuit, service flow.Service) engine.Time {
+func (r *trials) runFlow(t *testing.T, d []engine.Time, circuits []int, lost []circuitLoss, service flow.Service) engine.Time {
 	t.Helper()
-	g := *r.it.Graph
+	g := *r.iteration.Graph
 	g.Tasks = slices.Clone(g.Tasks)
 	for i := range d {
 		g.Tasks[i].Duration = d[i]
 	}
 	remaining := slices.Clone(circuits)
 	for _, c := range lost {
-		if c.when == 0 {
+		if c.time == 0 {
 			remaining[c.bundle]--
 		}
 	}
@@ -127,15 +127,15 @@ func (r *trials) runFlow(t *testing.T, d []engine.Time, circuits []int, lost []c
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(lost, func(a, b circuit) int { return int(a.when) - int(b.when) })
+	slices.SortFunc(lost, func(a, b circuitLoss) int { return int(a.time) - int(b.time) })
 	for _, c := range lost {
-		if c.when == 0 {
+		if c.time == 0 {
 			continue
 		}
 		remaining[c.bundle]--
 		b := r.optical.Bundles[c.bundle]
 		for _, l := range b.Links {
-			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.when), Link: l, Rate: float64(remaining[c.bundle]) * r.optical.Rate(c.bundle)})
+			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.time), Link: l, Rate: float64(remaining[c.bundle]) * r.optical.Rate(c.bundle)})
 		}
 	}
 	trace, err := flow.Run(t.Context(), &g, n, r.optical.Routes, flow.Options{Service: service})
@@ -155,9 +155,9 @@ func TestPriorities(t *testing.T) {
 	s := gpt7b(t, input.Replay{Seeds: 30, ComputeJitter: 0.5, Priorities: "nominal"})
 	w := &s.Workload
 	w.Sequence, s.Replay.Sequence, w.Schedule, w.Chunks = 1024, 1024, training.Interleaved, 4
-	in := buildInstance(t, s)
-	r := in.trials
-	circuits, err := r.spread(in.mustDecide(t, "iter-halve").Circuits)
+	sys := buildInstance(t, s)
+	r := sys.trials
+	circuits, err := r.circuitsOf(sys.mustDecide(t, "iter-halve").Circuits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,22 +165,22 @@ func TestPriorities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := r.circuits.Clone()
-	r.provision(e, circuits)
+	e := r.circuitEvaluator.Clone()
+	r.setCircuits(e, circuits)
 	tail := e.Spans().Tail
 	sorted := slices.Compact(slices.Sorted(slices.Values(tail)))
-	ranked := *r.it
-	g := *r.it.Graph
+	ranked := *r.iteration
+	g := *r.iteration.Graph
 	g.Tasks = slices.Clone(g.Tasks)
 	for i := range g.Tasks {
 		rank, _ := slices.BinarySearch(sorted, tail[i])
 		g.Tasks[i].Priority = int64(rank)
 	}
 	ranked.Graph = &g
-	changed := *in
-	changed.it, changed.graph, changed.optical = &ranked, &g, r.optical
-	byRank := &trials{plan: in, instance: &changed}
-	in.s.Replay.Priorities = "clairvoyant"
+	changed := *sys
+	changed.iteration, changed.graph, changed.optical = &ranked, &g, r.optical
+	byRank := &trials{planSystem: sys, circuitSystem: &changed}
+	sys.scenario.Replay.Priorities = "clairvoyant"
 	clairvoyant, _, err := r.simulate(context.Background(), circuits, flow.TailPriority, nil, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestPriorities(t *testing.T) {
 	differ := 0
 	for i, c := range got {
 		d := make([]engine.Time, len(g.Tasks))
-		if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
+		if err := r.iteration.Durations(r.perturbation, r.seeds[i], d); err != nil {
 			t.Fatal(err)
 		}
 		if want := byRank.runFlow(t, d, circuits, nil, flow.FixedPriority); c != want {
@@ -210,16 +210,16 @@ func TestPriorities(t *testing.T) {
 // counted and have no samples. Samples then have the numbers of the other trials.
 func TestStalledTrials(t *testing.T) {
 	const trialCount = 60
-	in := buildInstance(t, gpt7b(t, input.Replay{Seeds: trialCount, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
-	d := in.mustDecide(t, "delta-joint")
-	x, err := in.trials.spread(d.Circuits)
+	sys := buildInstance(t, gpt7b(t, input.Replay{Seeds: trialCount, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
+	d := sys.mustDecide(t, "delta-joint")
+	x, err := sys.trials.circuitsOf(d.Circuits)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ended []float64
 	for i := range trialCount {
 		remaining, disconnected := slices.Clone(x), false
-		for _, c := range drawLost(x, 2, in.trials.seeds[i]) {
+		for _, c := range drawLosses(x, 2, sys.trials.seeds[i]) {
 			remaining[c.bundle]--
 			disconnected = disconnected || remaining[c.bundle] == 0
 		}
@@ -233,7 +233,7 @@ func TestStalledTrials(t *testing.T) {
 	if s := d.Row.Samples; !slices.Equal(s["play"], ended) || len(s["nct"]) != len(ended) || len(s["makespan_s"]) != len(ended) {
 		t.Errorf("got trials %v, %d NCTs and %d makespans, want trials %v", s["play"], len(s["nct"]), len(s["makespan_s"]), ended)
 	}
-	provisioned := total(x)
+	provisioned := countCircuits(x)
 	all := buildInstance(t, gpt7b(t, input.Replay{Seeds: 3, LostCircuits: provisioned, LostWhen: "start", Priorities: "nominal"})).mustDecide(t, "delta-joint").Row
 	if all.Metrics["replay_stalled"] != 3 || all.Samples != nil || all.Labels["replay_nct_mean"] == "" {
 		t.Errorf("all circuits lost: got %v, samples %v and labels %v, want 3 stalled trials with a reason", all.Metrics, all.Samples, all.Labels)
@@ -243,16 +243,16 @@ func TestStalledTrials(t *testing.T) {
 // TestTrialsAreCancelled checks that a cancelled context ends trials without metrics, and that
 // they can be repeated afterwards.
 func TestTrialsAreCancelled(t *testing.T) {
-	in := buildInstance(t, gpt7b(t, input.Replay{Seeds: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
+	sys := buildInstance(t, gpt7b(t, input.Replay{Seeds: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
 	withoutTrials := buildInstance(t, gpt7b(t, input.Replay{}))
 	d := withoutTrials.mustDecide(t, "iter-halve")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	row := result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-	if _, err := in.trials.measure(ctx, d.Decision, nil, &row, 2); err != context.Canceled || len(row.Metrics) > 0 {
+	if _, err := sys.trials.measure(ctx, d.Decision, nil, &row, 2); err != context.Canceled || len(row.Metrics) > 0 {
 		t.Errorf("got %v and %v, want %v", err, row.Metrics, context.Canceled)
 	}
-	if _, err := in.trials.measure(context.Background(), d.Decision, nil, &row, 2); err != nil || len(row.Samples["nct"]) != 20 {
+	if _, err := sys.trials.measure(context.Background(), d.Decision, nil, &row, 2); err != nil || len(row.Samples["nct"]) != 20 {
 		t.Errorf("repeated: got error %v and %d trials, want 20 trials", err, len(row.Samples["nct"]))
 	}
 }

@@ -10,21 +10,21 @@ import (
 // Work is the complete DAG. Ranks are the GPUs, pod after pod; a transfer is a message of each of its flows, and one
 // inside a pod where nothing takes any time is none. Computes of GPUs in lockstep are of the first of these, as all of
 // them wait for the last flow of any.
-func (in *instance) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
-	if in.pods.Copies > 1 {
-		return nil, assembly.ExportError(in.s.Name, "workload.replicas", "one replica stands for all", `set it to "all"`)
+func (sys *circuitSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
+	if sys.pods.Copies > 1 {
+		return nil, assembly.ExportError(sys.scenario.Name, "workload.replicas", "one replica stands for all", `set it to "all"`)
 	}
-	w := &trace.RankGraph{Graph: in.plain}
-	if work := in.s.Workload.Work; work != nil && work.Dims() != nil {
-		for i := range in.it.Meta {
-			w.Rank = append(w.Rank, in.it.Meta[i].GPU)
+	w := &trace.RankGraph{Graph: sys.undelayedGraph}
+	if work := sys.scenario.Workload.Work; work != nil && work.Dims() != nil {
+		for i := range sys.iteration.Meta {
+			w.Rank = append(w.Rank, sys.iteration.Meta[i].GPU)
 		}
 	}
-	gpus := in.ranks(w)
+	gpus := sys.numberRanks(w)
 	w.Locate(func(node int32) int32 { return gpus[node][0] })
 	w.Messages = func(id int32) (all [][2]int32) {
 		t := &w.Graph.Tasks[id]
-		if !in.pods.UsesNetwork(t) {
+		if !sys.pods.UsesNetwork(t) {
 			return nil
 		}
 		src, dst, n := gpus[t.Src], gpus[t.Dst], int(t.Flows)
@@ -40,27 +40,27 @@ func (in *instance) Work(ctx context.Context, _ string) (*trace.RankGraph, error
 	return w, ctx.Err()
 }
 
-// ranks numbers the GPUs of w, and returns them by node. Of stages it says whose computes are.
-func (in *instance) ranks(w *trace.RankGraph) (gpus [][]int32) {
-	gpus = make([][]int32, len(in.pods.Nodes))
-	if in.s.traffic() {
+// numberRanks numbers the GPUs of w, and returns them by node. Of stages it says whose computes are.
+func (sys *circuitSystem) numberRanks(w *trace.RankGraph) (gpus [][]int32) {
+	gpus = make([][]int32, len(sys.pods.Nodes))
+	if sys.scenario.isTraffic() {
 		for n := range gpus {
-			for range in.pods.Nodes[n].GPUs {
+			for range sys.pods.Nodes[n].GPUs {
 				gpus[n] = append(gpus[n], int32(w.Ranks))
 				w.Ranks++
 			}
 		}
 		return gpus
 	}
-	s := &in.it.Spec
-	rank := make([]int32, s.Rank(len(in.it.GradientsReady), 0, 0))
+	s := &sys.iteration.Spec
+	rank := make([]int32, s.Rank(len(sys.iteration.GradientsReady), 0, 0))
 	pod := make([]int32, len(rank))
-	for n, node := range in.it.Nodes {
+	for n, node := range sys.iteration.Nodes {
 		for g := range node.GPUs {
-			pod[s.Rank(node.Replica, node.Stage, node.First+g)] = in.pods.Nodes[n].Pod
+			pod[s.Rank(node.Replica, node.Stage, node.First+g)] = sys.pods.Nodes[n].Pod
 		}
 	}
-	for p := range in.pods.Pods {
+	for p := range sys.pods.Pods {
 		for g := range rank {
 			if pod[g] == int32(p) {
 				rank[g] = int32(w.Ranks)
@@ -68,12 +68,12 @@ func (in *instance) ranks(w *trace.RankGraph) (gpus [][]int32) {
 			}
 		}
 	}
-	for n, node := range in.it.Nodes {
+	for n, node := range sys.iteration.Nodes {
 		gpus[n] = rank[s.Rank(node.Replica, node.Stage, node.First):][:node.GPUs]
 	}
 	w.Rank = make([]int32, len(w.Graph.Tasks))
 	for i := range w.Rank {
-		w.Rank[i] = rank[in.it.RankOf(int32(i))]
+		w.Rank[i] = rank[sys.iteration.RankOf(int32(i))]
 	}
 	return gpus
 }
