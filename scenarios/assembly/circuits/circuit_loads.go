@@ -15,13 +15,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// circuitLoads is a decision on work without an end: what its circuits carry, and what becomes of packets at random times.
+// circuitLoads is a decision on work without an end: messages at level static, or packets from
+// Poisson sources. Its metrics are the loads of circuits and of network interfaces.
 type circuitLoads struct {
 	row      result.Row
 	system   *circuitSystem
-	circuits []int
-	bytes    []float64           // by resource
-	packets  *composition.Result // that were injected on them; nil of none
+	circuits []int               // indexed by bundle
+	bytes    []float64           // load in bytes, indexed by resource of the network
+	packets  *composition.Result // simulation of Poisson sources; nil without them
 }
 
 // isEndless reports whether the work has no end in time.
@@ -29,14 +30,19 @@ func (s *Scenario) isEndless() bool {
 	return s.Engine.Level == "static" || s.Workload.HasPoissonSources
 }
 
-// measureLoads measures what the circuits of a decision carry.
-func (sys *circuitSystem) measureLoads(name string, d *topology.Decision) (*circuitLoads, error) {
+// measureLoads measures the loads that a decision results in. A bundle divides its load evenly among
+// its circuits.
+func (sys *circuitSystem) measureLoads(
+	name string, d *topology.Decision,
+) (*circuitLoads, error) {
 	n, err := sys.optical.Provision(d.Circuits)
 	if err != nil {
 		return nil, err
 	}
 	loads := &circuitLoads{system: sys, circuits: d.Circuits, bytes: sys.bytesByResource()}
 	row := sys.decisionRow(name, d)
+
+	// Loads of circuits, in each direction.
 	m, sum, count := row.Metrics, 0.0, 0
 	for e, b := range sys.optical.Bundles {
 		for _, l := range b.Links {
@@ -49,6 +55,8 @@ func (sys *circuitSystem) measureLoads(name string, d *topology.Decision) (*circ
 	if count > 0 {
 		m["mean_circuit_bytes"] = sum / float64(count)
 	}
+
+	// Busy times of all resources, and loads of the network interfaces among them.
 	first := int(n.GroupResource(0))
 	for r, bytes := range loads.bytes {
 		if bytes > 0 {
@@ -58,16 +66,22 @@ func (sys *circuitSystem) measureLoads(name string, d *topology.Decision) (*circ
 			m["max_interface_bytes"] = max(m["max_interface_bytes"], bytes)
 		}
 	}
+
 	bound := sys.minBottleneckSeconds(loads.bytes)
 	m["bound_max_circuit_s"], m["gap"] = bound, max(0, m["max_circuit_s"]/bound-1)
-	row.Labels["gap_model"] = "any circuits that the ports of pods allow"
-	row.Bounds = &result.Bounds{GapMetric: "max_circuit_s", Proofs: []result.ProvedBound{{Metric: "max_circuit_s", Bound: bound, Model: row.Labels["gap_model"]}}}
+	model := "any circuits that the ports of pods allow"
+	row.Labels["gap_model"] = model
+	proof := result.ProvedBound{Metric: "max_circuit_s", Bound: bound, Model: model}
+	row.Bounds = &result.Bounds{
+		GapMetric: "max_circuit_s",
+		Proofs:    []result.ProvedBound{proof},
+	}
 	sys.addMappingMetrics(&row)
 	loads.row = row
 	return loads, nil
 }
 
-// bytesByResource returns the bytes of all transfers over each resource.
+// bytesByResource returns the bytes of all transfers over each resource of the network.
 func (sys *circuitSystem) bytesByResource() []float64 {
 	bytes := make([]float64, sys.optical.Network.Resources())
 	for i := range sys.graph.Tasks {
@@ -80,21 +94,27 @@ func (sys *circuitSystem) bytesByResource() []float64 {
 	return bytes
 }
 
-// minBottleneckSeconds returns in how many seconds the most loaded circuit can carry what it has to, at the least: to be as fast as
-// that, each bundle needs so many circuits, and no pod more than it has ports.
+// minBottleneckSeconds returns the minimum, over all topologies, of the busy time of the circuit with
+// the longest busy time. The slice bytes holds the load of each resource.
+//
+// A busy time t is achievable if each bundle can have enough circuits to carry its load within t
+// without exceeding the ports of any pod. The function finds the smallest such t by bisection.
 func (sys *circuitSystem) minBottleneckSeconds(bytes []float64) float64 {
-	singleCircuit := make([]float64, len(sys.optical.Bundles)) // seconds of one circuit
+	// Busy time in seconds of a bundle with a single circuit.
+	singleCircuit := make([]float64, len(sys.optical.Bundles))
 	for e, b := range sys.optical.Bundles {
 		for _, l := range b.Links {
 			singleCircuit[e] = max(singleCircuit[e], 8*bytes[l]/sys.optical.Rate(e))
 		}
 	}
+
+	// fits sets the required circuits for busy time t and reports whether they fit the ports.
 	required := make([]int, len(singleCircuit))
 	fits := func(t float64) bool {
 		for e := range required {
 			c := math.Ceil(singleCircuit[e] / t)
 			if c > float64(sys.optical.Pods[sys.optical.Bundles[e].A].Ports) {
-				return false
+				return false // before c exceeds the range of int
 			}
 			required[e] = max(1, int(c))
 		}
@@ -105,6 +125,8 @@ func (sys *circuitSystem) minBottleneckSeconds(bytes []float64) float64 {
 		}
 		return true
 	}
+
+	// One circuit per bundle always fits. 100 steps exceed the precision of float64.
 	low, high := 0.0, slices.Max(singleCircuit)
 	for range 100 {
 		if t := (low + high) / 2; fits(t) {
@@ -113,6 +135,8 @@ func (sys *circuitSystem) minBottleneckSeconds(bytes []float64) float64 {
 			low = t
 		}
 	}
+
+	// The busy times of the required circuits are exact, unlike high.
 	fits(high)
 	bottleneck := 0.0
 	for e, c := range required {
@@ -121,7 +145,8 @@ func (sys *circuitSystem) minBottleneckSeconds(bytes []float64) float64 {
 	return bottleneck
 }
 
-// describe adds the circuits to an outcome, with a file of what each carries.
+// describe adds the topology, packet statistics and a CSV file with the load of each circuit to an
+// outcome.
 func (z *circuitLoads) describe(_ context.Context, o *assembly.Outcome) {
 	p := result.Simulation{Policy: z.row.Policy, Topology: z.system.topology(z.circuits)}
 	if z.packets != nil {
@@ -129,14 +154,21 @@ func (z *circuitLoads) describe(_ context.Context, o *assembly.Outcome) {
 		o.Files = append(o.Files, z.packets.DescribePackets(&p)...)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
+
 	var b bytes.Buffer
 	b.WriteString("from,to,circuits,bytes,bytes_a_circuit,seconds\n")
 	for e, u := range z.system.optical.Bundles {
 		for _, l := range u.Links {
-			from, to, _ := strings.Cut(z.system.optical.Network.ResourceName(l), " to ")
+			name := z.system.optical.Network.ResourceName(l)
+			from, to, _ := strings.Cut(name, " to ")
 			perCircuit := z.bytes[l] / float64(z.circuits[e])
-			fmt.Fprintf(&b, "%s,%s,%d,%.0f,%.6g,%.6g\n", from, to, z.circuits[e], z.bytes[l], perCircuit, 8*perCircuit/z.system.optical.Rate(e))
+			seconds := 8 * perCircuit / z.system.optical.Rate(e)
+			fmt.Fprintf(&b, "%s,%s,%d,%.0f,%.6g,%.6g\n",
+				from, to, z.circuits[e], z.bytes[l], perCircuit, seconds)
 		}
 	}
-	o.Files = append(o.Files, result.File{Name: "circuits-" + z.row.Policy + ".csv", Data: b.Bytes()})
+	o.Files = append(o.Files, result.File{
+		Name: "circuits-" + z.row.Policy + ".csv",
+		Data: b.Bytes(),
+	})
 }

@@ -15,7 +15,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// allHaveTimeLimits reports whether every allocator of s has a time limit, within which it looks for what allocators share, too.
+// allHaveTimeLimits reports whether every allocator of s has a time limit. Such allocators compute
+// the shared bound within their limit.
 func (s *Scenario) allHaveTimeLimits() bool {
 	return !slices.ContainsFunc(s.Policy.Allocators, func(name string) bool {
 		row, err := topology.Find(name)
@@ -23,23 +24,32 @@ func (s *Scenario) allHaveTimeLimits() bool {
 	})
 }
 
-// allocatorOptions returns those of the allocators.
+// allocatorOptions returns the options of the allocators.
 func (s *Scenario) allocatorOptions(workers int) topology.Options {
-	return topology.Options{Settings: s.Policy.Allocation.Settings, Seed: s.Seed, Workers: workers}
+	return topology.Options{
+		Settings: s.Policy.Allocation.Settings,
+		Seed:     s.Seed,
+		Workers:  workers,
+	}
 }
 
-// allocationResult is a decision with its simulation on the complete DAG and what was measured of it.
+// allocationResult is the decision of one allocator, with its simulation on the complete DAG and
+// its metrics.
 type allocationResult struct {
 	*topology.Decision
-	system      *circuitSystem
-	fluidTrace  *engine.Trace
-	packetSlack engine.Time     // that packets may need beside the fluid; 0 if no bound is known
-	packetMoves *topology.Moves // with the moments at which circuits moved with packets; nil where none do
+	system     *circuitSystem
+	fluidTrace *engine.Trace // trace at level flow
+	// packetSlack bounds by how much packets may end later than fluid; 0 if no bound is known.
+	packetSlack engine.Time
+	// packetMoves holds Moves with the times at which circuits moved at level packet; nil at level
+	// flow, or if no circuit moves.
+	packetMoves *topology.Moves
 	assembly.PolicyResult
 }
 
-// describe adds the simulation, its moves and rates to an outcome.
+// describe adds the trace, the circuit moves and the rate schedule to an outcome.
 func (d *allocationResult) describe(ctx context.Context, o *assembly.Outcome) {
+	// At level packet, the trace describes packets, and circuits moved when packets ended.
 	r := d.Run.Result
 	p := d.system.describeTrace(ctx, d.Row.Policy, r.Trace, d.Service, d.Circuits)
 	moves := d.Moves
@@ -47,10 +57,12 @@ func (d *allocationResult) describe(ctx context.Context, o *assembly.Outcome) {
 		moves = d.packetMoves
 	}
 	d.system.describeMoves(&p, moves)
+
 	if r.Stats != nil {
 		o.Files = append(o.Files, r.DescribePackets(&p)...)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
+	// Fair sharing needs no schedule of rates.
 	if d.Service != flow.MaxMin {
 		o.RateSchedules[d.Row.Policy] = d.system.rateSchedule(d.fluidTrace)
 	}
@@ -59,7 +71,7 @@ func (d *allocationResult) describe(ctx context.Context, o *assembly.Outcome) {
 	}
 }
 
-// begin describes the simulation on the ideal fabric.
+// Begin adds the simulation on the ideal fabric and the time windows of transfers to an outcome.
 func (sys *circuitSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
 	if sys.inOrder != nil {
 		return sys.inOrder.Begin(ctx, o)
@@ -74,8 +86,11 @@ func (sys *circuitSystem) Begin(ctx context.Context, o *assembly.Outcome) error 
 	return sys.addWindows(ctx, &o.Detail)
 }
 
-// Decide lets one allocator decide, simulates its decision on the complete DAG and measures it, however long it takes.
-func (sys *circuitSystem) Decide(ctx context.Context, name string, workers int, _ float64) (*assembly.PolicyResult, error) {
+// Decide calls one allocator, simulates its decision on the complete DAG and measures it. It ignores
+// the limit on the time of the work.
+func (sys *circuitSystem) Decide(
+	ctx context.Context, name string, workers int, _ float64,
+) (*assembly.PolicyResult, error) {
 	result, err := sys.allocate(ctx, name, workers)
 	if err != nil {
 		return nil, err
@@ -83,7 +98,8 @@ func (sys *circuitSystem) Decide(ctx context.Context, name string, workers int, 
 	return &result.PolicyResult, nil
 }
 
-// measureExposed measures of an iteration what needs further simulations: what calls and tiers cost.
+// measureExposed measures by how much collective calls and tiers lengthen the iteration. This needs
+// further simulations.
 func (d *allocationResult) measureExposed(ctx context.Context) error {
 	if err := composition.MeasureExposedCalls(ctx, d.Run, &d.Row); err != nil {
 		return err
@@ -91,18 +107,23 @@ func (d *allocationResult) measureExposed(ctx context.Context) error {
 	return composition.MeasureTiers(ctx, d.Run, &d.Row)
 }
 
-// allocate is Decide with more to tell than the answer; of work without an end there is no more.
-func (sys *circuitSystem) allocate(ctx context.Context, name string, workers int) (*allocationResult, error) {
+// allocate is Decide with the decision in its result. Work without an end has no simulation.
+func (sys *circuitSystem) allocate(
+	ctx context.Context, name string, workers int,
+) (*allocationResult, error) {
 	allocator, err := topology.Find(name)
 	if err != nil {
 		return nil, err
 	}
 	policy, settings := allocator.Policy, sys.scenario.allocatorOptions(workers)
 	settings.Tails = sys.canUseTails()
+
 	start := time.Now()
 	var d *topology.Decision
-	if sys.scenario.Workload.ReplicaMode == "decomposed" || allocator.Searches() && sys.usesReplicaKinds() {
-		settings = settings.WithSharedTimeLimit() // of all replicas together
+	// With many replicas, searching allocators decide per kind of replica.
+	isDecomposed := sys.scenario.Workload.ReplicaMode == "decomposed"
+	if isDecomposed || allocator.Searches() && sys.usesReplicaKinds() {
+		settings = settings.WithSharedTimeLimit() // one limit for all replicas
 		d, err = sys.decompose(ctx, policy, settings)
 	} else {
 		d, err = policy.Choose(ctx, sys.problem, settings)
@@ -111,31 +132,50 @@ func (sys *circuitSystem) allocate(ctx context.Context, name string, workers int
 		return nil, err
 	}
 	decisionEnd := time.Now()
+	timings := func() result.PolicyTimings {
+		return result.PolicyTimings{
+			SolveS:    decisionEnd.Sub(start).Seconds(),
+			SimulateS: time.Since(decisionEnd).Seconds(),
+		}
+	}
+
 	if sys.scenario.isEndless() {
 		loads, err := sys.measureLoads(name, d)
 		if err != nil {
 			return nil, err
 		}
-		allocation := &allocationResult{Decision: d, system: sys, PolicyResult: assembly.PolicyResult{Describe: loads.describe}}
+		allocation := &allocationResult{
+			Decision:     d,
+			system:       sys,
+			PolicyResult: assembly.PolicyResult{Describe: loads.describe},
+		}
 		if sys.scenario.Workload.HasPoissonSources {
 			if err := loads.injectPoisson(ctx, d); err != nil {
 				return nil, err
 			}
 		}
-		allocation.Row, allocation.Timings = loads.row, result.PolicyTimings{SolveS: decisionEnd.Sub(start).Seconds(), SimulateS: time.Since(decisionEnd).Seconds()}
+		allocation.Row, allocation.Timings = loads.row, timings()
 		return allocation, ctx.Err()
 	}
+
+	// Simulate the decision as fluid, and at level packet also packet by packet.
 	run, err := sys.simulate(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	allocation := &allocationResult{Decision: d, system: sys, fluidTrace: run.Result.Trace}
-	allocation.Run, allocation.Finish, allocation.Describe = run, allocation.measureExposed, allocation.describe
+	allocation.Run = run
+	allocation.Finish = allocation.measureExposed
+	allocation.Describe = allocation.describe
 	if run.Level = sys.scenario.Engine.Level; run.Level == "packet" {
-		if allocation.packetSlack, allocation.packetMoves, err = sys.simulatePackets(ctx, d, run); err != nil {
+		slack, moves, err := sys.simulatePackets(ctx, d, run)
+		if err != nil {
 			return nil, err
 		}
+		allocation.packetSlack, allocation.packetMoves = slack, moves
 	}
+
+	// Metrics of the decision, of moving circuits, of packets, and of lent ports.
 	row := sys.simulationRow(name, d, run.End, run.Result.Trace)
 	sys.addMoveMetrics(&row, d, run.End)
 	if run.Level == "packet" {
@@ -146,8 +186,11 @@ func (sys *circuitSystem) allocate(ctx context.Context, name string, workers int
 			return nil, err
 		}
 	}
+
 	if sys.trials != nil {
-		rejected, err := sys.trials.measure(ctx, d, sys.trials.newLossController(policy, settings), &row, settings.Workers)
+		// A policy is rejected if its topology has fewer circuits than a trial loses.
+		controller := sys.trials.newLossController(policy, settings)
+		rejected, err := sys.trials.measure(ctx, d, controller, &row, settings.Workers)
 		if err != nil {
 			return nil, err
 		}
@@ -155,39 +198,69 @@ func (sys *circuitSystem) allocate(ctx context.Context, name string, workers int
 			return &allocationResult{PolicyResult: *rejected}, nil
 		}
 	}
-	allocation.Row, allocation.Timings = row, result.PolicyTimings{SolveS: decisionEnd.Sub(start).Seconds(), SimulateS: time.Since(decisionEnd).Seconds()}
+	allocation.Row, allocation.Timings = row, timings()
 	return allocation, nil
 }
 
-// simulate simulates a decision on the complete DAG as fluid. It fails where that does not end when the decision says.
-func (sys *circuitSystem) simulate(ctx context.Context, d *topology.Decision) (run *composition.Run, err error) {
+// simulate simulates a decision on the complete DAG at level flow. It fails if the complete DAG does
+// not end when the decision says that the inter-pod DAG ends.
+func (sys *circuitSystem) simulate(
+	ctx context.Context, d *topology.Decision,
+) (run *composition.Run, err error) {
+	// The run contains the graph without latencies. Simulate adds them to the dependencies.
 	run = &composition.Run{
-		Job:          composition.Job{Graph: sys.undelayedGraph, Step: sys.iteration, Base: sys.baseTasks},
-		HardwareInfo: composition.HardwareInfo{Tiers: sys.scenario.tierKinds(), TierOf: sys.tierOf, UsesDecision: sys.isInterPod, Copies: sys.pods.Copies, Ideal: &sys.IdealReference},
-		Level:        "flow", End: d.Makespan,
+		Job: composition.Job{
+			Graph: sys.undelayedGraph,
+			Step:  sys.iteration,
+			Base:  sys.baseTasks,
+		},
+		HardwareInfo: composition.HardwareInfo{
+			Tiers:        sys.scenario.tierKinds(),
+			TierOf:       sys.tierOf,
+			UsesDecision: sys.isInterPod,
+			Copies:       sys.pods.Copies,
+			Ideal:        &sys.IdealReference,
+		},
+		Level: "flow",
+		End:   d.Makespan,
 	}
+
 	if d.Moves.Moving() {
-		run.SimulateMoves = func(ctx context.Context, g *engine.Graph, times float64) (*engine.Trace, error) {
-			return sys.resimulateMoves(ctx, d, g, times)
+		// Further simulations of this run go through SimulateMoves, because the network depends on
+		// the run.
+		run.SimulateMoves = func(
+			ctx context.Context, g *engine.Graph, rateFactor float64,
+		) (*engine.Trace, error) {
+			return sys.resimulateMoves(ctx, d, g, rateFactor)
 		}
 		run.Result = &composition.Result{Graph: sys.graph}
 		run.Result.Trace, err = sys.simulateMoves(ctx, d)
 		return run, err
 	}
+
 	run.Decision = composition.Decision{
-		Routes: sys.routesOf, ArrivalDelays: sys.pods.ArrivalDelays, Flow: flow.Options{Service: d.Service, Tails: sys.completeTails(d), Rates: true},
+		Routes:        sys.routesOf,
+		ArrivalDelays: sys.pods.ArrivalDelays,
+		Flow: flow.Options{
+			Service: d.Service,
+			Tails:   sys.completeTails(d),
+			Rates:   true,
+		},
 	}
 	if run.Network, err = sys.optical.Provision(d.Circuits); err != nil {
 		return nil, err
 	}
-	if run.Result, err = composition.Simulate(ctx, run.Level, &run.Job, &run.Decision); err != nil {
+	run.Result, err = composition.Simulate(ctx, run.Level, &run.Job, &run.Decision)
+	if err != nil {
 		return nil, err
 	}
 	return run, sys.checkReduction(run.Result.Trace.Makespan, d.Makespan)
 }
 
-// routesOf returns the routes of a graph with the tasks of the job, of which some may take no time.
+// routesOf returns the routes of a variant of the job's graph. It has the same tasks, but some
+// transfers may be replaced by tasks that take no time.
 func (sys *circuitSystem) routesOf(g *engine.Graph) (*engine.Routes, error) {
+	// The graph itself keeps its routes. In variants, only the remaining transfers have routes.
 	if g == sys.undelayedGraph {
 		return sys.optical.Routes, nil
 	}
@@ -199,21 +272,28 @@ func (sys *circuitSystem) routesOf(g *engine.Graph) (*engine.Routes, error) {
 	}), nil
 }
 
-// checkReduction fails where the complete DAG does not end when the reduced one does.
+// checkReduction returns an error if the makespans of the complete and the inter-pod DAG differ by
+// more than rounding, which adds at most one tick per task.
 func (sys *circuitSystem) checkReduction(complete, reduced engine.Time) error {
-	if difference := complete - reduced; max(difference, -difference) > engine.Time(len(sys.graph.Tasks)) {
-		return fmt.Errorf("the complete DAG ends at %v, the reduced one at %v: they must agree to a tick a task", complete, reduced)
+	difference := complete - reduced
+	if max(difference, -difference) > engine.Time(len(sys.graph.Tasks)) {
+		return fmt.Errorf("the complete DAG ends at %v, the inter-pod DAG at %v: "+
+			"they must agree to one tick per task", complete, reduced)
 	}
 	return nil
 }
 
-// canUseTails reports whether decisions may have tails of their own: those of one job, simulated as they are.
+// canUseTails reports whether allocators may define priority levels by tails of their own. Such
+// tails hold only for the inter-pod DAG of one job that is simulated exactly as planned.
 func (sys *circuitSystem) canUseTails() bool {
-	return sys.scenario.Workload.ReplicaMode != "decomposed" && !sys.usesReplicaKinds() && !sys.scenario.Policy.HasLender() && sys.scenario.Replay.Seeds == 0
+	s := sys.scenario
+	return s.Workload.ReplicaMode != "decomposed" && !sys.usesReplicaKinds() &&
+		!s.Policy.HasLender() && s.Replay.Seeds == 0
 }
 
-// completeTails returns what levels go by on the complete DAG, nil for its own tails. Only those of transfers between pods
-// matter, which the reduced one has all.
+// completeTails maps the tails of a decision to the tasks of the complete DAG. nil means the tails
+// of the graph itself. Only the tails of inter-pod transfers matter, and the inter-pod DAG has all
+// of these.
 func (sys *circuitSystem) completeTails(d *topology.Decision) []float64 {
 	if d.Tails == nil {
 		return nil
@@ -227,7 +307,7 @@ func (sys *circuitSystem) completeTails(d *topology.Decision) []float64 {
 	return tail
 }
 
-// rateSchedule lists the rates of every transfer between pods.
+// rateSchedule lists the rates of every inter-pod transfer over time.
 func (sys *circuitSystem) rateSchedule(t *engine.Trace) []assembly.RateRow {
 	var rows []assembly.RateRow
 	for i := range sys.graph.Tasks {
@@ -238,7 +318,12 @@ func (sys *circuitSystem) rateSchedule(t *engine.Trace) []assembly.RateRow {
 		steps := t.Rates(id)
 		for k := 0; k+1 < len(steps); k++ {
 			if steps[k].Rate > 0 {
-				rows = append(rows, assembly.RateRow{Task: sys.graph.Name(id), FromS: steps[k].At.Seconds(), ToS: steps[k+1].At.Seconds(), Rate: steps[k].Rate})
+				rows = append(rows, assembly.RateRow{
+					Task:  sys.graph.Name(id),
+					FromS: steps[k].At.Seconds(),
+					ToS:   steps[k+1].At.Seconds(),
+					Rate:  steps[k].Rate,
+				})
 			}
 		}
 	}
@@ -246,14 +331,19 @@ func (sys *circuitSystem) rateSchedule(t *engine.Trace) []assembly.RateRow {
 }
 
 // isInterPod reports whether task id moves data between pods.
-func (sys *circuitSystem) isInterPod(id int32) bool { return sys.pods.IsInterPod(&sys.graph.Tasks[id]) }
+func (sys *circuitSystem) isInterPod(id int32) bool {
+	return sys.pods.IsInterPod(&sys.graph.Tasks[id])
+}
 
-// WhyNoSchedule says why no decision on s schedules rates, "" where one may.
+// WhyNoSchedule returns the reason why no decision on s has a rate schedule; "" if some decision may
+// have one. Rates are scheduled by allocators that choose rates, and by services other than fair
+// sharing.
 func (s *Scenario) WhyNoSchedule() (string, error) {
 	p := &s.Policy
 	names, jointAllocator := p.Allocators, ""
 	if len(s.Jobs) > 0 {
-		names = []string{p.Allocator} // which arbiters let decide, but for those that join all jobs
+		// Multi-job allocators call one allocator per job, except for joint ones, which choose rates.
+		names = []string{p.Allocator}
 		for _, r := range topology.JobsTable {
 			if r.Joint && slices.Contains(p.Arbiters, r.Name) && p.Service == "" {
 				return "", nil
@@ -268,16 +358,22 @@ func (s *Scenario) WhyNoSchedule() (string, error) {
 			return "", err
 		}
 	}
-	firstWithRates := topology.Table[slices.IndexFunc(topology.Table, func(r topology.Row) bool { return r.ChoosesRates(&topology.Settings{}) })].Name
+
+	// The remedy names the first allocator that chooses rates with default settings.
+	choosesRates := func(r topology.Row) bool { return r.ChoosesRates(&topology.Settings{}) }
+	firstWithRates := topology.Table[slices.IndexFunc(topology.Table, choosesRates)].Name
 	if len(s.Jobs) > 0 {
 		names = p.Arbiters
 	}
 	reason := "under " + strings.Join(names, ", ") + " rates are those of fair sharing"
 	switch {
 	case p.Service != "":
-		return fmt.Sprintf("%s, as policy.service = %q asks; leave it out, or set \"%v\"", reason, p.Service, flow.LevelPriority), nil
+		return fmt.Sprintf("%s, as policy.service = %q asks; leave it out, or set \"%v\"",
+			reason, p.Service, flow.LevelPriority), nil
 	case len(s.Jobs) > 0:
-		return fmt.Sprintf("%s; set policy.allocator = %q or policy.service = \"%v\", or add the arbiter %s", reason, firstWithRates, flow.LevelPriority, jointAllocator), nil
+		return fmt.Sprintf("%s; set policy.allocator = %q or policy.service = \"%v\", "+
+			"or add the arbiter %s", reason, firstWithRates, flow.LevelPriority, jointAllocator), nil
 	}
-	return fmt.Sprintf("%s; add %s, or set policy.service = \"%v\"", reason, firstWithRates, flow.LevelPriority), nil
+	return fmt.Sprintf("%s; add %s, or set policy.service = \"%v\"",
+		reason, firstWithRates, flow.LevelPriority), nil
 }

@@ -13,43 +13,63 @@ import (
 	"sim/workloads/training"
 )
 
-// StepExpander returns what expands the collective calls of a training step among the GPUs of pods.
+// StepExpander returns the expander of the collective calls of a training step, among the GPUs of
+// its pods.
 func (s *Scenario) StepExpander(spec *training.Spec) *calls.Expander {
 	return s.newExpander(spec, spec.GPUs)
 }
 
-// GPUExpander returns what expands the collective calls of other work of ranks among all GPUs of the pods.
+// GPUExpander returns the expander of the collective calls of other rank work, among all GPUs of
+// the pods.
 func (s *Scenario) GPUExpander() *calls.Expander {
 	return s.newExpander(nil, s.Fabric.Pods*s.Fabric.GPUsPerPod)
 }
 
-// newExpander returns what expands the collective calls among the first GPUs of pods, which are the domains of
-// hierarchical algorithms. What is inside a pod contends with nothing but its network interfaces.
+// newExpander returns the expander of collective calls among the first GPUs of the pods. Pods and
+// the tiers inside them are the domains of hierarchical algorithms.
+//
+// Algorithms see a star network: each GPU has a link to and from one central node, with the rate of
+// its network interface. Inside a pod, transfers contend only at these interfaces.
 func (s *Scenario) newExpander(spec *training.Spec, gpus int) *calls.Expander {
-	network := &engine.Network{Nodes: int32(gpus) + 1}                                               // all GPUs to what joins the pods
-	domains := append(s.tierGPUs(), max(s.Fabric.GPUsPerPodPerReplica, s.Workload.Pods.NodesPerPod)) // of replicas or not
+	network := &engine.Network{Nodes: int32(gpus) + 1}
 	for g := range int32(gpus) {
 		uplink := engine.Link{From: g, To: network.Nodes - 1, Rate: float64(s.Fabric.NICBandwidth)}
-		network.Links = append(network.Links, uplink, engine.Link{From: uplink.To, To: uplink.From, Rate: uplink.Rate})
+		downlink := engine.Link{From: uplink.To, To: uplink.From, Rate: uplink.Rate}
+		network.Links = append(network.Links, uplink, downlink)
 	}
+
+	// One of these is 0: the first if the work has no replicas, the second for training steps.
+	podGPUs := max(s.Fabric.GPUsPerPodPerReplica, s.Workload.Pods.NodesPerPod)
+	domains := append(s.tierGPUs(), podGPUs)
 	return &calls.Expander{
-		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: network, TaskCost: assembly.PodTask,
-		Domains: func(group []int32) []int { return links.DomainsByRank(group, domains) },
+		Expansion: s.Workload.Calls,
+		Spec:      spec,
+		Seed:      s.Seed,
+		Network:   network,
+		TaskCost:  assembly.PodTask,
+		Domains:   func(group []int32) []int { return links.DomainsByRank(group, domains) },
 	}
 }
 
-// uncontendedDurations returns by task how long transfers take that stay inside pods and contend with nothing, whatever circuits there
-// are, and -1 of all others; nil where there are none.
+// uncontendedDurations returns the durations of the transfers inside pods that contend with no
+// other transfer, whatever the topology. The result is indexed by task and holds -1 for all other
+// tasks. It is nil if no transfer is known to be uncontended.
 //
-// The GPUs of a stage make one pass at a time, and synchronise after the last. So the calls of passes meet each other
-// alone on the links inside pods, if these carry no pipeline (a pod has no more than a stage) and no other chunk
-// synchronises meanwhile. All calls of a pass then take the same time in each, where none waits for circuits; where some
-// do, ranks come to the others at different times, which makes no difference to an algorithm by which a GPU sends to one
-// other and receives from one, a transfer at a time. If starting a message takes time, calls also meet at their senders.
+// The GPUs of a stage make one pass at a time and synchronise gradients after the last pass. A call
+// of a pass is therefore alone on the links inside its pods, under two conditions. These links carry
+// no pipeline transfers, because a pod holds at most one stage. And no other chunk of the stage
+// synchronises at that time. Then all calls of a pass take the same time in every pass, if no call
+// waits for circuits.
+//
+// If some calls cross pods, ranks arrive at the remaining calls at different times. This does not
+// matter for chain algorithms, in which a GPU sends to one GPU and receives from one, one transfer
+// at a time. If starting a message takes time, calls also contend at their senders.
 func (sys *circuitSystem) uncontendedDurations(ctx context.Context) ([]engine.Time, error) {
-	if sys.expander == nil || sys.scenario.Engine.MessageOverhead > 0 || sys.scenario.isTraffic() || sys.scenario.Fabric.GPUsPerPodPerReplica > sys.iteration.Spec.StageGPUs() || sys.iteration.Spec.Chunks > 1 || sys.iteration.Spec.OverlapSync || sys.iteration.Spec.Buckets > 0 || sys.iteration.Spec.Shards(0) > 0 {
+	if !sys.passesAreSeparate() {
 		return nil, nil
 	}
+
+	// Dimensions with calls between pods, and dimensions whose algorithms are all chains.
 	crosses, isChain := map[training.Phase]bool{}, map[training.Phase]bool{}
 	for i, m := range sys.iteration.Meta {
 		if m.InCall && m.Phase != training.Sync && sys.isInterPod(int32(i)) {
@@ -57,33 +77,54 @@ func (sys *circuitSystem) uncontendedDurations(ctx context.Context) ([]engine.Ti
 		}
 	}
 	for _, dim := range training.Dims {
-		isChain[dim] = sys.innerTiers == nil || len(crosses) == 0 // on other links than a switch's transfers may meet
+		// With other networks than a switch, transfers of different GPUs may share links.
+		isChain[dim] = sys.innerTiers == nil || len(crosses) == 0
 	}
 	if len(crosses) > 0 {
-		err := sys.expander.VisitCalls(ctx, func(c training.Call, _ []int32, _ float64, schedule *collective.Schedule) {
+		visit := func(c training.Call, _ []int32, _ float64, schedule *collective.Schedule) {
 			isChain[c.Dim] = isChain[c.Dim] && schedule.IsChain()
-		})
-		if err != nil {
+		}
+		if err := sys.expander.VisitCalls(ctx, visit); err != nil {
 			return nil, err
 		}
 	}
+
+	// Simulate the graph with transfers that use only the network interfaces inside pods.
 	network := &engine.Network{Nodes: sys.optical.Network.Nodes, Groups: sys.pods.Groups()}
-	routes := engine.NewRoutes(len(sys.graph.Tasks), func(uses []engine.Use, i int32) []engine.Use {
+	addUses := func(uses []engine.Use, i int32) []engine.Use {
 		if t := &sys.graph.Tasks[i]; sys.pods.UsesNetwork(t) && !sys.isInterPod(i) {
 			uses = sys.pods.Interfaces(uses, 0, t.Src, t.Dst)
 		}
 		return uses
-	})
+	}
+	routes := engine.NewRoutes(len(sys.graph.Tasks), addUses)
 	trace, err := flow.Run(ctx, sys.graph, network, routes, flow.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("simulating the calls inside pods: %w", err)
 	}
+
 	durations := make([]engine.Time, len(sys.graph.Tasks))
 	for i, m := range sys.iteration.Meta {
 		durations[i] = -1
-		if m.InCall && m.Phase != training.Sync && sys.graph.Tasks[i].Kind == engine.Transfer && !crosses[m.Phase] && isChain[m.Phase] {
+		isPassCall := m.InCall && m.Phase != training.Sync
+		if isPassCall && sys.graph.Tasks[i].Kind == engine.Transfer &&
+			!crosses[m.Phase] && isChain[m.Phase] {
 			durations[i] = trace.End[i] - trace.Start[i]
 		}
 	}
 	return durations, nil
+}
+
+// passesAreSeparate reports whether the calls of passes meet no other transfers inside pods; see
+// uncontendedDurations.
+func (sys *circuitSystem) passesAreSeparate() bool {
+	s := sys.scenario
+	if sys.expander == nil || s.Engine.MessageOverhead > 0 || s.isTraffic() {
+		return false
+	}
+
+	spec := &sys.iteration.Spec
+	onePerPod := s.Fabric.GPUsPerPodPerReplica <= spec.StageGPUs()
+	syncsAtEnd := spec.Chunks <= 1 && !spec.OverlapSync && spec.Buckets <= 0 && spec.Shards(0) <= 0
+	return onePerPod && syncsAtEnd
 }

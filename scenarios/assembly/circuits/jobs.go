@@ -17,20 +17,21 @@ import (
 	"sim/scenarios/result"
 )
 
-// jobsSystem is a scenario of several jobs built: each as if it were alone, and what they share.
+// jobsSystem is several training jobs in shared pods. Multi-job allocators divide the ports of the
+// pods and choose the circuits of each job. It implements assembly.System.
 type jobsSystem struct {
 	scenario *Scenario
-	jobs     []*circuitSystem
+	jobs     []*circuitSystem // each job as if it were alone
 	shared   *topology.SharedPods
-	pool     *circuitPool // nil where every job has circuits of its own
+	pool     *circuitPool // shared circuits; nil if every job has circuits of its own
 
-	optimum once.Value[jobsOptimum] // see best
+	optimum once.Value[jobsOptimum] // result of jointOptimum
 
-	podSearch *mapping.GroupingResult // by the search for the pods of the jobs; nil where there was none
+	podSearch *mapping.GroupingResult // search for the pods of the jobs; nil if they are given
 }
 
-// buildJobs makes the instances of the jobs of s and simulates their references, which are the usual ones where these
-// are given.
+// buildJobs builds the systems of all jobs of s and simulates their references. If reference is not
+// nil, its references replace them.
 func buildJobs(ctx context.Context, s *Scenario, reference *jobsSystem) (*jobsSystem, error) {
 	m := &jobsSystem{scenario: s}
 	var jobs []topology.Job
@@ -43,15 +44,23 @@ func buildJobs(ctx context.Context, s *Scenario, reference *jobsSystem) (*jobsSy
 		if reference != nil {
 			sys.IdealReference = reference.jobs[i].IdealReference
 		}
+		// Multi-job allocators need the problem of the job, its reference times and its shared
+		// pods.
 		shared := topology.Job{
-			Name: job.Name, Problem: sys.problem, Weight: job.Weight, Compute: sys.Times.Compute, Ideal: sys.Times.Ideal,
-			Pods: m.sharedPodsOf(job, len(sys.pods.Pods)),
+			Name:    job.Name,
+			Problem: sys.problem,
+			Weight:  job.Weight,
+			Compute: sys.Times.Compute,
+			Ideal:   sys.Times.Ideal,
+			Pods:    m.sharedPodsOf(job, len(sys.pods.Pods)),
 		}
 		for range sys.pods.Pods {
 			shared.GPUs = append(shared.GPUs, job.Standalone.Fabric.GPUsPerPodPerReplica)
 		}
 		m.jobs, jobs = append(m.jobs, sys), append(jobs, shared)
 	}
+
+	// The ports of a shared pod bound the circuits of all jobs together.
 	goal, err := topology.ParseObjective(s.Policy.Objective)
 	if err != nil {
 		return nil, err
@@ -59,6 +68,7 @@ func buildJobs(ctx context.Context, s *Scenario, reference *jobsSystem) (*jobsSy
 	if m.shared, err = topology.NewSharedPods(jobs, s.PodPorts(), goal); err != nil {
 		return nil, err
 	}
+	// Jobs may use each other's circuits. They are then also simulated together.
 	if s.Policy.Circuits == "shared" {
 		if m.pool, err = m.newPool(); err != nil {
 			return nil, err
@@ -67,7 +77,8 @@ func buildJobs(ctx context.Context, s *Scenario, reference *jobsSystem) (*jobsSy
 	return m, nil
 }
 
-// sharedPodsOf returns the shared pods of a job's own, of all its replicas that are simulated.
+// sharedPodsOf maps the pods of a job's system to shared pods. The system has a row of pods per
+// simulated replica.
 func (m *jobsSystem) sharedPodsOf(job *input.Job, pods int) []int {
 	n := m.scenario.PodsInRow()
 	out := make([]int, pods)
@@ -77,39 +88,48 @@ func (m *jobsSystem) sharedPodsOf(job *input.Job, pods int) []int {
 	return out
 }
 
-// jobsOptimum is what the joint search finds, and how long it took.
+// jobsOptimum is the result of the joint search.
 type jobsOptimum struct {
 	*topology.JobsOptimum
 	elapsed time.Duration
 }
 
-// jointOptimum searches once for all arbiters.
-func (m *jobsSystem) jointOptimum(ctx context.Context, o topology.JobsOptions) (jobsOptimum, error) {
+// jointOptimum returns the result of the joint search, which runs once for all multi-job allocators.
+func (m *jobsSystem) jointOptimum(
+	ctx context.Context, o topology.JobsOptions,
+) (jobsOptimum, error) {
 	return m.optimum.Get(ctx, func() (jobsOptimum, error) {
-		begin := time.Now()
+		start := time.Now()
 		best, err := m.shared.Optimise(ctx, o)
-		return jobsOptimum{best, time.Since(begin)}, err
+		return jobsOptimum{best, time.Since(start)}, err
 	})
 }
 
-// jobsOptions returns the options of arbiters.
+// jobsOptions returns the options of multi-job allocators.
 func (s *Scenario) jobsOptions(workers int) (o topology.JobsOptions, err error) {
 	single, err := topology.Find(s.Policy.Allocator)
 	if err == nil {
-		o = topology.JobsOptions{Options: s.allocatorOptions(workers), Single: single.Policy, Search: s.Policy.Joint}
+		o = topology.JobsOptions{
+			Options: s.allocatorOptions(workers),
+			Single:  single.Policy,
+			Search:  s.Policy.Joint,
+		}
 	}
 	return o, err
 }
 
-// jobSimulation is a job's simulation on its complete DAG.
+// jobSimulation is the simulation of one job on its complete DAG.
 type jobSimulation struct {
 	trace    *engine.Trace
 	service  flow.Service
-	circuits []int // nil for the ideal fabric
+	circuits []int // indexed by bundle of the job; nil for the ideal fabric
 }
 
-// decide lets one arbiter decide, simulates its decision and measures it.
-func (m *jobsSystem) Decide(ctx context.Context, name string, workers int, _ float64) (*assembly.PolicyResult, error) {
+// Decide calls one multi-job allocator, simulates its decision and measures it. It ignores the limit
+// on the time of the work.
+func (m *jobsSystem) Decide(
+	ctx context.Context, name string, workers int, _ float64,
+) (*assembly.PolicyResult, error) {
 	allocator, err := topology.FindJobs(name)
 	if err != nil {
 		return nil, err
@@ -122,34 +142,43 @@ func (m *jobsSystem) Decide(ctx context.Context, name string, workers int, _ flo
 	if err != nil {
 		return nil, err
 	}
+	// All rows have the gap to the bound of the joint search, so it always runs.
 	o.Optimum = best.JobsOptimum
+
 	start := time.Now()
 	d, err := allocator.Policy.ChooseAll(ctx, m.shared, o)
 	if err != nil {
 		return nil, err
 	}
 	decisionEnd := time.Now()
-	result := &assembly.PolicyResult{Timings: result.PolicyTimings{SolveS: decisionEnd.Sub(start).Seconds()}}
+	timings := result.PolicyTimings{SolveS: decisionEnd.Sub(start).Seconds()}
+	// Only the joint allocator is charged for the joint search.
 	if allocator.Joint {
-		result.Timings.SolveS += best.elapsed.Seconds()
+		timings.SolveS += best.elapsed.Seconds()
 	}
 	if !m.shared.Fits(d.Circuits()) {
-		return nil, fmt.Errorf("the circuits %v overrun the ports %v", d.Circuits(), m.shared.Ports)
+		return nil, fmt.Errorf("circuits %v exceed the ports %v", d.Circuits(), m.shared.Ports)
 	}
+
+	// With circuits of their own, jobs do not affect each other and are simulated separately.
 	var runs []jobSimulation
 	for j, decision := range d.Jobs {
 		t, err := m.jobs[j].simulate(ctx, decision)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", m.scenario.Jobs[j].Name, err)
 		}
-		runs = append(runs, jobSimulation{t.Result.Trace, decision.Service, decision.Circuits})
+		run := jobSimulation{t.Result.Trace, decision.Service, decision.Circuits}
+		runs = append(runs, run)
 	}
+	result := &assembly.PolicyResult{Timings: timings}
 	if result.Row, err = m.row(ctx, name, d, best.JobsOptimum); err != nil {
 		return nil, err
 	}
 	result.Timings.SimulateS = time.Since(decisionEnd).Seconds()
+
 	result.Describe = func(ctx context.Context, o *assembly.Outcome) {
-		policy := result.Row.Policy // which systems around this one may rename
+		// Rate schedules name the job of each transfer.
+		policy := result.Row.Policy // a system that wraps this one may have renamed the row
 		for j, run := range runs {
 			if run.service == flow.MaxMin {
 				continue
@@ -164,7 +193,7 @@ func (m *jobsSystem) Decide(ctx context.Context, name string, workers int, _ flo
 	return result, nil
 }
 
-// begin describes the simulations on the ideal fabric.
+// Begin adds the simulations of all jobs on the ideal fabric to an outcome.
 func (m *jobsSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
 	var ideal []jobSimulation
 	for _, sys := range m.jobs {
@@ -174,42 +203,49 @@ func (m *jobsSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
 	return nil
 }
 
-// describe is instance.describe of all jobs, whose names it puts before what is theirs. Critical paths are each job's
-// own.
-func (m *jobsSystem) describe(ctx context.Context, policy string, runs []jobSimulation) result.Simulation {
+// describe combines the descriptions of all jobs. Names of tracks and series start with the name of
+// their job. Each job keeps its own critical path and topology.
+func (m *jobsSystem) describe(
+	ctx context.Context, policy string, runs []jobSimulation,
+) result.Simulation {
 	p := result.Simulation{Policy: policy}
 	var services []string
 	var circuits [][]int
 	for _, run := range runs {
 		circuits = append(circuits, run.circuits)
 	}
+
 	for j, sys := range m.jobs {
-		jobDetail := result.Simulation{Policy: m.scenario.Jobs[j].Name}
-		if circuits[j] != nil {
+		run := &runs[j]
+		detail := sys.describeTrace(ctx, policy, run.trace, run.service, run.circuits)
+		// The job's own part keeps its critical path, makespan and topology.
+		jobDetail := result.Simulation{
+			Policy:    m.scenario.Jobs[j].Name,
+			Service:   detail.Service,
+			MakespanS: detail.MakespanS,
+			Path:      detail.Path,
+		}
+		if run.circuits != nil {
 			jobDetail.Topology = m.jobTopology(j, circuits)
 		}
-		detail := sys.describeTrace(ctx, policy, runs[j].trace, runs[j].service, circuits[j])
-		jobDetail.Service, jobDetail.MakespanS, jobDetail.Path = detail.Service, detail.MakespanS, detail.Path
+		p.Jobs = append(p.Jobs, jobDetail)
+
 		name := m.scenario.Jobs[j].Name + " "
 		for _, l := range detail.Tracks {
 			l.Name = name + strings.TrimPrefix(l.Name, "stage ")
 			p.Tracks = append(p.Tracks, l)
 		}
-		prefix := func(series []result.Series) []result.Series {
-			for i := range series {
-				s := &series[i]
-				if s.Name = name + s.Name; s.Group != "" {
-					s.Group = name + s.Group
-				}
-			}
-			return series
-		}
-		p.Rates, p.Circuits = append(p.Rates, prefix(detail.Rates)...), append(p.Circuits, prefix(detail.Circuits)...)
-		p.Jobs = append(p.Jobs, jobDetail)
+		// Figures of all jobs combine the tracks and rates of each, and sum the demand of shared
+		// pods.
+		addPrefix(name, detail.Rates)
+		addPrefix(name, detail.Circuits)
+		p.Rates = append(p.Rates, detail.Rates...)
+		p.Circuits = append(p.Circuits, detail.Circuits...)
 		p.Demand = sumSeries(p.Demand, detail.Demand)
 		p.MakespanS = max(p.MakespanS, detail.MakespanS)
 		services = append(services, m.scenario.Jobs[j].Name+" "+detail.Service)
 	}
+
 	p.Service = strings.Join(services, ", ")
 	if circuits[0] != nil {
 		p.Topology = m.topology(circuits)
@@ -217,7 +253,18 @@ func (m *jobsSystem) describe(ctx context.Context, policy string, runs []jobSimu
 	return p
 }
 
-// sumSeries adds step functions to those of the same names.
+// addPrefix puts a prefix before the names and groups of series.
+func addPrefix(prefix string, series []result.Series) {
+	for i := range series {
+		s := &series[i]
+		if s.Name = prefix + s.Name; s.Group != "" {
+			s.Group = prefix + s.Group
+		}
+	}
+}
+
+// sumSeries adds each step function of added to the function of the same name in sums. Functions
+// without such a counterpart are appended.
 func sumSeries(sums, added []result.Series) []result.Series {
 	for _, s := range added {
 		k := slices.IndexFunc(sums, func(o result.Series) bool { return o.Name == s.Name })
@@ -225,9 +272,11 @@ func sumSeries(sums, added []result.Series) []result.Series {
 			sums = append(sums, s)
 			continue
 		}
-		times := slices.Compact(slices.Sorted(slices.Values(slices.Concat(sums[k].TimeS, s.TimeS))))
+
+		// The sum may change at the steps of either function.
+		times := slices.Sorted(slices.Values(slices.Concat(sums[k].TimeS, s.TimeS)))
 		var sum result.Series
-		for _, time := range times {
+		for _, time := range slices.Compact(times) {
 			v := valueAt(&sums[k], time) + valueAt(&s, time)
 			if n := len(sum.Value); n == 0 || sum.Value[n-1] != v {
 				sum.TimeS, sum.Value = append(sum.TimeS, time), append(sum.Value, v)
@@ -238,9 +287,9 @@ func sumSeries(sums, added []result.Series) []result.Series {
 	return sums
 }
 
-// valueAt returns the value of a step function at a time.
-func valueAt(s *result.Series, at float64) float64 {
-	i, found := slices.BinarySearch(s.TimeS, at)
+// valueAt returns the value of a step function at a time; 0 before its first step.
+func valueAt(s *result.Series, time float64) float64 {
+	i, found := slices.BinarySearch(s.TimeS, time)
 	switch {
 	case found:
 		return s.Value[i]

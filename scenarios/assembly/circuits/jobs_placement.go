@@ -11,7 +11,7 @@ import (
 	"sim/policies/topology"
 )
 
-// blockJobs returns, by block of stages of all jobs, whose it is; blocks of a job follow each other.
+// blockJobs returns the job of each block of stages. The blocks of a job follow each other.
 func (s *Scenario) blockJobs() (job []int) {
 	for j := range s.Jobs {
 		job = append(job, slices.Repeat([]int{j}, len(s.Jobs[j].Pods))...)
@@ -19,9 +19,10 @@ func (s *Scenario) blockJobs() (job []int) {
 	return job
 }
 
-// withJobsInPods returns s with the blocks of its jobs in other pods of the same row.
+// withJobsInPods returns s with its blocks in the given pods of the same row, indexed by block.
 func (s *Scenario) withJobsInPods(pods []int32) *Scenario {
 	out := *s
+	// The row must keep its number of pods, even if the last pods remain empty.
 	out.Fabric.Pods, out.Mapping = s.PodsInRow(), mapping.Keys{}
 	out.Jobs = slices.Clone(s.Jobs)
 	for j := range out.Jobs {
@@ -30,44 +31,52 @@ func (s *Scenario) withJobsInPods(pods []int32) *Scenario {
 		for b := range n {
 			out.Jobs[j].Pods[b] = int(pods[b])
 		}
+		// The remaining pods belong to the next jobs.
 		pods = pods[n:]
 	}
 	return &out
 }
 
-// parseJobPlacement is the placement that a file lists, a line for each block of stages of all jobs, or the one that the jobs
-// name. The text of the error is "what is wrong; want what would be right".
-func (s *Scenario) parseJobPlacement(text string) (at []int32, err error) {
+// parseJobPlacement returns the pod of each block, as job.pods sets it or as a file lists it, with
+// one line per block of all jobs. Its errors have the form "problem; want remedy".
+func (s *Scenario) parseJobPlacement(text string) (pods []int32, err error) {
 	for j := range s.Jobs {
 		for _, pod := range s.Jobs[j].Pods {
-			at = append(at, int32(pod))
+			pods = append(pods, int32(pod))
 		}
 	}
 	if text == mapping.Default {
-		return at, nil
+		return pods, nil
 	}
-	jobs, pods := s.blockJobs(), s.PodsInRow()
-	list, read := s.Mapping.FileEndpoints()[text]
+
+	jobs, rowPods := s.blockJobs(), s.PodsInRow()
+	list, isFile := s.Mapping.FileEndpoints()[text]
 	switch {
-	case !read:
-		return nil, fmt.Errorf("of several jobs each has its blocks of stages where job.pods says; want %s, which is that, \"optimised\", or a file", mapping.Default)
+	case !isFile:
+		return nil, fmt.Errorf("of several jobs each has its blocks of stages where job.pods says; "+
+			"want %s, which is that, \"optimised\", or a file", mapping.Default)
 	case len(list) != len(jobs):
-		return nil, fmt.Errorf("it lists %d pods for %d blocks of stages of all jobs; want a line for each block", len(list), len(jobs))
+		return nil, fmt.Errorf("it lists %d pods for %d blocks of stages of all jobs; "+
+			"want a line for each block", len(list), len(jobs))
 	}
+
 	for u, pod := range list {
-		if int(pod) >= pods {
-			return nil, fmt.Errorf("it names pod %d, and a row has %d; want pods from 0 to %d, or a larger fabric.pods", pod, pods, pods-1)
+		if int(pod) >= rowPods {
+			return nil, fmt.Errorf("it names pod %d, and a row has %d; "+
+				"want pods from 0 to %d, or a larger fabric.pods", pod, rowPods, rowPods-1)
 		}
 		if !isFreeOfJob(jobs, list[:u], int32(u), pod) {
-			return nil, fmt.Errorf("it has two blocks of job %s in pod %d; want different pods", s.Jobs[jobs[u]].Name, pod)
+			return nil, fmt.Errorf("it has two blocks of job %s in pod %d; want different pods",
+				s.Jobs[jobs[u]].Name, pod)
 		}
 	}
 	return list, nil
 }
 
-// isFreeOfJob reports whether a pod has no other block of the same job.
-func isFreeOfJob(jobs []int, at []int32, unit, pod int32) bool {
-	for u, p := range at {
+// isFreeOfJob reports whether a pod holds no other block of the job of block unit. The slice pods is
+// indexed by block, and jobs holds the job of each block.
+func isFreeOfJob(jobs []int, pods []int32, unit, pod int32) bool {
+	for u, p := range pods {
 		if p == pod && jobs[u] == jobs[unit] {
 			return false
 		}
@@ -75,15 +84,18 @@ func isFreeOfJob(jobs []int, at []int32, unit, pod int32) bool {
 	return true
 }
 
-// buildMappedJobs makes the instance of several jobs where a mapping has them, whose references are those of the pods
-// that the jobs name.
+// buildMappedJobs builds the system of several jobs whose pods a mapping chooses. Its references are
+// computed for the pods in job.pods, so that mappings can be compared.
 func buildMappedJobs(ctx context.Context, s *Scenario) (*jobsSystem, error) {
+	// Build the reference system first. A search also uses its problems.
 	reference := *s
 	reference.Mapping = mapping.Keys{}
+	// Without the mapping, jobs are in the pods of job.pods.
 	inOrder, err := buildJobs(ctx, &reference, nil)
 	if err != nil {
 		return nil, err
 	}
+
 	var pods []int32
 	var search *mapping.GroupingResult
 	if mapping.IsSearch(s.Mapping.Mapping) {
@@ -96,6 +108,7 @@ func buildMappedJobs(ctx context.Context, s *Scenario) (*jobsSystem, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	placed, err := buildJobs(ctx, s.withJobsInPods(pods), inOrder)
 	if err == nil {
 		placed.podSearch = search
@@ -103,8 +116,10 @@ func buildMappedJobs(ctx context.Context, s *Scenario) (*jobsSystem, error) {
 	return placed, err
 }
 
-// searchPods looks for the pods of jobs that are best under the first multi-job allocator.
-func (m *jobsSystem) searchPods(ctx context.Context, s *Scenario) (*mapping.GroupingResult, error) {
+// searchPods searches for the pods of all jobs that are best under the first multi-job allocator.
+func (m *jobsSystem) searchPods(
+	ctx context.Context, s *Scenario,
+) (*mapping.GroupingResult, error) {
 	evaluator := &podEvaluator{system: m, scenario: s, blockJobs: s.blockJobs()}
 	row, err := topology.FindJobs(s.Policy.Arbiters[0])
 	if err != nil {
@@ -114,6 +129,8 @@ func (m *jobsSystem) searchPods(ctx context.Context, s *Scenario) (*mapping.Grou
 	if evaluator.options, err = s.jobsOptions(1); err != nil {
 		return nil, err
 	}
+
+	// Without a given number of ports, a pod has a port per GPU. All jobs may share it.
 	for j := range s.Jobs {
 		evaluator.maxPodPorts += s.Jobs[j].Standalone.Fabric.GPUsPerPodPerReplica
 	}
@@ -121,19 +138,28 @@ func (m *jobsSystem) searchPods(ctx context.Context, s *Scenario) (*mapping.Grou
 		evaluator.maxPodPorts = s.Fabric.PortsPerPod
 	}
 	for j := range s.Jobs {
+		// A job is at least as fast with all ports of its pods as with any part of them.
 		bound, err := m.shared.BoundAlone(ctx, j, evaluator.maxPodPorts)
 		if err != nil {
 			return nil, err
 		}
 		evaluator.minDurations = append(evaluator.minDurations, bound)
 	}
+
 	start, err := s.parseJobPlacement(mapping.Default)
 	if err != nil {
 		return nil, err
 	}
 	g := &mapping.Grouping{
-		Units: len(evaluator.blockJobs), Pods: s.PodsInRow(), Starts: [][]int32{start}, Bound: evaluator.lowerBound, Guess: evaluator.estimate, Value: evaluator.evaluate,
-		Fits: func(at []int32, unit, pod int32) bool { return isFreeOfJob(evaluator.blockJobs, at, unit, pod) },
+		Units:  len(evaluator.blockJobs),
+		Pods:   s.PodsInRow(),
+		Starts: [][]int32{start},
+		Bound:  evaluator.lowerBound,
+		Guess:  evaluator.estimate,
+		Value:  evaluator.evaluate,
+		Fits: func(pods []int32, unit, pod int32) bool {
+			return isFreeOfJob(evaluator.blockJobs, pods, unit, pod)
+		},
 	}
 	best, err := g.Search(ctx, mapping.Options{Trials: s.Mapping.Trials, Seed: s.Seed})
 	if err != nil {
@@ -142,19 +168,21 @@ func (m *jobsSystem) searchPods(ctx context.Context, s *Scenario) (*mapping.Grou
 	return best, g.Settle(ctx, best)
 }
 
-// podEvaluator evaluates placements of jobs in pods.
+// podEvaluator evaluates placements of jobs for mapping.Grouping. A placement holds the pod of each
+// block, or -1 if the block is not placed yet.
 type podEvaluator struct {
-	system       *jobsSystem
+	system       *jobsSystem // jobs in the pods of job.pods
 	scenario     *Scenario
-	blockJobs    []int // by block
+	blockJobs    []int // see Scenario.blockJobs
 	allocator    *topology.JobsRow
 	options      topology.JobsOptions
-	maxPodPorts  int           // ports that a pod may have
-	minDurations []engine.Time // by job: what it takes at least with all of them
+	maxPodPorts  int           // upper bound on the ports of a pod
+	minDurations []engine.Time // lower bound on the makespan of each job with maxPodPorts
 }
 
-// sharedPods is what a multi-job allocator decides on for a placement.
+// sharedPods returns the problem of multi-job allocators for a placement.
 func (z *podEvaluator) sharedPods(pods []int32) (*topology.SharedPods, error) {
+	// Only the pods of jobs change. Their problems, weights and reference times stay.
 	placed := &jobsSystem{scenario: z.scenario.withJobsInPods(pods)}
 	jobs := slices.Clone(z.system.shared.Jobs)
 	for j := range jobs {
@@ -163,19 +191,22 @@ func (z *podEvaluator) sharedPods(pods []int32) (*topology.SharedPods, error) {
 	return topology.NewSharedPods(jobs, placed.scenario.PodPorts(), z.system.shared.Goal)
 }
 
-// lowerBound is one on the objective wherever blocks without a pod are: each job has the ports of its pods that are left
-// beside one circuit for everything that others, which are known to be there, must connect.
+// lowerBound returns a lower bound on the objective of every placement that contains the given
+// partial one. In the relaxation, the other blocks that are known to be in a pod use only one circuit
+// per bundle. A job may use all remaining ports of its pods.
 func (z *podEvaluator) lowerBound(ctx context.Context, pods []int32) (float64, error) {
-	required := make([]int, len(pods)) // by block
-	first := 0
+	// The ports that each block needs for one circuit per bundle.
+	required := make([]int, len(pods))
+	first := 0 // first block of the job
 	for j := range z.scenario.Jobs {
 		n := len(z.scenario.Jobs[j].Pods)
-		p := z.system.shared.Jobs[j].Problem
-		for i, ports := range p.Fabric.Ports(slices.Repeat([]int{1}, len(p.Fabric.Bundles))) {
+		o := z.system.shared.Jobs[j].Problem.Fabric
+		for i, ports := range o.Ports(slices.Repeat([]int{1}, len(o.Bundles))) {
 			required[first+i%n] = max(required[first+i%n], ports)
 		}
 		first += n
 	}
+
 	ports := make([][]int, len(z.scenario.Jobs))
 	first = 0
 	for j := range z.scenario.Jobs {
@@ -194,6 +225,7 @@ func (z *podEvaluator) lowerBound(ctx context.Context, pods []int32) (float64, e
 	return z.system.shared.QuickBound(ctx, ports, z.minDurations)
 }
 
+// estimate returns the objective of simple topologies.
 func (z *podEvaluator) estimate(ctx context.Context, pods []int32) (float64, error) {
 	s, err := z.sharedPods(pods)
 	if err != nil {
@@ -202,7 +234,11 @@ func (z *podEvaluator) estimate(ctx context.Context, pods []int32) (float64, err
 	return s.EstimateValue(ctx)
 }
 
-func (z *podEvaluator) evaluate(ctx context.Context, pods []int32, thorough bool) (value, bound float64, err error) {
+// evaluate returns the objective of the allocator's decision. The bound holds for all decisions; it
+// is 0 if the allocator is not joint. Unless thorough, searches have small budgets.
+func (z *podEvaluator) evaluate(
+	ctx context.Context, pods []int32, thorough bool,
+) (value, bound float64, err error) {
 	s, err := z.sharedPods(pods)
 	if err != nil {
 		return math.Inf(1), math.Inf(1), ignoreInfeasible(err)
@@ -212,6 +248,7 @@ func (z *podEvaluator) evaluate(ctx context.Context, pods []int32, thorough bool
 		o.Options = o.Brief()
 		o.Search.MaxEvaluations = min(o.Search.MaxEvaluations, o.Joint.MaxEvaluations)
 	}
+
 	if z.allocator.Joint {
 		if o.Optimum, err = s.Optimise(ctx, o); err != nil {
 			return 0, 0, err

@@ -4,7 +4,8 @@ import (
 	"slices"
 )
 
-// PodsInRow returns the number of pods that a row of replicas has: those that jobs share.
+// PodsInRow returns the number of shared pods per row. There is one row per replica. It is at least
+// fabric.pods and covers all pods that jobs name.
 func (s *Scenario) PodsInRow() int {
 	n := s.Fabric.Pods
 	for i := range s.Jobs {
@@ -13,8 +14,8 @@ func (s *Scenario) PodsInRow() int {
 	return n
 }
 
-// Rows returns the number of rows of pods that a job by itself is simulated on: one for each replica, or one that
-// stands for all.
+// Rows returns the number of rows of pods that an isolated job is simulated on: one per replica, or
+// a single row that stands for all.
 func (s *Scenario) Rows() int {
 	if s.BuildOptions().All {
 		return s.Workload.Replicas()
@@ -22,13 +23,14 @@ func (s *Scenario) Rows() int {
 	return 1
 }
 
-// PodPorts returns U_p of the pods that the jobs share, row after row: the ports that are given, or as many as the jobs
-// have GPUs in the pod.
+// PodPorts returns the ports (U_p) of the shared pods, row after row. The default is the number of
+// GPUs that jobs have in a pod.
 func (s *Scenario) PodPorts() []int {
 	n, rows := s.PodsInRow(), 1
 	for i := range s.Jobs {
 		rows = max(rows, s.standaloneJob(i).Rows())
 	}
+
 	ports := make([]int, rows*n)
 	for i := range s.Jobs {
 		job := &s.Jobs[i]

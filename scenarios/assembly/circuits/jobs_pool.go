@@ -16,36 +16,50 @@ import (
 	"sim/scenarios/result"
 )
 
-// circuitPool simulates the iterations of all jobs, again and again, on circuits that all of them may use: those between the
-// same two pods are one bundle. Every job keeps its GPUs and their network interfaces.
+// circuitPool simulates repeated iterations of all jobs on shared circuits. The circuits of all jobs
+// between the same two pods form one bundle, which every job may use. Each job keeps its own GPUs
+// and network interfaces.
 type circuitPool struct {
-	jobs        *jobsSystem
+	system      *jobsSystem
 	service     flow.Service
-	graph       *engine.Graph
-	optical     *fabric.Optical
-	poolBundles [][]int   // by job and bundle: that of the pool
-	firstTasks  [][]int32 // by job and iteration: its first task
-	origin      []int32   // by task: that of the job's reduced graph; -1 for the common start
-	jobOf       []int32   // by task
+	graph       *engine.Graph   // all iterations of all jobs, after a common start task
+	optical     *fabric.Optical // shared bundles, with the routes of graph
+	poolBundles [][]int         // shared bundle, indexed by job and bundle of the job
+	firstTasks  [][]int32       // first task, indexed by job and iteration
+	origin      []int32         // task of the job's inter-pod DAG, indexed by task; -1 for the start
+	jobOf       []int32         // job, indexed by task; -1 for the start
 }
 
-// newPool builds the network and the graph of all iterations. It fails where that would not fit the memory.
+// newPool builds the network and the graph of all iterations. It fails if the graph exceeds the
+// memory limit.
 func (m *jobsSystem) newPool() (*circuitPool, error) {
-	p := &circuitPool{jobs: m, graph: &engine.Graph{}, origin: []int32{-1}, jobOf: []int32{-1}}
+	p := &circuitPool{
+		system: m,
+		graph:  &engine.Graph{},
+		origin: []int32{-1},
+		jobOf:  []int32{-1},
+	}
 	if service, err := flow.ParseService(m.scenario.Policy.Service); err == nil {
 		p.service = service
 	}
+
+	// The graph repeats the inter-pod DAG of each job. Estimate its size before it is built.
 	repeats := m.repeats()
 	tasks := 0.0
 	for j, sys := range m.jobs {
 		tasks += float64(repeats[j]) * float64(len(sys.interPodGraph.Tasks))
 	}
-	if err := assembly.PodTask.Scale(tasks).CheckLimits("the iterations of the jobs", "fewer policy.repeat.iterations"); err != nil {
+	cost := assembly.PodTask.Scale(tasks)
+	err := cost.CheckLimits("the iterations of the jobs", "fewer policy.repeat.iterations")
+	if err != nil {
 		return nil, err
 	}
-	pods, innerRate := &fabric.Pods{Copies: m.jobs[0].pods.Copies, Pods: m.newPods()}, units.Rate(0)
-	p.graph.AddTask(engine.Task{})
+
+	pods := &fabric.Pods{Copies: m.jobs[0].pods.Copies, Pods: m.newPods()}
+	innerRate := units.Rate(0)
+	p.graph.AddTask(engine.Task{}) // the start
 	for j, sys := range m.jobs {
+		// Nodes of the job get numbers after the nodes of the preceding jobs.
 		node := int32(len(pods.Nodes))
 		p.addNodes(pods, j)
 		p.addIterations(sys, j, repeats[j], node)
@@ -56,6 +70,8 @@ func (m *jobsSystem) newPool() (*circuitPool, error) {
 	if innerRate > 0 {
 		pods.Inside = pods.SwitchedNetwork(innerRate)
 	}
+
+	// Names of tasks start with the name of their job.
 	p.graph.Namer = func(id int32) string {
 		if j := p.jobOf[id]; j >= 0 {
 			return m.scenario.Jobs[j].Name + ": " + m.jobs[j].interPodGraph.Name(p.origin[id])
@@ -65,7 +81,6 @@ func (m *jobsSystem) newPool() (*circuitPool, error) {
 	if err := p.graph.Freeze(); err != nil {
 		return nil, err
 	}
-	var err error
 	if p.optical, err = pods.Connect(p.graph); err != nil {
 		return nil, err
 	}
@@ -73,19 +88,23 @@ func (m *jobsSystem) newPool() (*circuitPool, error) {
 	return p, nil
 }
 
-// repeats returns how often each job repeats its iteration: until the longest has had as many as the scenario says, by
-// their times on the ideal fabric. A quotient that exceeds a whole number by rounding alone is that number.
+// repeats returns how often each job repeats its iteration. All jobs run until the job with the
+// longest iteration has made policy.repeat.iterations, by their times on the ideal fabric.
 func (m *jobsSystem) repeats() []int {
+	// The longest iteration, and the start of the job that starts last.
 	longest, last := 0.0, 0.0
 	for j, sys := range m.jobs {
 		longest = max(longest, sys.Times.Ideal.Seconds())
 		last = max(last, m.scenario.Jobs[j].Phase.Seconds())
 	}
 	end := last + float64(m.scenario.Policy.Repeat.Iterations)*longest
+
+	// The factor prevents that rounding errors of the quotient add an iteration.
+	const rounding = 1e-12
 	repeats := make([]int, len(m.jobs))
 	for j, sys := range m.jobs {
-		const rounding = 1e-12
-		repeats[j] = int(math.Ceil((end - m.scenario.Jobs[j].Phase.Seconds()) / sys.Times.Ideal.Seconds() * (1 - rounding)))
+		iterations := (end - m.scenario.Jobs[j].Phase.Seconds()) / sys.Times.Ideal.Seconds()
+		repeats[j] = int(math.Ceil(iterations * (1 - rounding)))
 	}
 	return repeats
 }
@@ -98,35 +117,46 @@ func (m *jobsSystem) newPods() (pods []fabric.Pod) {
 		if m.jobs[0].iteration.All {
 			name = fmt.Sprintf("pod %d.%d", row, number)
 		}
-		pods = append(pods, fabric.Pod{Name: name, Replica: row, Ports: max(1, ports), Rate: m.scenario.Fabric.PortBandwidth})
+		pods = append(pods, fabric.Pod{
+			Name:    name,
+			Replica: row,
+			Ports:   max(1, ports),
+			Rate:    m.scenario.Fabric.PortBandwidth,
+		})
 	}
 	return pods
 }
 
-// addNodes adds the nodes of a job to the shared pods.
+// addNodes adds the nodes and network interfaces of job j to the shared pods.
 func (p *circuitPool) addNodes(all *fabric.Pods, j int) {
-	jobPods, nicOffset := p.jobs.jobs[j].pods, int32(len(all.NICs))
+	jobPods, nicOffset := p.system.jobs[j].pods, int32(len(all.NICs))
 	for _, n := range jobPods.NICs {
-		n.Name = p.jobs.scenario.Jobs[j].Name + ": " + n.Name
+		n.Name = p.system.scenario.Jobs[j].Name + ": " + n.Name
 		all.NICs = append(all.NICs, n)
 	}
 	for _, n := range jobPods.Nodes {
-		n.Pod, n.NICs = int32(p.jobs.shared.Jobs[j].Pods[n.Pod]), slices.Clone(n.NICs)
+		// Indices of pods and network interfaces refer to the shared pods.
+		n.Pod = int32(p.system.shared.Jobs[j].Pods[n.Pod])
+		n.NICs = slices.Clone(n.NICs)
 		for k := range n.NICs {
 			n.NICs[k] += nicOffset
 		}
 		all.Nodes = append(all.Nodes, n)
 	}
-	all.PeerEnds, all.PeerDirections = max(all.PeerEnds, jobPods.PeerEnds), max(all.PeerDirections, jobPods.PeerDirections)
+	all.PeerEnds = max(all.PeerEnds, jobPods.PeerEnds)
+	all.PeerDirections = max(all.PeerDirections, jobPods.PeerDirections)
 }
 
-// addIterations adds a job's iterations, each after the one before it.
+// addIterations adds count iterations of job j in sequence, starting at the job's phase. Its first
+// node has the given number.
 func (p *circuitPool) addIterations(sys *circuitSystem, j, count int, node int32) {
 	graph := sys.interPodGraph
-	last := int32(len(graph.Tasks)) - 1 // Contract puts a source first and a sink last
+	last := int32(len(graph.Tasks)) - 1 // fabric.Pods.Reduce puts a source first and a sink last
 	p.firstTasks = append(p.firstTasks, nil)
-	previous, lag := int32(0), p.jobs.scenario.Jobs[j].Phase
+	previous, lag := int32(0), p.system.scenario.Jobs[j].Phase
 	for range count {
+		// Copy the tasks and dependencies with the offset of this iteration, and link it to the
+		// previous one.
 		first := int32(len(p.graph.Tasks))
 		for i, t := range graph.Tasks {
 			t.Src, t.Dst = t.Src+node, t.Dst+node
@@ -144,16 +174,17 @@ func (p *circuitPool) addIterations(sys *circuitSystem, j, count int, node int32
 	}
 }
 
-// matchBundles finds the pool's bundle of each bundle of a job.
+// matchBundles finds the shared bundle of each bundle of a job.
 func (p *circuitPool) matchBundles() {
 	bundleOf := map[[2]int32]int{}
 	for e, b := range p.optical.Bundles {
 		bundleOf[[2]int32{b.A, b.B}] = e
 	}
-	for j, sys := range p.jobs.jobs {
-		pods := p.jobs.shared.Jobs[j].Pods
+	for j, sys := range p.system.jobs {
+		pods := p.system.shared.Jobs[j].Pods
 		bundles := make([]int, len(sys.optical.Bundles))
 		for e, b := range sys.optical.Bundles {
+			// The order of the two pods may differ between a job and the pool.
 			x, y := int32(pods[b.A]), int32(pods[b.B])
 			bundles[e] = bundleOf[[2]int32{min(x, y), max(x, y)}]
 		}
@@ -161,7 +192,7 @@ func (p *circuitPool) matchBundles() {
 	}
 }
 
-// sumCircuits adds up the jobs' circuits.
+// sumCircuits returns the circuits of each shared bundle, given the circuits of all jobs.
 func (p *circuitPool) sumCircuits(circuits [][]int) []int {
 	x := make([]int, len(p.optical.Bundles))
 	for j, jobCircuits := range circuits {
@@ -172,10 +203,10 @@ func (p *circuitPool) sumCircuits(circuits [][]int) []int {
 	return x
 }
 
-// iterationSpan is when an iteration was simulated.
+// iterationSpan holds the start and the end of a simulated iteration.
 type iterationSpan struct{ start, end engine.Time }
 
-// simulate simulates all iterations on pooled circuits and returns them by job.
+// simulate simulates all iterations on shared circuits. The result is indexed by job and iteration.
 func (p *circuitPool) simulate(ctx context.Context, circuits [][]int) ([][]iterationSpan, error) {
 	n, err := p.optical.Provision(p.sumCircuits(circuits))
 	if err != nil {
@@ -185,15 +216,20 @@ func (p *circuitPool) simulate(ctx context.Context, circuits [][]int) ([][]itera
 	if p.service == flow.LevelPriority {
 		o.Tails = p.tails(n)
 	}
-	r, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: p.graph}, composition.NewRouteDecision(n, p.optical.Routes, o))
+	job := &composition.Job{Graph: p.graph}
+	decision := composition.NewRouteDecision(n, p.optical.Routes, o)
+	r, err := composition.Simulate(ctx, "flow", job, decision)
 	if err != nil {
 		return nil, err
 	}
+
 	out := make([][]iterationSpan, len(p.firstTasks))
 	for j, iterations := range p.firstTasks {
-		start := p.jobs.scenario.Jobs[j].Phase
+		tasks := len(p.system.jobs[j].interPodGraph.Tasks)
+		// An iteration starts when the previous one ends.
+		start := p.system.scenario.Jobs[j].Phase
 		for _, first := range iterations {
-			end := r.Trace.End[int(first)+len(p.jobs.jobs[j].interPodGraph.Tasks)-1]
+			end := r.Trace.End[int(first)+tasks-1]
 			out[j] = append(out[j], iterationSpan{start, end})
 			start = end
 		}
@@ -201,14 +237,17 @@ func (p *circuitPool) simulate(ctx context.Context, circuits [][]int) ([][]itera
 	return out, nil
 }
 
-// tails returns what levels go by: of each task the longest path from its end to the end of its own iteration, when all
-// transfers go at the full rate that the network allows one. So no job comes first because more iterations of it are to
-// come.
+// tails returns the tails that define priority levels, in ticks, indexed by task. The tail of a task
+// is the longest path from its end to the end of its iteration, if every transfer has the network to
+// itself. Paths end with the iteration, so that a job gains no priority from the number of its
+// remaining iterations.
 func (p *circuitPool) tails(n *engine.Network) []float64 {
 	tails := make([]float64, len(p.graph.Tasks))
-	for j, sys := range p.jobs.jobs {
+	for j, sys := range p.system.jobs {
 		graph := sys.interPodGraph
-		tail, spans := make([]float64, len(graph.Tasks)), make([]float64, len(graph.Tasks))
+		tail := make([]float64, len(graph.Tasks))
+		spans := make([]float64, len(graph.Tasks)) // tail plus duration
+		// Longest paths in reverse topological order.
 		for _, i := range slices.Backward(graph.Order()) {
 			for _, e := range graph.Out(i) {
 				tail[i] = max(tail[i], float64(e.Lag)+spans[e.To])
@@ -222,9 +261,10 @@ func (p *circuitPool) tails(n *engine.Network) []float64 {
 	return tails
 }
 
-// minDuration returns how long a task takes when it has the network to itself, in ticks.
+// minDuration returns the duration of a task that has the network to itself, in ticks.
 func (p *circuitPool) minDuration(n *engine.Network, id int32) float64 {
 	t := &p.graph.Tasks[id]
+	// The slowest resource limits the rate.
 	rate := math.Inf(1)
 	for _, u := range p.optical.Routes.Of(id) {
 		rate = min(rate, n.Rate(u.Resource)/u.Weight)
@@ -232,53 +272,66 @@ func (p *circuitPool) minDuration(n *engine.Network, id int32) float64 {
 	return float64(t.Duration) + 8*float64(t.Bytes)/rate*float64(engine.Second)
 }
 
-// measure adds what a decision comes to on pooled circuits.
-func (p *circuitPool) measure(ctx context.Context, row *result.Row, d *topology.JobsDecision) error {
+// measure simulates a decision on shared circuits and adds the iteration times of all jobs. It
+// counts the iterations after the warm-up that lie within the time in which all jobs run.
+func (p *circuitPool) measure(
+	ctx context.Context, row *result.Row, d *topology.JobsDecision,
+) error {
 	iterations, err := p.simulate(ctx, d.Circuits())
 	if err != nil {
 		return err
 	}
-	allStarted, firstEnd := engine.Time(0), engine.Never // when all jobs run
+	allStarted, firstEnd := engine.Time(0), engine.Never
 	for j, spans := range iterations {
-		allStarted, firstEnd = max(allStarted, p.jobs.scenario.Jobs[j].Phase), min(firstEnd, spans[len(spans)-1].end)
+		allStarted = max(allStarted, p.system.scenario.Jobs[j].Phase)
+		firstEnd = min(firstEnd, spans[len(spans)-1].end)
 	}
+
+	warmup := p.system.scenario.Policy.Repeat.Warmup
 	mean := make([]engine.Time, len(iterations))
 	for j, spans := range iterations {
 		var measured []iterationSpan
 		sum, longest := engine.Time(0), engine.Time(0)
-		for _, span := range spans[min(p.jobs.scenario.Policy.Repeat.Warmup, len(spans)):] {
+		for _, span := range spans[min(warmup, len(spans)):] {
 			if span.start >= allStarted && span.end <= firstEnd {
 				measured = append(measured, span)
-				sum, longest = sum+span.end-span.start, max(longest, span.end-span.start)
+				sum += span.end - span.start
+				longest = max(longest, span.end-span.start)
 			}
 		}
 		n := len(measured)
 		if n == 0 {
-			return fmt.Errorf("no iteration of job %s after its warm-up lies within the time that all jobs run: raise policy.repeat.iterations", p.jobs.scenario.Jobs[j].Name)
+			return fmt.Errorf("no iteration of job %s after its warm-up lies within the time "+
+				"that all jobs run: raise policy.repeat.iterations", p.system.scenario.Jobs[j].Name)
 		}
+
 		mean[j] = sum / engine.Time(n)
-		row.Metrics[p.jobs.jobMetric(j, "iterations")] = float64(n)
-		row.Metrics[p.jobs.jobMetric(j, "iteration_mean_s")] = mean[j].Seconds()
-		row.Metrics[p.jobs.jobMetric(j, "iteration_max_s")] = longest.Seconds()
+		row.Metrics[p.system.jobMetric(j, "iterations")] = float64(n)
+		row.Metrics[p.system.jobMetric(j, "iteration_mean_s")] = mean[j].Seconds()
+		row.Metrics[p.system.jobMetric(j, "iteration_max_s")] = longest.Seconds()
 		if j > 0 {
-			row.Metrics[p.jobs.jobMetric(j, "drift")] = drift(measured, iterations[0])
+			row.Metrics[p.system.jobMetric(j, "drift")] = drift(measured, iterations[0])
 		}
 	}
-	row.Metrics["pooled_objective"] = p.jobs.shared.Value(mean)
+
+	// The objective of mean iteration times replaces the objective of isolated makespans.
+	row.Metrics["pooled_objective"] = p.system.shared.Value(mean)
 	order := "shared " + p.service.String()
 	if p.service == flow.LevelPriority {
 		order = "by level: the longest way to the end of the job's own iteration goes first"
 	}
 	row.Labels["pooled"] = "all jobs on the circuits of all, " + order
-	p.jobs.addNCT(row, "pooled_", "nct_mean", mean)
+	p.system.addNCT(row, "pooled_", "nct_mean", mean)
 	return nil
 }
 
-// drift returns how far the places in the first job's cycle at which a job's iterations begin go from the first of
-// these places: a fraction of the cycle, up to a half.
+// drift returns by how much the phase of a job changes relative to the first job, whose iterations
+// are the cycles. The phase is the position of the start of an iteration within the cycle, as a
+// fraction of its length. The result is the maximum distance from the first phase, modulo a cycle,
+// and at most 0.5.
 func drift(spans, cycles []iterationSpan) float64 {
 	maxShift, reference := 0.0, math.NaN()
-	k := 0
+	k := 0 // the cycle in which the iteration starts
 	for _, span := range spans {
 		for k+1 < len(cycles) && cycles[k].end <= span.start {
 			k++

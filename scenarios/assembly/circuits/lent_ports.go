@@ -10,39 +10,48 @@ import (
 	"sim/scenarios/result"
 )
 
-// lentPorts is what a second job leaves to the scenario's.
+// lentPorts holds the ports that a port-lending job leaves to the scenario's job, the port-borrowing
+// job. Both jobs run in the same pods.
 type lentPorts struct {
 	*topology.Loan
-	lender          *circuitSystem    // the second job, with references of its own
-	ownPortsProblem *topology.Problem // of the scenario's job, without the surplus
+	lender          *circuitSystem    // the port-lending job, with its own references
+	ownPortsProblem *topology.Problem // problem of the port-borrowing job without lent ports
 }
 
-// buildBorrower makes the instance of s with its stages the other way round and, beside its own ports, those that the
-// port-lending job does not use: the paper's Model^T (Sec. V-D, Fig. 10).
+// buildBorrower builds the system of the port-borrowing job. It has the stages of s in reverse
+// order, its own ports, and the ports that the port-lending job does not use. This is Model^T of the
+// DELTA paper (Sec. V-D, Fig. 10).
 func buildBorrower(ctx context.Context, s *Scenario, workers int) (*circuitSystem, error) {
 	lender, err := buildInPods(ctx, s, nil)
 	if err != nil {
 		return nil, fmt.Errorf("donor: %w", err)
 	}
+	// The borrowing job is the same job with its stages in reverse order, so that its demand for
+	// ports differs most.
 	reversed := *s
 	reversed.Fabric.Reverse = !s.Fabric.Reverse
 	sys, err := buildInPods(ctx, &reversed, nil)
 	if err != nil {
 		return nil, err
 	}
+
 	settings := s.allocatorOptions(workers)
 	settings.PortTolerance = s.Policy.DonorTolerance
 	allocator, err := topology.Find(s.Policy.Donor)
 	if err != nil {
 		return nil, err
 	}
-	lent, err := lender.problem.Lend(ctx, allocator.Policy, sys.problem, topology.LoanTies(s.Policy.DonorTies), settings)
+	// The lending job keeps its minimum makespan, within the tolerance, and minimises its ports.
+	ties := topology.LoanTies(s.Policy.DonorTies)
+	lent, err := lender.problem.Lend(ctx, allocator.Policy, sys.problem, ties, settings)
 	if err != nil {
 		return nil, fmt.Errorf("donor %s: %w", s.Policy.Donor, err)
 	}
 	if _, err := lender.simulate(ctx, lent.Decision); err != nil {
 		return nil, fmt.Errorf("donor %s: %w", s.Policy.Donor, err)
 	}
+
+	// From here on, the problem of the borrowing job includes the lent ports.
 	sys.lending = &lentPorts{Loan: lent, lender: lender, ownPortsProblem: sys.problem}
 	sys.problem = lent.Borrower
 	pods, provisioned := *sys.pods, *sys.optical
@@ -51,14 +60,21 @@ func buildBorrower(ctx context.Context, s *Scenario, workers int) (*circuitSyste
 	if composition.MeetsBound(sys.Times.Ideal, sys.Bound) {
 		return sys, nil
 	}
-	return sys, sys.simulateReference(ctx) // more ports may do what nothing did before
+	// A topology with more ports may be faster than the reference found without them.
+	return sys, sys.simulateReference(ctx)
 }
 
-// measure adds to the row of a policy what the port-lending job does, and what the policy reaches without its ports.
-func (g *lentPorts) measure(ctx context.Context, sys *circuitSystem, policy topology.Policy, settings topology.Options, row *result.Row) error {
+// measure adds to the row of a policy the decision of the port-lending job, and the makespan that the
+// policy achieves without lent ports.
+func (g *lentPorts) measure(
+	ctx context.Context, sys *circuitSystem, policy topology.Policy, settings topology.Options,
+	row *result.Row,
+) error {
+	// Metrics of the lending job.
 	p := g.lender.problem
 	ports, total := p.PortsUsed(g.Circuits), p.PortsTotal()
-	row.Metrics["donor_ports"], row.Metrics["donor_port_ratio"] = float64(ports), float64(ports)/float64(total)
+	row.Metrics["donor_ports"] = float64(ports)
+	row.Metrics["donor_port_ratio"] = float64(ports) / float64(total)
 	if g.PortsBound > 0 {
 		row.Metrics["donor_bound_ports"] = float64(g.PortsBound)
 	}
@@ -68,15 +84,19 @@ func (g *lentPorts) measure(ctx context.Context, sys *circuitSystem, policy topo
 	if nct, ok := g.lender.Times.NCT(g.Makespan); ok {
 		row.Metrics["donor_nct"] = nct
 	}
-	row.Labels["donor"] = sys.scenario.Policy.Donor
-	row.Labels["donor_limit"] = "the shortest iteration time found"
+
+	limit := "the shortest iteration time found"
 	if t := sys.scenario.Policy.DonorTolerance; t > 0 {
-		row.Labels["donor_limit"] = fmt.Sprintf("%.4g %% above the shortest iteration time found", 100*t)
+		limit = fmt.Sprintf("%.4g %% above the shortest iteration time found", 100*t)
 	}
+	row.Labels["donor"] = sys.scenario.Policy.Donor
+	row.Labels["donor_limit"] = limit
 	row.Labels["donor_topology"] = g.lender.formatMatrix(g.Circuits)
 	if reason := cmp.Or(g.Stopped, g.Incomplete); reason != "" {
 		row.Labels["donor_stopped"] = reason
 	}
+
+	// The policy also decides without lent ports, for comparison.
 	d, err := policy.Choose(ctx, g.ownPortsProblem, settings)
 	if err != nil {
 		return fmt.Errorf("without the donor's ports: %w", err)
@@ -88,7 +108,8 @@ func (g *lentPorts) measure(ctx context.Context, sys *circuitSystem, policy topo
 	if nct, ok := sys.Times.NCT(d.Makespan); ok {
 		row.Metrics["nct_before"] = nct
 	} else {
-		row.Labels["nct_before"] = "undefined: the ideal fabric exposes no communication, this topology does"
+		row.Labels["nct_before"] =
+			"undefined: the ideal fabric exposes no communication, this topology does"
 	}
 	return nil
 }

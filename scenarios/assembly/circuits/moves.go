@@ -13,7 +13,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// movesCircuits reports whether policies are compared that move circuits in an iteration.
+// movesCircuits reports whether some compared allocator moves circuits during an iteration.
 func (s *Scenario) movesCircuits() bool {
 	return slices.ContainsFunc(s.Policy.Allocators, func(name string) bool {
 		row, err := topology.Find(name)
@@ -21,15 +21,18 @@ func (s *Scenario) movesCircuits() bool {
 	})
 }
 
-// movingNetwork returns the circuits of a decision whose circuits move, with their changes in the n-th of its iterations. It
-// fails where those that carry and those that are being set up overrun the ports at any moment.
+// movingNetwork returns the network of iteration n of a decision whose circuits move, with its
+// changes over time. It fails if active circuits and circuits that are being set up exceed the ports
+// at any time.
 func (sys *circuitSystem) movingNetwork(d *topology.Decision, n int) (*engine.Network, error) {
 	return sys.problem.Network(sys.optical, d.Moves.Sequence, d.Moves.Runs, n)
 }
 
-// simulateMoves simulates the iterations of a decision whose circuits move on the complete DAG: the first, and those
-// that repeat, of which it returns the last.
-func (sys *circuitSystem) simulateMoves(ctx context.Context, d *topology.Decision) (trace *engine.Trace, err error) {
+// simulateMoves simulates the iterations of a decision whose circuits move, on the complete DAG: the
+// first one and the repeating ones. It returns the trace of the last one.
+func (sys *circuitSystem) simulateMoves(
+	ctx context.Context, d *topology.Decision,
+) (trace *engine.Trace, err error) {
 	controller, err := sys.newControllers(ctx, d)
 	if err != nil {
 		return nil, err
@@ -38,7 +41,7 @@ func (sys *circuitSystem) simulateMoves(ctx context.Context, d *topology.Decisio
 		if k > 0 && k < d.Moves.Repeated {
 			continue
 		}
-		if _, err := sys.movingNetwork(d, k); err != nil { // ports
+		if _, err := sys.movingNetwork(d, k); err != nil { // verify the ports
 			return nil, err
 		}
 		c, err := controller(k)
@@ -50,9 +53,12 @@ func (sys *circuitSystem) simulateMoves(ctx context.Context, d *topology.Decisio
 	return trace, nil
 }
 
-// resimulateMoves simulates the last of the known iterations of a decision whose circuits move on another graph of the same
-// tasks, on links of times the rate. Circuits move after what they wait for.
-func (sys *circuitSystem) resimulateMoves(ctx context.Context, d *topology.Decision, g *engine.Graph, factor float64) (*engine.Trace, error) {
+// resimulateMoves simulates the last planned iteration of a decision whose circuits move, on a
+// variant of the graph with the same tasks. All links have their rates multiplied by factor. Circuits
+// still move after the events that trigger them, which may occur at other times than planned.
+func (sys *circuitSystem) resimulateMoves(
+	ctx context.Context, d *topology.Decision, g *engine.Graph, factor float64,
+) (*engine.Trace, error) {
 	controller, err := sys.newControllers(ctx, d)
 	if err != nil {
 		return nil, err
@@ -61,8 +67,11 @@ func (sys *circuitSystem) resimulateMoves(ctx context.Context, d *topology.Decis
 	if err != nil {
 		return nil, err
 	}
+
+	// Scale the rates of the network and of the pods, from which the rates of bundles follow.
 	o := *sys.optical
-	o.Network, o.Pods = composition.ScaleNetworkRates(o.Network, factor, nil), slices.Clone(o.Pods)
+	o.Network = composition.ScaleNetworkRates(o.Network, factor, nil)
+	o.Pods = slices.Clone(o.Pods)
 	for i := range o.Pods {
 		o.Pods[i].Rate *= units.Rate(factor)
 	}
@@ -74,27 +83,31 @@ func (sys *circuitSystem) resimulateMoves(ctx context.Context, d *topology.Decis
 	return c.Resimulate(ctx, p, d.Service)
 }
 
-// addMoveMetrics adds what moving circuits makes of an iteration that ends at end.
+// addMoveMetrics adds the metrics of moving circuits for a last iteration that ends at end.
 func (sys *circuitSystem) addMoveMetrics(row *result.Row, d *topology.Decision, end engine.Time) {
 	m := d.Moves
 	if m == nil && !sys.scenario.movesCircuits() {
 		return
 	}
-	first, changes := end, 0
+
+	first, changes := end, 0 // end of the first iteration, number of reconfigurations
 	if m.Moving() {
 		if m.Last() > 0 {
 			first = m.Runs[0].Makespan
 		}
 		changes = len(sys.listMoves(m))
 		row.Labels["moves"] = sys.formatMoves(m)
+		// Ports are the maximum over all topologies of the sequence.
 		maxPorts := 0
 		for _, x := range m.Topologies() {
 			maxPorts = max(maxPorts, sys.problem.PortsUsed(x))
 		}
-		row.Metrics["ports"], row.Metrics["port_ratio"] = float64(maxPorts), float64(maxPorts)/float64(sys.problem.PortsTotal())
+		row.Metrics["ports"] = float64(maxPorts)
+		row.Metrics["port_ratio"] = float64(maxPorts) / float64(sys.problem.PortsTotal())
 	} else if m != nil {
 		row.Labels["moves"] = m.Reason
 	}
+
 	switch {
 	case sys.scenario.Engine.Level == "packet" && m.Last() > 0:
 		row.Labels["nct_first"] = "only iterations that repeat are simulated packet by packet"
@@ -109,9 +122,9 @@ func (sys *circuitSystem) addMoveMetrics(row *result.Row, d *topology.Decision, 
 	}
 }
 
-// formatMoves says what moves when.
+// formatMoves formats the circuit moves of the last iteration with their events, one per line.
 func (sys *circuitSystem) formatMoves(m *topology.Moves) string {
-	const maxLines = 24
+	const maxLines = 24 // about one screen
 	var lines []string
 	moves := sys.listMoves(m)
 	for i, v := range moves {
@@ -121,14 +134,15 @@ func (sys *circuitSystem) formatMoves(m *topology.Moves) string {
 		}
 		var changes []string
 		for _, c := range v.Circuits {
-			changes = append(changes, fmt.Sprintf("%s %d to %d", sys.pairName(c.A, c.B), c.From, c.To))
+			change := fmt.Sprintf("%s %d to %d", sys.pairName(c.A, c.B), c.From, c.To)
+			changes = append(changes, change)
 		}
 		lines = append(lines, v.Event+": "+strings.Join(changes, ", "))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// pairName names the pods that a bundle joins.
+// pairName names the two pods of a bundle.
 func (sys *circuitSystem) pairName(a, b int) string {
 	pods := sys.optical.Pods
 	if a == b {
@@ -137,39 +151,52 @@ func (sys *circuitSystem) pairName(a, b int) string {
 	return pods[a].Name + "-" + strings.TrimPrefix(pods[b].Name, "pod ")
 }
 
-// describeMoves adds changes of circuits for explanations and figures.
+// describeMoves adds the circuit moves to a simulation, with the makespan without moves.
 func (sys *circuitSystem) describeMoves(p *result.Simulation, m *topology.Moves) {
 	if m.Moving() {
 		p.Moves, p.UnchangedS = sys.listMoves(m), m.Static.Makespan.Seconds()
 	}
 }
 
-// listMoves lists the changes of the last iteration that is known.
+// listMoves returns the circuit moves of the last planned iteration.
 func (sys *circuitSystem) listMoves(m *topology.Moves) []result.Move {
 	var out []result.Move
 	current, run := m.First, m.Runs[m.Last()]
 	transfers := sys.problem.Transfers()
 	for i, s := range m.Steps {
+		// Steps that are not reached, or that change nothing, are no moves.
 		if run.Fired[i] == engine.Never || slices.Equal(s.Circuits, current) {
 			continue
 		}
-		v := result.Move{AtS: run.Fired[i].Seconds(), UpS: (run.Fired[i] + sys.problem.Switching.Delay).Seconds()}
-		switch s.Bundle {
-		case topology.AtEnd:
-			v.Event = "at the end of the iteration"
-		case topology.AtTime:
-			v.Event = fmt.Sprintf("%v after its beginning", s.Time)
-		default:
-			b := sys.optical.Bundles[s.Bundle]
-			v.Event = fmt.Sprintf("after transfer %d of %d, %s", s.Count, transfers[s.Bundle], sys.pairName(int(b.A), int(b.B)))
-		}
+		up := run.Fired[i] + sys.problem.Switching.Delay
+		v := result.Move{AtS: run.Fired[i].Seconds(), UpS: up.Seconds(), Event: sys.stepEvent(&s, transfers)}
 		for e, n := range s.Circuits {
 			if b := sys.optical.Bundles[e]; n != current[e] {
-				v.Circuits = append(v.Circuits, result.PairMoves{A: int(b.A), B: int(b.B), DP: b.Peer, From: current[e], To: n})
+				v.Circuits = append(v.Circuits, result.PairMoves{
+					A:    int(b.A),
+					B:    int(b.B),
+					DP:   b.Peer,
+					From: current[e],
+					To:   n,
+				})
 			}
 		}
 		current = s.Circuits
 		out = append(out, v)
 	}
 	return out
+}
+
+// stepEvent describes the event that triggers a step of a sequence of topologies. The slice
+// transfers holds the number of transfers of each bundle.
+func (sys *circuitSystem) stepEvent(s *topology.Step, transfers []int) string {
+	switch s.Bundle {
+	case topology.AtEnd:
+		return "at the end of the iteration"
+	case topology.AtTime:
+		return fmt.Sprintf("%v after its beginning", s.Time)
+	}
+	b := sys.optical.Bundles[s.Bundle]
+	pair := sys.pairName(int(b.A), int(b.B))
+	return fmt.Sprintf("after transfer %d of %d, %s", s.Count, transfers[s.Bundle], pair)
 }

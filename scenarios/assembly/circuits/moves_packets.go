@@ -9,9 +9,11 @@ import (
 	"sim/policies/topology"
 )
 
-// newLiveController returns what moves the circuits of a decision in the last of its known iterations when packets have ended
-// (see topology.Controller), and the circuits as they begin.
-func (sys *circuitSystem) newLiveController(ctx context.Context, d *topology.Decision) (*topology.LiveController, *engine.Network, error) {
+// newLiveController returns the controller that moves the circuits of a decision during a
+// packet-level simulation of its last planned iteration. It also returns the network at the start.
+func (sys *circuitSystem) newLiveController(
+	ctx context.Context, d *topology.Decision,
+) (*topology.LiveController, *engine.Network, error) {
 	last := d.Moves.Last()
 	controller, err := sys.newControllers(ctx, d)
 	if err != nil {
@@ -21,20 +23,25 @@ func (sys *circuitSystem) newLiveController(ctx context.Context, d *topology.Dec
 	if err != nil {
 		return nil, nil, err
 	}
+
 	n, err := sys.movingNetwork(d, last)
 	if err != nil {
 		return nil, nil, err
 	}
+	// The controller sets all rates before the first packet is sent.
 	for l := range n.Links {
-		n.Links[l].Rate = n.Links[l].Peak // until the controller is asked, before anything is sent
+		n.Links[l].Rate = n.Links[l].Peak
 	}
 	n.Changes = nil
 	return c.Live(), n, nil
 }
 
-// newControllers returns a function that returns the controller of the k-th iteration of a decision whose circuits move, on
-// the complete DAG. That fails where the complete DAG does not end when the reduced one does.
-func (sys *circuitSystem) newControllers(ctx context.Context, d *topology.Decision) (func(k int) (*topology.Controller, error), error) {
+// newControllers returns a function that returns the controller of iteration k of a decision whose
+// circuits move, on the complete DAG. The function fails if that iteration does not end when the
+// inter-pod DAG ends.
+func (sys *circuitSystem) newControllers(
+	ctx context.Context, d *topology.Decision,
+) (func(k int) (*topology.Controller, error), error) {
 	p, err := topology.NewProblem(sys.graph, sys.optical)
 	if err != nil {
 		return nil, err
@@ -44,6 +51,8 @@ func (sys *circuitSystem) newControllers(ctx context.Context, d *topology.Decisi
 	if err != nil {
 		return nil, err
 	}
+
+	// The complete DAG has the bundles of the plan.
 	identity := make([]int, len(sys.optical.Bundles))
 	for e := range identity {
 		identity[e] = e
@@ -58,18 +67,22 @@ func (sys *circuitSystem) newControllers(ctx context.Context, d *topology.Decisi
 	}, nil
 }
 
-// reactToParts returns the reaction of the packets of a job that stands for one to the job itself on its circuits; nil for
-// nil. A task of the job has ended when all parts of it have.
+// reactToParts adapts a reaction for a packet-level graph in which a task of the job consists of
+// several parts. The task has ended when all its parts have ended. Circuits have other link numbers
+// in the two graphs. The result is nil if react is nil.
 func reactToParts(k *fabric.Packets, tasks int, react packet.Reaction) packet.Reaction {
 	if react == nil {
 		return nil
 	}
-	parts := make([]int32, tasks)
+	parts := make([]int32, tasks) // parts that have not ended, indexed by task of the job
 	for _, task := range k.Origin {
 		parts[task]++
 	}
+
 	var complete []int32
-	return func(now engine.Time, ended []int32, free func(link int32) engine.Time) ([]engine.Change, engine.Time) {
+	return func(
+		now engine.Time, ended []int32, free func(link int32) engine.Time,
+	) ([]engine.Change, engine.Time) {
 		complete = complete[:0]
 		for _, part := range ended {
 			task := k.Origin[part]
@@ -77,7 +90,9 @@ func reactToParts(k *fabric.Packets, tasks int, react packet.Reaction) packet.Re
 				complete = append(complete, task)
 			}
 		}
-		changes, wake := react(now, complete, func(link int32) engine.Time { return free(link + k.Circuits) })
+
+		freeCircuit := func(link int32) engine.Time { return free(link + k.Circuits) }
+		changes, wake := react(now, complete, freeCircuit)
 		for i := range changes {
 			changes[i].Link += k.Circuits
 		}

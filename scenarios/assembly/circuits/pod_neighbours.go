@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// PodNeighbours holds by pod the others that it exchanges data with.
+// PodNeighbours holds the set of pods that each pod exchanges data with, indexed by pod.
 type PodNeighbours []map[int]bool
 
-// Add notes that two pods exchange data, and reports whether they are two.
+// Add records that two pods exchange data. It reports whether they are different pods.
 func (j PodNeighbours) Add(a, b int) bool {
 	for _, ends := range [][2]int{{a, b}, {b, a}} {
 		if j[ends[0]] == nil {
@@ -21,8 +21,8 @@ func (j PodNeighbours) Add(a, b int) bool {
 	return a != b
 }
 
-// FirstAbove returns the first pod that exchanges data with more others than it has ports, and how many these are; 0 if no pod
-// does.
+// FirstAbove returns the first pod with more neighbours than ports, and the number of its
+// neighbours. The number is 0 if there is no such pod.
 func (j PodNeighbours) FirstAbove(ports int) (pod, others int) {
 	for pod, neighbours := range j {
 		if len(neighbours) > ports {
@@ -32,7 +32,7 @@ func (j PodNeighbours) FirstAbove(ports int) (pod, others int) {
 	return 0, 0
 }
 
-// Pairs returns the pairs of pods that exchange data, in order, each in both directions.
+// Pairs returns the ordered pairs of neighbouring pods, sorted.
 func (j PodNeighbours) Pairs() (pairs [][2]int) {
 	for a, neighbours := range j {
 		for _, b := range slices.Sorted(maps.Keys(neighbours)) {

@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/assembly/composition"
 )
 
-// injectPoisson simulates packets at random times on the circuits of a decision: each GPU sends to one of those to which it has
-// traffic, drawn for each packet.
+// injectPoisson simulates packets from Poisson sources on the circuits of a decision, and adds their
+// metrics. Each GPU sends each packet to a random one of the destinations of its traffic.
 func (z *circuitLoads) injectPoisson(ctx context.Context, d *topology.Decision) error {
 	sys, w := z.system, &z.system.scenario.Workload
 	n, err := sys.optical.Provision(d.Circuits)
@@ -21,22 +21,39 @@ func (z *circuitLoads) injectPoisson(ctx context.Context, d *topology.Decision) 
 	if err != nil {
 		return err
 	}
+
 	gpus, until := len(sys.pods.Nodes), w.Warmup+w.Duration
-	flowsPerGPU := int32(len(k.Flows) / gpus) // that a GPU has, in the order of GPUs
+	flowsPerGPU := int32(len(k.Flows) / gpus) // flows are ordered by their source
+	rate := float64(sys.scenario.Fabric.NICBandwidth)
+	interval := 8 * float64(w.Packet) / rate * float64(engine.Second) / w.Load
 	job := &composition.Job{Sources: func(float64) (all []packet.Source, err error) {
 		for g := range int32(gpus) {
 			all = append(all, packet.Source{
-				First: g * flowsPerGPU, End: (g + 1) * flowsPerGPU, Bytes: int32(w.Packet), Seed: sys.scenario.Seed, Process: packet.Poisson, Order: packet.Uniform,
-				Every: 8 * float64(w.Packet) / float64(sys.scenario.Fabric.NICBandwidth) * float64(engine.Second) / w.Load, Stop: until,
+				First:   g * flowsPerGPU,
+				End:     (g + 1) * flowsPerGPU,
+				Bytes:   int32(w.Packet),
+				Seed:    sys.scenario.Seed,
+				Process: packet.Poisson,
+				Order:   packet.Uniform,
+				Every:   interval,
+				Stop:    until,
 			})
 		}
 		return all, nil
 	}}
-	o := packet.Options{Seed: sys.scenario.Seed, MeasureFrom: w.Warmup, MeasureUntil: until, EndMeasured: true}
-	if z.packets, err = composition.Simulate(ctx, "packet", job, composition.NewPathDecision(k.Network, k.Flows, k.Paths, int32(w.Packet), o)); err != nil {
+	o := packet.Options{
+		Seed:         sys.scenario.Seed,
+		MeasureFrom:  w.Warmup,
+		MeasureUntil: until,
+		EndMeasured:  true,
+	}
+	decision := composition.NewPathDecision(k.Network, k.Flows, k.Paths, int32(w.Packet), o)
+	if z.packets, err = composition.Simulate(ctx, "packet", job, decision); err != nil {
 		return err
 	}
+
 	z.packets.MeasurePackets(&z.row)
-	z.row.Metrics["accepted_load"] = 8 * float64(z.packets.Stats.MeasuredBytes) / (float64(sys.scenario.Fabric.NICBandwidth) * w.Duration.Seconds() * float64(gpus))
+	capacity := rate * w.Duration.Seconds() * float64(gpus)
+	z.row.Metrics["accepted_load"] = 8 * float64(z.packets.Stats.MeasuredBytes) / capacity
 	return nil
 }

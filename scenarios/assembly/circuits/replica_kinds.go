@@ -13,37 +13,50 @@ import (
 	"sim/workloads/training"
 )
 
-// mostTogether is the most replicas whose circuits allocators that search decide on one by one and all together: of
-// more, those of each kind have the same. mostKinds is then the most kinds.
 const (
+	// maxReplicasSearched is the number of replicas up to which searching allocators choose the
+	// circuits of each replica, in one problem. Beyond it, all replicas of a kind have the same
+	// circuits.
 	maxReplicasSearched = 16
-	maxReplicaKinds     = 8
+	// maxReplicaKinds limits the kinds of replicas beyond maxReplicasSearched. Each kind is a
+	// problem of its own.
+	maxReplicaKinds = 8
 )
 
-// usesReplicaKinds reports whether the replicas of a kind have the same circuits. One replica must be able to stand for all.
+// usesReplicaKinds reports whether the replicas of a kind have the same circuits. This requires that
+// a single replica can stand for all.
 func (sys *circuitSystem) usesReplicaKinds() bool {
-	return sys.iteration != nil && !sys.scenario.isTraffic() && sys.iteration.All && sys.lending == nil && !sys.scenario.NeedsAllReplicas() && sys.iteration.Spec.Replicas() > maxReplicasSearched
+	it := sys.iteration
+	return it != nil && !sys.scenario.isTraffic() && it.All && sys.lending == nil &&
+		!sys.scenario.NeedsAllReplicas() && it.Spec.Replicas() > maxReplicasSearched
 }
 
-// replicaKinds are the replicas by what makes them differ.
+// replicaKinds groups the replicas of a job by their properties.
 type replicaKinds struct {
-	kindOf          []int // by replica
-	representatives []int // by kind: the replica that stands for all of it
+	kindOf          []int // indexed by replica
+	representatives []int // replica that stands for a kind, indexed by kind
 }
 
-// groupReplicas returns the kinds of replicas, in the order of the first of each: identical ones, or where these are more than
-// most those that differ in nothing but the speed of compute and are next to each other in that, for which the slowest
-// stands.
+// groupReplicas returns the kinds of replicas, in the order of their first replicas. A kind is a set
+// of identical replicas. If there are more than maxKinds such sets, replicas of similar compute
+// speed also form one kind, if all their other properties are equal. The slowest then represents
+// the kind.
 func (sys *circuitSystem) groupReplicas(maxKinds int) replicaKinds {
 	n := sys.iteration.Spec.Replicas()
-	isSimilar := func(a, b int, compareSpeed bool) bool {
+	// A larger compute scale means a slower replica.
+	scale := func(r int) float64 { return sys.scenario.replica(r).ComputeScale }
+	hasSameHardware := func(a, b int) bool {
 		x, y := sys.scenario.replica(a), sys.scenario.replica(b)
-		return (!compareSpeed || x.ComputeScale == y.ComputeScale) && x.PortBandwidth == y.PortBandwidth && x.PortsPerPod == y.PortsPerPod && slices.Equal(x.PodMap, y.PodMap)
+		return x.PortBandwidth == y.PortBandwidth && x.PortsPerPod == y.PortsPerPod &&
+			slices.Equal(x.PodMap, y.PodMap)
 	}
-	group := func(order []int, isIdentical func(first, r int) bool) (z replicaKinds) {
+	// group assigns each replica, in the given order, to the first kind whose representative
+	// matches.
+	group := func(order []int, isSameKind func(first, r int) bool) (z replicaKinds) {
 		z.kindOf = make([]int, n)
 		for _, r := range order {
-			k := slices.IndexFunc(z.representatives, func(first int) bool { return isIdentical(first, r) })
+			joins := func(first int) bool { return isSameKind(first, r) }
+			k := slices.IndexFunc(z.representatives, joins)
 			if k < 0 {
 				k = len(z.representatives)
 				z.representatives = append(z.representatives, r)
@@ -52,47 +65,62 @@ func (sys *circuitSystem) groupReplicas(maxKinds int) replicaKinds {
 		}
 		return z
 	}
+
 	order := make([]int, n)
 	for r := range order {
 		order[r] = r
 	}
-	z := group(order, func(first, r int) bool { return isSimilar(first, r, true) })
+	// First attempt: only identical replicas form a kind.
+	z := group(order, func(first, r int) bool {
+		return scale(first) == scale(r) && hasSameHardware(first, r)
+	})
 	if len(z.representatives) <= maxKinds {
 		return z
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(sys.scenario.replica(b).ComputeScale, sys.scenario.replica(a).ComputeScale)
-	})
-	slowest, fastest := sys.scenario.replica(order[0]).ComputeScale, sys.scenario.replica(order[n-1]).ComputeScale
+
+	// Divide the range of compute scales into maxKinds intervals, from the slowest replica on.
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scale(b), scale(a)) })
+	slowest, fastest := scale(order[0]), scale(order[n-1])
 	step := (slowest - fastest) / float64(maxKinds)
 	return group(order, func(first, r int) bool {
-		return isSimilar(first, r, false) && sys.scenario.replica(first).ComputeScale-sys.scenario.replica(r).ComputeScale < step
+		return hasSameHardware(first, r) && scale(first)-scale(r) < step
 	})
 }
 
-// perKindDecision is what is decided for replicas of each kind by themselves.
+// perKindDecision holds the decisions for one isolated replica of each kind.
 type perKindDecision struct {
 	replicaKinds
-	systems     []*circuitSystem // by kind
-	decisions   []*topology.Decision
-	slowest     int // replica
-	evaluations int64
+	systems     []*circuitSystem     // of a single replica, indexed by kind
+	decisions   []*topology.Decision // indexed by kind
+	slowest     int                  // the replica that is last to have all its gradients
+	evaluations int64                // sum over all decisions
 }
 
-// replicaSystem is replica r by itself, whose synchronisation starts no sooner than from, by virtual stage and part of its
-// gradients; nil is when it is ready.
-func (sys *circuitSystem) replicaSystem(ctx context.Context, r int, earliestSync [][]engine.Time) (*circuitSystem, error) {
-	x := training.BuildOptions{PerGPU: sys.scenario.Workload.Flows == "per-gpu", ComputeScale: []float64{sys.scenario.replica(r).ComputeScale}, EarliestSync: earliestSync}
-	part, err := buildIteration(ctx, sys.scenario, sys.iteration.Spec, x, sys.scenario.replicaLayout(r))
+// replicaSystem returns replica r as an isolated job, with its problem. The times earliestSync,
+// indexed by virtual stage and part of its gradients, delay the start of synchronisation; nil means
+// that it starts when gradients are ready.
+func (sys *circuitSystem) replicaSystem(
+	ctx context.Context, r int, earliestSync [][]engine.Time,
+) (*circuitSystem, error) {
+	s := sys.scenario
+	extent := training.BuildOptions{
+		PerGPU:       s.Workload.Flows == "per-gpu",
+		ComputeScale: []float64{s.replica(r).ComputeScale},
+		EarliestSync: earliestSync,
+	}
+	single, err := buildIteration(ctx, s, sys.iteration.Spec, extent, s.replicaLayout(r))
 	if err != nil {
 		return nil, err
 	}
-	return part, part.defineProblem(ctx)
+	return single, single.defineProblem(ctx)
 }
 
-// setKindBounds gives the problem the bounds of single replicas of each kind. They hold for all together, in which each
-// has the same transfers, waits for others as well, and has links that are no faster: with y circuits to one DP peer and
-// z to the other, the half of its synchronisation that has the fewer takes no less than where both have as few.
+// setKindBounds gives the problem the largest lower bound of a single replica of any kind.
+//
+// It is valid for all replicas together. There, the replica has the same transfers, also waits for
+// other replicas, and has links that are not faster. With y circuits to one DP peer pod and z to the
+// other, the half of its synchronisation with fewer circuits takes at least as long as with
+// min(y, z) circuits to both.
 func (sys *circuitSystem) setKindBounds(ctx context.Context) error {
 	for _, r := range sys.groupReplicas(maxReplicaKinds).representatives {
 		single, err := sys.replicaSystem(ctx, r, nil)
@@ -108,19 +136,30 @@ func (sys *circuitSystem) setKindBounds(ctx context.Context) error {
 	return nil
 }
 
-// decidePerKind decides for one replica of each kind by itself (DELTA, Sec. IV-A.1): each is a problem of its own, in which
-// synchronisation starts no sooner than in the slowest one.
-func (sys *circuitSystem) decidePerKind(ctx context.Context, policy topology.Policy, settings topology.Options, kinds replicaKinds) (*perKindDecision, error) {
+// decidePerKind decides for one isolated replica of each kind (DELTA, Sec. IV-A.1). The first pass
+// finds when the gradients of all kinds are ready. In the second pass, synchronisation starts no
+// earlier than in the slowest replica.
+func (sys *circuitSystem) decidePerKind(
+	ctx context.Context, policy topology.Policy, settings topology.Options, kinds replicaKinds,
+) (*perKindDecision, error) {
+	n := len(kinds.representatives)
+	z := &perKindDecision{
+		replicaKinds: kinds,
+		systems:      make([]*circuitSystem, n),
+		decisions:    make([]*topology.Decision, n),
+	}
+	// Ports are minimised for the whole job, not for single replicas.
+	settings.PortTolerance, settings.KeepPorts = 0, true
+
 	spec := sys.iteration.Spec
-	z := &perKindDecision{replicaKinds: kinds, systems: make([]*circuitSystem, len(kinds.representatives)), decisions: make([]*topology.Decision, len(kinds.representatives))}
 	latestReady := engine.Time(0)
-	settings.PortTolerance, settings.KeepPorts = 0, true // ports are saved on the whole, not on each part
 	var earliestSync [][]engine.Time
 	for pass := range 2 {
 		ready := make([][]engine.Time, spec.VirtualStages())
 		for v := range ready {
 			ready[v] = make([]engine.Time, spec.SyncPieces(v))
 		}
+
 		for k, r := range kinds.representatives {
 			single, err := sys.replicaSystem(ctx, r, earliestSync)
 			if err != nil {
@@ -132,46 +171,58 @@ func (sys *circuitSystem) decidePerKind(ctx context.Context, policy topology.Pol
 			}
 			z.systems[k], z.decisions[k] = single, decision
 			z.evaluations += decision.Evaluations
-			if pass == 0 {
-				readyAt, err := single.raiseReadyTimes(ctx, decision, ready)
-				if err != nil {
-					return nil, err
-				}
-				if readyAt > latestReady {
-					z.slowest, latestReady = r, readyAt
-				}
+			// Only the first pass determines the times of synchronisation and the slowest replica.
+			if pass > 0 {
+				continue
+			}
+
+			readyTime, err := single.raiseReadyTimes(ctx, decision, ready)
+			if err != nil {
+				return nil, err
+			}
+			if readyTime > latestReady {
+				z.slowest, latestReady = r, readyTime
 			}
 		}
+		// The second pass starts synchronisation when the gradients of all kinds are ready.
 		earliestSync = ready
 	}
 	return z, nil
 }
 
-// Bundles between replicas get what the slowest one asks for, as its schedule is the baseline for all, or what the two
-// ends do, the smaller or the larger.
+// grantRules are the rules for the circuits of a bundle between two replicas. They take the number
+// that the slowest replica requests, whose schedule is the baseline for all, or the minimum or the
+// maximum that the replicas at both ends request.
 var grantRules = []func(slowest, a, b int) int{
 	func(slowest, _, _ int) int { return slowest },
 	func(_, a, b int) int { return min(a, b) },
 	func(_, a, b int) int { return max(a, b) },
 }
 
-// decompose decides for heterogeneous replicas by themselves, and grants what does best in simulation on all replicas
-// together. The other replicas give way with circuits of their own.
-func (sys *circuitSystem) decompose(ctx context.Context, policy topology.Policy, settings topology.Options) (*topology.Decision, error) {
+// decompose decides for one replica of each kind and merges the decisions by each of grantRules. It
+// returns the topology with the minimum makespan of all replicas. If ports do not suffice, the
+// other replicas lose circuits before the slowest replica does.
+func (sys *circuitSystem) decompose(
+	ctx context.Context, policy topology.Policy, settings topology.Options,
+) (*topology.Decision, error) {
+	// In mode "decomposed" every replica may be a kind of its own.
 	maxKinds := sys.iteration.Spec.Replicas()
-	simulatesAll := sys.scenario.Workload.ReplicaMode != "decomposed"
-	if simulatesAll {
+	sharesCircuits := sys.scenario.Workload.ReplicaMode != "decomposed"
+	if sharesCircuits {
 		maxKinds = maxReplicaKinds
 	}
 	perKind, err := sys.decidePerKind(ctx, policy, settings, sys.groupReplicas(maxKinds))
 	if err != nil {
 		return nil, err
 	}
+
+	// Evaluate each rule on all replicas. Fit enforces the ports of all pods.
 	var d *topology.Decision
 	bestRule := 0
 	for rule, grant := range grantRules {
 		x, yielding := sys.mergeDecisions(perKind, grant)
-		m, err := sys.problem.Evaluate(ctx, sys.problem.Fit(x, yielding), perKind.decisions[0].Service)
+		service := perKind.decisions[0].Service
+		m, err := sys.problem.Evaluate(ctx, sys.problem.Fit(x, yielding), service)
 		if err != nil {
 			return nil, err
 		}
@@ -179,33 +230,44 @@ func (sys *circuitSystem) decompose(ctx context.Context, policy topology.Policy,
 			d, bestRule = m, rule
 		}
 	}
+
 	switch {
+	// Searching allocators also minimise ports: of each bundle separately, or of groups of bundles,
+	// starting from single replicas with minimum ports.
 	case !perKind.decisions[0].Searched:
-	case !simulatesAll:
+	case !sharesCircuits:
 		sys.problem.MinimisePorts(ctx, d, settings)
 	case !settings.KeepPorts:
-		for rule, single := range perKind.systems {
-			single.problem.MinimisePorts(ctx, perKind.decisions[rule], settings)
+		for k, single := range perKind.systems {
+			single.problem.MinimisePorts(ctx, perKind.decisions[k], settings)
 		}
 		fewer, yielding := sys.mergeDecisions(perKind, grantRules[bestRule])
-		sys.problem.MinimisePortsInGroups(ctx, d, settings, sys.problem.Shrink(fewer, yielding), sys.bundleGroups(perKind.kindOf))
+		fewer = sys.problem.Shrink(fewer, yielding)
+		groups := sys.bundleGroups(perKind.kindOf)
+		sys.problem.MinimisePortsInGroups(ctx, d, settings, fewer, groups)
 	}
+
+	// The decision reports the work and the early end of the searches for single replicas.
 	d.Evaluations += perKind.evaluations
-	for rule, c := range perKind.decisions {
+	for k, c := range perKind.decisions {
 		if c.Stopped != "" {
-			d.Stopped = fmt.Sprintf("replica %d: %s", perKind.representatives[rule], c.Stopped)
+			d.Stopped = fmt.Sprintf("replica %d: %s", perKind.representatives[k], c.Stopped)
 		}
 	}
 	return d, nil
 }
 
-// bundleGroups returns the bundles of each kind: between the same pods of replicas of the same kinds.
+// bundleGroups groups the bundles that must have equal numbers of circuits. A group joins the same
+// two pods of replicas of the same two kinds.
 func (sys *circuitSystem) bundleGroups(kindOf []int) [][]int {
 	pods := sys.scenario.PodsPerReplica()
 	var all [][]int
 	groupOf := map[[4]int]int{}
 	for e, b := range sys.optical.Bundles {
-		from, to := [2]int{kindOf[int(b.A)/pods], int(b.A) % pods}, [2]int{kindOf[int(b.B)/pods], int(b.B) % pods}
+		// The key consists of the kind and the pod within the replica at both ends, in a canonical
+		// order.
+		from := [2]int{kindOf[int(b.A)/pods], int(b.A) % pods}
+		to := [2]int{kindOf[int(b.B)/pods], int(b.B) % pods}
 		if slices.Compare(from[:], to[:]) > 0 {
 			from, to = to, from
 		}
@@ -220,17 +282,25 @@ func (sys *circuitSystem) bundleGroups(kindOf []int) [][]int {
 	return all
 }
 
-// raiseReadyTimes raises ready, by virtual stage, to when this replica could synchronise under its own choice, and returns when
-// it could the last one.
-func (sys *circuitSystem) raiseReadyTimes(ctx context.Context, d *topology.Decision, ready [][]engine.Time) (engine.Time, error) {
+// raiseReadyTimes simulates a decision for this single replica. It raises ready, indexed by virtual
+// stage and part of its gradients, to the times at which the replica's gradients are ready. It
+// returns the time of the last one.
+func (sys *circuitSystem) raiseReadyTimes(
+	ctx context.Context, d *topology.Decision, ready [][]engine.Time,
+) (engine.Time, error) {
 	n, err := sys.optical.Provision(d.Circuits)
 	if err != nil {
 		return 0, err
 	}
-	run, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: sys.graph}, composition.NewRouteDecision(n, sys.optical.Routes, flow.Options{Service: d.Service}))
+	// Simulate the iteration of this replica on the chosen topology.
+	job := &composition.Job{Graph: sys.graph}
+	options := flow.Options{Service: d.Service}
+	decision := composition.NewRouteDecision(n, sys.optical.Routes, options)
+	run, err := composition.Simulate(ctx, "flow", job, decision)
 	if err != nil {
 		return 0, err
 	}
+
 	last := engine.Time(0)
 	for v, parts := range sys.iteration.GradientsReady[0] {
 		for i, id := range parts {
@@ -241,32 +311,43 @@ func (sys *circuitSystem) raiseReadyTimes(ctx context.Context, d *topology.Decis
 	return last, nil
 }
 
-// mergeDecisions puts the replicas' choices together. grant says what a bundle between two of them gets, of what the slowest
-// replica and those at its ends ask for. It returns the bundles of other replicas than the slowest, too.
-func (sys *circuitSystem) mergeDecisions(perKind *perKindDecision, grant func(slowest, a, b int) int) (x, yielding []int) {
+// mergeDecisions combines the decisions of all kinds into a topology of the whole job. The function
+// grant returns the circuits of a bundle between two replicas, given the requests of the slowest
+// replica and of the replicas at both ends. The slice yielding lists the bundles inside replicas
+// other than the slowest one.
+func (sys *circuitSystem) mergeDecisions(
+	perKind *perKindDecision, grant func(slowest, a, b int) int,
+) (x, yielding []int) {
+	// Requested circuits, indexed by kind and pods of a replica. The diagonal holds the circuits
+	// to DP peer pods.
 	pods := sys.scenario.PodsPerReplica()
-	// granted by kind and pods of a replica; the diagonal is to the DP peers
-	granted := make([]map[[2]int32]int, len(perKind.systems))
+	requested := make([]map[[2]int32]int, len(perKind.systems))
 	for k, single := range perKind.systems {
-		granted[k] = map[[2]int32]int{}
+		requested[k] = map[[2]int32]int{}
 		for e, b := range single.optical.Bundles {
-			granted[k][[2]int32{b.A, b.B}] = perKind.decisions[k].Circuits[e]
+			requested[k][[2]int32{b.A, b.B}] = perKind.decisions[k].Circuits[e]
 		}
 	}
-	slowest := granted[perKind.kindOf[perKind.slowest]]
+
+	// Inside a replica, a bundle gets what its kind requests. Between two replicas, it gets what
+	// the rule grants. Every bundle has at least one circuit.
+	slowest := requested[perKind.kindOf[perKind.slowest]]
 	x = make([]int, len(sys.optical.Bundles))
 	for e, b := range sys.optical.Bundles {
 		ra, rb := int(b.A)/pods, int(b.B)/pods
 		a, c := b.A%int32(pods), b.B%int32(pods)
+		kindA, kindB := requested[perKind.kindOf[ra]], requested[perKind.kindOf[rb]]
 		if ra == rb {
-			x[e] = max(1, granted[perKind.kindOf[ra]][[2]int32{a, c}])
+			x[e] = max(1, kindA[[2]int32{a, c}])
 			if ra != perKind.slowest {
 				yielding = append(yielding, e)
 			}
 			continue
 		}
-		requested := max(slowest[[2]int32{a, a}], slowest[[2]int32{c, c}])
-		x[e] = max(1, grant(requested, granted[perKind.kindOf[ra]][[2]int32{a, a}], granted[perKind.kindOf[rb]][[2]int32{c, c}]))
+
+		peerA, peerB := [2]int32{a, a}, [2]int32{c, c}
+		bySlowest := max(slowest[peerA], slowest[peerB])
+		x[e] = max(1, grant(bySlowest, kindA[peerA], kindB[peerB]))
 	}
 	return x, yielding
 }

@@ -9,7 +9,7 @@ import (
 	"sim/scenarios/assembly"
 )
 
-// Summary says in a line what is run on what.
+// Summary describes the workload and the fabric in one line.
 func (s *Scenario) Summary() string {
 	switch {
 	case len(s.Jobs) > 0:
@@ -17,11 +17,13 @@ func (s *Scenario) Summary() string {
 	case s.isTraffic():
 		return s.trafficSummary()
 	}
-	return fmt.Sprintf("%s; %s a replica, each of %d GPUs with %s", s.Workload.Spec.Words(s.Title), assembly.Plural(s.PodsPerReplica(), "pod"), s.Fabric.GPUsPerPodPerReplica, s.portSummary())
+	return fmt.Sprintf("%s; %s a replica, each of %d GPUs with %s",
+		s.Workload.Spec.Words(s.Title), assembly.Plural(s.PodsPerReplica(), "pod"),
+		s.Fabric.GPUsPerPodPerReplica, s.portSummary())
 }
 
-// portSummary says how many optical ports of which rate a pod has, and in which replicas these differ; of many, their
-// range.
+// portSummary describes the number and the rate of the optical ports per pod. It lists the replicas
+// that differ, or the range of their ports and rates if they are more than assembly.MaxNamedItems.
 func (s *Scenario) portSummary() string {
 	f := &s.Fabric
 	text := fmt.Sprintf("%s of %v", assembly.Plural(f.PortsPerPod, "optical port"), f.PortBandwidth)
@@ -32,20 +34,22 @@ func (s *Scenario) portSummary() string {
 		if r.PortsPerPod == f.PortsPerPod && r.PortBandwidth == f.PortBandwidth {
 			continue
 		}
-		others = append(others, fmt.Sprintf("replica %d with %d of %v", r.Index, r.PortsPerPod, r.PortBandwidth))
+		other := fmt.Sprintf("replica %d with %d of %v", r.Index, r.PortsPerPod, r.PortBandwidth)
+		others = append(others, other)
 		ports, rates = append(ports, r.PortsPerPod), append(rates, r.PortBandwidth)
 	}
+
 	switch {
 	case len(others) == 0:
 		return text
 	case len(others) <= assembly.MaxNamedItems:
 		return text + ", but " + strings.Join(others, ", ")
 	}
-	return fmt.Sprintf("%s, but %d replicas with others (%d to %d ports, %v to %v)", text, len(others),
-		slices.Min(ports), slices.Max(ports), slices.Min(rates), slices.Max(rates))
+	return fmt.Sprintf("%s, but %d replicas with others (%d to %d ports, %v to %v)",
+		text, len(others), slices.Min(ports), slices.Max(ports), slices.Min(rates), slices.Max(rates))
 }
 
-// trafficSummary says in a line what is exchanged between which pods.
+// trafficSummary describes traffic or rank work and its pods.
 func (s *Scenario) trafficSummary() string {
 	f := &s.Fabric
 	text := s.Workload.Description
@@ -55,12 +59,13 @@ func (s *Scenario) trafficSummary() string {
 	case s.Title != "":
 		text = s.Title + ": " + text
 	}
-	return text + fmt.Sprintf(" on %s of %s, each with %s", assembly.Plural(f.Pods, "pod"), assembly.Plural(f.GPUsPerPod, "GPU"), s.portSummary())
+	return text + fmt.Sprintf(" on %s of %s, each with %s",
+		assembly.Plural(f.Pods, "pod"), assembly.Plural(f.GPUsPerPod, "GPU"), s.portSummary())
 }
 
-// jobsSummary says in a line which jobs are run on what.
+// jobsSummary describes several jobs and the pods that they share.
 func (s *Scenario) jobsSummary() string {
-	total := 0
+	total := 0 // GPUs
 	var jobs []string
 	for i := range s.Jobs {
 		job := &s.Jobs[i]
@@ -70,24 +75,28 @@ func (s *Scenario) jobsSummary() string {
 		if model == "" {
 			model = "a model"
 		}
-		jobs = append(jobs, fmt.Sprintf("%s (%s on %d GPUs: %s in %s each, %d GPUs in each)", job.Name, model, w.GPUs,
-			assembly.Plural(w.Replicas(), "replica"), assembly.Plural(len(job.Pods), "pod"), f.GPUsPerPodPerReplica))
+		jobs = append(jobs, fmt.Sprintf("%s (%s on %d GPUs: %s in %s each, %d GPUs in each)",
+			job.Name, model, w.GPUs, assembly.Plural(w.Replicas(), "replica"),
+			assembly.Plural(len(job.Pods), "pod"), f.GPUsPerPodPerReplica))
 	}
 	name := assembly.Plural(len(s.Jobs), "job")
 	if s.Title != "" {
 		name = s.Title
 	}
-	ports := s.PodPorts()
-	used := slices.DeleteFunc(slices.Clone(ports), func(n int) bool { return n == 0 })
+
+	// The range of ports over all pods that some job uses.
+	isUnused := func(n int) bool { return n == 0 }
+	used := slices.DeleteFunc(slices.Clone(s.PodPorts()), isUnused)
 	maxPorts, minPorts := slices.Max(used), slices.Min(used)
 	portRange := fmt.Sprint(maxPorts)
 	if minPorts < maxPorts {
 		portRange = fmt.Sprintf("%d to %d", minPorts, maxPorts)
 	}
-	return fmt.Sprintf("%s on %d GPUs: %s; %s optical ports of %v a pod for all of them", name, total, strings.Join(jobs, ", "), portRange, s.Fabric.PortBandwidth)
+	return fmt.Sprintf("%s on %d GPUs: %s; %s optical ports of %v a pod for all of them",
+		name, total, strings.Join(jobs, ", "), portRange, s.Fabric.PortBandwidth)
 }
 
-// trialSummary says in a line what is perturbed.
+// trialSummary describes how trials differ from the plan.
 func (s *Scenario) trialSummary() string {
 	k := &s.Replay
 	var parts []string
@@ -101,6 +110,7 @@ func (s *Scenario) trialSummary() string {
 	if k.SlowReplica > 1 {
 		add("a replica %.4g times as slow", k.SlowReplica)
 	}
+
 	if k.LostCircuits > 0 {
 		when := "from the start"
 		if k.LostWhen == "random" {
@@ -114,8 +124,10 @@ func (s *Scenario) trialSummary() string {
 	if k.Sequence != s.Workload.Sequence {
 		add("%d tokens a sample", k.Sequence)
 	}
+
 	if len(parts) == 0 {
 		add("nothing that differs from the plan")
 	}
-	return fmt.Sprintf("%s with %s; %s priorities", assembly.Plural(k.Seeds, "play"), strings.Join(parts, ", "), k.Priorities)
+	return fmt.Sprintf("%s with %s; %s priorities",
+		assembly.Plural(k.Seeds, "play"), strings.Join(parts, ", "), k.Priorities)
 }

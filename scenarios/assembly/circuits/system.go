@@ -18,34 +18,56 @@ import (
 	"sim/workloads/training"
 )
 
-// circuitSystem is a scenario built: what is to be simulated, on what, and the decision that is open.
+// circuitSystem is one job on pods, with the open topology problem and the reference that
+// decisions are compared with. It implements assembly.System.
 type circuitSystem struct {
-	scenario       *Scenario
-	graph          *engine.Graph       // the complete DAG: traces are of it
-	undelayedGraph *engine.Graph       // the same, in which data arrives when its last bit is sent
-	innerTiers     *links.Tiers        // inside pods; nil where these have none
-	tierStart      []int               // of a pod's links, the first of each tier, and behind the last
-	iteration      *training.Iteration // whose graph that is; nil of traffic
-	baseTasks      []engine.Task       // of it, before calls inside inner tiers lengthened its passes; nil without these
-	pods           *fabric.Pods
-	optical        *fabric.Optical // circuits with the routes of graph
-	problem        *topology.Problem
-	// anyServiceBound is a lower bound on the makespan of every topology, however circuits are shared; 0 if none was sought.
+	scenario *Scenario
+
+	// graph is the complete DAG, which traces describe. Its dependencies include the latencies
+	// inside pods.
+	graph *engine.Graph
+	// undelayedGraph is the same DAG without these latencies. Data arrives when its last bit is
+	// sent.
+	undelayedGraph *engine.Graph
+	// iteration is the training step or rank work behind graph; nil for traffic.
+	iteration *training.Iteration
+	// baseTasks holds the tasks of iteration before calls inside inner tiers lengthened its passes;
+	// nil without such tiers.
+	baseTasks []engine.Task
+	// expander expanded the collective calls; nil if they are not in the graph.
+	expander *calls.Expander
+
+	pods       *fabric.Pods
+	innerTiers *links.Tiers // tiers inside pods; nil if a switch joins the GPUs of a pod
+	// tierStart holds the first link of each tier among the links of a pod, followed by their
+	// number.
+	tierStart []int
+	optical   *fabric.Optical // circuits between pods, with the routes of graph
+
+	// interPodGraph is the inter-pod DAG, on which allocators decide. origin maps its tasks to
+	// tasks of graph, and to -1 if a task has no counterpart.
+	interPodGraph *engine.Graph
+	origin        []int32
+	problem       *topology.Problem
+	// anyServiceBound is a lower bound on the makespan of every topology under any sharing of
+	// circuits; 0 if it was not computed.
 	anyServiceBound engine.Time
-	interPodGraph   *engine.Graph   // the inter-pod DAG: decisions are made on it
-	origin          []int32         // tasks of graph behind those of reduced
-	expander        *calls.Expander // what expanded the calls of work of ranks; nil if they are not in the graph
+
+	// IdealReference is computed on interPodGraph.
 	composition.IdealReference
-	referenceTrace *engine.Trace // of the complete DAG on the ideal fabric
-	// referenceCircuits are the circuits that made the reference; nil where the ideal fabric did.
+	referenceTrace *engine.Trace // trace of graph on the reference network
+	// referenceCircuits is the topology of the reference; nil if the ideal fabric is the reference.
 	referenceCircuits []int
-	trials            *trials    // nil where there are none
-	lending           *lentPorts // nil where there is none
-	// inOrder is the same with stages in order, whose references are those of all mappings; nil where they are.
+	// inOrder is the system with stages in their default order. Its reference serves all mappings.
+	// It is nil if the scenario has no mapping.
 	inOrder *circuitSystem
+
+	trials  *trials    // nil without trials
+	lending *lentPorts // ports of a port-lending job; nil without one
 }
 
-// New makes the system of s, with so many goroutines where a port-lending job's topology is decided; 0 is one.
+// New returns the system of s. If a port-lending job's topology is decided first, it uses the given
+// number of workers; 0 means one.
 func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	switch {
 	case len(s.Jobs) > 0 && s.Mapping.IsSet():
@@ -53,27 +75,34 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	case len(s.Jobs) > 0:
 		return buildJobs(ctx, s, nil)
 	}
+
 	sys, err := buildSystem(ctx, s, max(1, workers))
 	if err != nil {
 		return nil, err
 	}
-	if s.isEndless() { // whose bound is on loads
+	if s.isEndless() { // its bound is on loads; see minBottleneckSeconds
 		return sys, nil
 	}
+
+	// The bound of single replicas is stronger than the shared bound, whose search is too small for
+	// many replicas.
 	if sys.usesReplicaKinds() {
 		if err := sys.setKindBounds(ctx); err != nil {
 			return nil, err
 		}
 	}
+	// The bound serves all rows, so its computation must not count towards the time limit of one
+	// allocator. If all allocators have time limits, each computes the bound within its own.
 	if !s.allHaveTimeLimits() {
-		if sys.anyServiceBound, err = sys.problem.Bound(ctx); err != nil { // shared by all rows: no allocator's time
+		if sys.anyServiceBound, err = sys.problem.Bound(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return sys, nil
 }
 
-// buildSystem makes the instance of s. It returns the context's error when ctx is cancelled.
+// buildSystem builds the system of a single job, with its trials. It returns the error of ctx if
+// ctx is cancelled.
 func buildSystem(ctx context.Context, s *Scenario, workers int) (sys *circuitSystem, err error) {
 	switch {
 	case s.isTraffic():
@@ -88,11 +117,13 @@ func buildSystem(ctx context.Context, s *Scenario, workers int) (sys *circuitSys
 	if err != nil || s.Replay.Seeds == 0 {
 		return sys, err
 	}
+
 	sys.trials, err = newTrials(ctx, sys)
 	return sys, err
 }
 
-// buildInPods makes the instance of s, without replays, in pods of the numbers given; nil counts from 0.
+// buildInPods builds the system of a training step without trials. The slice pods holds the numbers
+// of the pods for their names; nil means they count from 0.
 func buildInPods(ctx context.Context, s *Scenario, pods []int) (*circuitSystem, error) {
 	extent := s.BuildOptions()
 	layout := s.jobLayout(extent.All)
@@ -107,8 +138,12 @@ func buildInPods(ctx context.Context, s *Scenario, pods []int) (*circuitSystem, 
 	return sys, sys.simulateReference(ctx)
 }
 
-// buildIteration builds an iteration and its hardware.
-func buildIteration(ctx context.Context, s *Scenario, spec training.Spec, extent training.BuildOptions, layout training.Layout) (*circuitSystem, error) {
+// buildIteration builds the graph of a training step and routes it over its pods. It defines no
+// problem and no reference.
+func buildIteration(
+	ctx context.Context, s *Scenario, spec training.Spec, extent training.BuildOptions,
+	layout training.Layout,
+) (*circuitSystem, error) {
 	var expander *calls.Expander
 	if spec.CallsInGraph() {
 		expander = s.StepExpander(&spec)
@@ -118,6 +153,8 @@ func buildIteration(ctx context.Context, s *Scenario, spec training.Spec, extent
 	if err != nil {
 		return nil, err
 	}
+
+	// Place the iteration on its pods, with passes that include the calls of inner tiers.
 	sys := &circuitSystem{scenario: s, graph: it.Graph, iteration: it, expander: expander}
 	if sys.baseTasks, err = s.PassExtension.Lengthen(ctx, it); err != nil {
 		return nil, assembly.ContextErrorOr(ctx, err)
@@ -128,11 +165,14 @@ func buildIteration(ctx context.Context, s *Scenario, spec training.Spec, extent
 	return sys, sys.routeGraph(ctx)
 }
 
-// routeGraph routes the graph over the pods.
+// routeGraph adds the networks inside pods, delays dependencies by their latencies, and routes the
+// graph over pods and circuits.
 func (sys *circuitSystem) routeGraph(ctx context.Context) (err error) {
+	// The overhead delays senders. It is part of the workload, so both graphs have it.
 	sys.graph.MessageOverhead = sys.scenario.Engine.MessageOverhead
-	if sys.undelayedGraph = sys.graph; len(sys.scenario.Fabric.InnerTiers) > 0 {
-		if sys.innerTiers, err = links.NewTiers(sys.scenario.Fabric.InnerTiers, sys.scenario.tierGPUs()); err != nil {
+	sys.undelayedGraph = sys.graph
+	if tiers := sys.scenario.Fabric.InnerTiers; len(tiers) > 0 {
+		if sys.innerTiers, err = links.NewTiers(tiers, sys.scenario.tierGPUs()); err != nil {
 			return err
 		}
 		if sys.pods.Inside, err = sys.newInnerNetwork(ctx); err != nil {
@@ -144,13 +184,15 @@ func (sys *circuitSystem) routeGraph(ctx context.Context) (err error) {
 			}
 		}
 	}
+
+	// Routes do not depend on the topology. Only the rates of bundles do.
 	if sys.optical, err = sys.pods.Connect(sys.graph); err != nil {
 		return err
 	}
 	return ctx.Err()
 }
 
-// defineProblem leaves open how many circuits there are between which pods.
+// defineProblem reduces the graph to its inter-pod DAG and defines the topology problem on it.
 func (sys *circuitSystem) defineProblem(ctx context.Context) (err error) {
 	uncontended, err := sys.uncontendedDurations(ctx)
 	if err != nil {
@@ -162,13 +204,16 @@ func (sys *circuitSystem) defineProblem(ctx context.Context) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
+	// The problem has its own routes, because its tasks are numbered differently.
 	o, err := sys.pods.Connect(sys.interPodGraph)
 	if err != nil {
 		return err
 	}
 	if sys.problem, err = topology.NewProblem(sys.interPodGraph, o); err != nil {
 		if sys.expander != nil && errors.Is(err, topology.ErrPorts) {
-			err = fmt.Errorf("%w: %w", collective.ErrUnserved, err) // others may need fewer
+			// Other collective algorithms may need fewer ports.
+			err = fmt.Errorf("%w: %w", collective.ErrUnserved, err)
 		}
 		return err
 	}
@@ -176,8 +221,12 @@ func (sys *circuitSystem) defineProblem(ctx context.Context) (err error) {
 	return nil
 }
 
-// simulateReference finds the references of the instance, of what has no end none, the ideal fabric's by priority as any optimum
-// may share it.
+// simulateReference computes the reference of all allocators: compute alone and the ideal fabric.
+// Work without an end has no reference.
+//
+// The ideal fabric may share its links in any manner, so the best of several services counts. Since
+// no service is always best, the best topology found may still be faster. The ideal fabric can
+// carry whatever circuits carry, so that topology then becomes the reference.
 func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 	if sys.scenario.isEndless() {
 		return nil
@@ -186,16 +235,22 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if sys.IdealReference, err = composition.NewIdealReference(ctx, sys.interPodGraph, n, r); err != nil {
+	sys.IdealReference, err = composition.NewIdealReference(ctx, sys.interPodGraph, n, r)
+	if err != nil {
 		return err
 	}
-	if sys.expander != nil { // those inside pods are communication, whether they are merged or not
-		if sys.Times.Compute, err = composition.ComputeMakespan(ctx, sys.undelayedGraph, sys.optical.Network); err != nil {
+
+	// Calls inside pods count as communication, even if the inter-pod DAG merged them into delays.
+	if sys.expander != nil {
+		network := sys.optical.Network
+		sys.Times.Compute, err = composition.ComputeMakespan(ctx, sys.undelayedGraph, network)
+		if err != nil {
 			return err
 		}
 	}
+
+	// If the ideal makespan equals its lower bound, no topology can be faster.
 	if !composition.MeetsBound(sys.Times.Ideal, sys.Bound) {
-		// no rule is always best: what circuits can do the ideal fabric can
 		o, err := sys.problem.Optimum(ctx, sys.scenario.Seed, sys.canUseTails())
 		if err != nil {
 			return err
@@ -204,23 +259,34 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 			return sys.setReference(ctx, o)
 		}
 	}
+
+	// The trace for figures and explanations describes the complete DAG.
 	if n, r, err = electrical.Connect(sys.pods, sys.graph); err != nil {
 		return err
 	}
-	sys.referenceTrace, err = flow.Run(ctx, sys.graph, n, r, flow.Options{Service: sys.Service, Rates: true})
+	sys.referenceTrace, err = flow.Run(ctx, sys.graph, n, r, flow.Options{
+		Service: sys.Service,
+		Rates:   true,
+	})
 	if err != nil {
 		return fmt.Errorf("simulating the ideal fabric: %w", err)
 	}
 	return nil
 }
 
-// setReference makes a simulation on circuits the reference.
+// setReference makes the simulation of a topology the reference.
 func (sys *circuitSystem) setReference(ctx context.Context, decision *topology.Decision) error {
 	n, err := sys.optical.Provision(decision.Circuits)
 	if err != nil {
 		return err
 	}
-	sys.Times.Ideal, sys.Service, sys.referenceCircuits = decision.Makespan, decision.Service, decision.Circuits
-	sys.referenceTrace, err = flow.Run(ctx, sys.graph, n, sys.optical.Routes, flow.Options{Service: decision.Service, Tails: sys.completeTails(decision), Rates: true})
+	sys.Times.Ideal = decision.Makespan
+	sys.Service = decision.Service
+	sys.referenceCircuits = decision.Circuits
+	sys.referenceTrace, err = flow.Run(ctx, sys.graph, n, sys.optical.Routes, flow.Options{
+		Service: decision.Service,
+		Tails:   sys.completeTails(decision),
+		Rates:   true,
+	})
 	return err
 }

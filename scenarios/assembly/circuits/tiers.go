@@ -10,7 +10,7 @@ import (
 	"sim/policies/routing"
 )
 
-// tierGPUs returns how many GPUs a domain of each tier inside pods has.
+// tierGPUs returns the number of GPUs in a domain of each tier inside pods, innermost first.
 func (s *Scenario) tierGPUs() (gpus []int) {
 	for _, t := range s.Fabric.InnerTiers {
 		gpus = append(gpus, t.GPUs())
@@ -18,23 +18,27 @@ func (s *Scenario) tierGPUs() (gpus []int) {
 	return gpus
 }
 
-// newInnerNetwork builds the network inside pods, each a domain of the outermost of the tiers there, with the paths of what the
-// graph sends. Nodes are single GPUs, in the order that they have in their pod.
+// newInnerNetwork builds the networks inside pods and routes the transfers of the graph over them.
+// Each pod is a domain of the outermost inner tier. Nodes are single GPUs, in the order of their
+// indices in the pod.
 func (sys *circuitSystem) newInnerNetwork(ctx context.Context) (*fabric.PodNetwork, error) {
 	last := len(sys.scenario.Fabric.InnerTiers) - 1
 	domain, tierStart := sys.innerTiers.Domain(last)
 	sys.tierStart = tierStart
+
+	// GPUs keep their node numbers. The switches of all pods follow them, pod after pod.
 	gpus := int32(sys.innerTiers.Machine[last].GPUs)
 	nodes, switches := int32(len(sys.pods.Nodes)), domain.Nodes-gpus
-	indexInPod, nextInPod := make([]int32, nodes), make([]int32, len(sys.pods.Pods))
 	n := &engine.Network{Nodes: nodes + switches*int32(len(sys.pods.Pods))}
-	nodesOf := make([][]int32, len(sys.pods.Pods)) // by pod: its nodes
+	indexInPod := make([]int32, nodes)             // index of a node among the GPUs of its pod
+	nodesOf := make([][]int32, len(sys.pods.Pods)) // nodes of each pod
 	for i := range sys.pods.Nodes {
 		pod := sys.pods.Nodes[i].Pod
-		indexInPod[i] = nextInPod[pod]
-		nextInPod[pod]++
+		indexInPod[i] = int32(len(nodesOf[pod]))
 		nodesOf[pod] = append(nodesOf[pod], int32(i))
 	}
+
+	// Copy the links of the domain to every pod.
 	for pod := range sys.pods.Pods {
 		node := func(k int32) int32 {
 			if k < gpus {
@@ -43,7 +47,8 @@ func (sys *circuitSystem) newInnerNetwork(ctx context.Context) (*fabric.PodNetwo
 			return nodes + int32(pod)*switches + k - gpus
 		}
 		if len(nodesOf[pod]) != int(gpus) {
-			return nil, fmt.Errorf("circuits: %s has %d GPUs, and the tier inside it %d", sys.pods.Pods[pod].Name, len(nodesOf[pod]), gpus)
+			return nil, fmt.Errorf("circuits: %s has %d GPUs, and the tier inside it %d",
+				sys.pods.Pods[pod].Name, len(nodesOf[pod]), gpus)
 		}
 		for _, l := range domain.Links {
 			l.From, l.To = node(l.From), node(l.To)
@@ -52,38 +57,56 @@ func (sys *circuitSystem) newInnerNetwork(ctx context.Context) (*fabric.PodNetwo
 	}
 	linksPerPod := int32(len(domain.Links))
 	n.ResourceNamer = func(r int32) string {
-		return fmt.Sprintf("link %d inside %s, of tier %d", r%linksPerPod, sys.pods.Pods[r/linksPerPod].Name, 1+slices.IndexFunc(tierStart, func(f int) bool { return f > int(r%linksPerPod) })-1)
+		link := r % linksPerPod
+		tier := 1 + innerTier(tierStart, int(link))
+		pod := sys.pods.Pods[r/linksPerPod].Name
+		return fmt.Sprintf("link %d inside %s, of tier %d", link, pod, tier)
 	}
+
+	// Route the different flows between indices of a domain. All pods use the same paths.
 	flowIndex := map[engine.Flow]int{}
 	var flows []engine.Flow
 	for i := range sys.graph.Tasks {
-		if t := &sys.graph.Tasks[i]; t.Kind == engine.Transfer && !sys.pods.BetweenPods(t.Src, t.Dst) {
-			f := engine.Flow{Src: indexInPod[t.Src], Dst: indexInPod[t.Dst]}
-			if _, ok := flowIndex[f]; !ok {
-				flowIndex[f] = len(flows)
-				flows = append(flows, f)
-			}
+		t := &sys.graph.Tasks[i]
+		if t.Kind != engine.Transfer || sys.pods.BetweenPods(t.Src, t.Dst) {
+			continue
+		}
+		f := engine.Flow{Src: indexInPod[t.Src], Dst: indexInPod[t.Dst]}
+		if _, ok := flowIndex[f]; !ok {
+			flowIndex[f] = len(flows)
+			flows = append(flows, f)
 		}
 	}
-	paths, err := routing.RouteTiers(ctx, sys.innerTiers, last, domain, tierStart, flows, sys.scenario.Seed, nil)
+	seed := sys.scenario.Seed
+	paths, err := routing.RouteTiers(ctx, sys.innerTiers, last, domain, tierStart, flows, seed, nil)
 	if err != nil {
 		return nil, err
 	}
-	linksOf := make([][]int32, len(flows))
+	linksOf := make([][]int32, len(flows)) // links of the domain, indexed by flow
 	for f, flow := range flows {
 		path, _ := paths.Of(paths.ClassOf(int32(f)))
 		linksOf[f] = slices.Collect(paths.Links(flow.Src, path, domain.Links))
 	}
-	return &fabric.PodNetwork{Network: n, Path: func(src, dst int32) []int32 {
+
+	path := func(src, dst int32) []int32 {
 		var links []int32
-		for _, l := range linksOf[flowIndex[engine.Flow{Src: indexInPod[src], Dst: indexInPod[dst]}]] {
+		f := flowIndex[engine.Flow{Src: indexInPod[src], Dst: indexInPod[dst]}]
+		for _, l := range linksOf[f] {
 			links = append(links, sys.pods.Nodes[src].Pod*linksPerPod+l)
 		}
 		return links
-	}}, nil
+	}
+	return &fabric.PodNetwork{Network: n, Path: path}, nil
 }
 
-// tierKinds returns the kinds of the tiers that all work takes, innermost first; nil without tiers inside pods.
+// innerTier returns the index of the tier that contains a link of a domain. The slice tierStart holds
+// the first link of each tier, followed by the number of links.
+func innerTier(tierStart []int, link int) int {
+	return slices.IndexFunc(tierStart, func(first int) bool { return first > link }) - 1
+}
+
+// tierKinds returns the kinds of the tiers that all work passes through, innermost first; nil without
+// tiers inside pods.
 func (s *Scenario) tierKinds() (kinds []string) {
 	for _, t := range s.Fabric.InnerTiers {
 		kinds = append(kinds, t.Kinds()...)
@@ -94,12 +117,15 @@ func (s *Scenario) tierKinds() (kinds []string) {
 	return kinds
 }
 
-// tierOf returns the tier of a resource: the outermost of NICs and circuits.
+// tierOf returns the index of the tier of a resource of the network. Network interfaces and circuits
+// belong to the outermost tier. The resources of the network interfaces, two per interface, precede
+// the links inside pods.
 func (sys *circuitSystem) tierOf(resource int32) int {
-	innerIndex := int(resource-sys.optical.Network.GroupResource(0)) - 2*len(sys.pods.NICs)
+	firstNIC := sys.optical.Network.GroupResource(0)
+	innerIndex := int(resource-firstNIC) - 2*len(sys.pods.NICs)
 	if innerIndex < 0 {
 		return len(sys.scenario.Fabric.InnerTiers)
 	}
-	linksPerPod, first := len(sys.pods.Inside.Network.Links)/len(sys.pods.Pods), sys.tierStart
-	return slices.IndexFunc(first, func(f int) bool { return f > innerIndex%linksPerPod }) - 1
+	linksPerPod := len(sys.pods.Inside.Network.Links) / len(sys.pods.Pods)
+	return innerTier(sys.tierStart, innerIndex%linksPerPod)
 }

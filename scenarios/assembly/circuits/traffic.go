@@ -7,7 +7,8 @@ import (
 	"sim/engine"
 )
 
-// buildTraffic makes the instance of traffic, a call or work of ranks on all GPUs of the pods.
+// buildTraffic builds the system of work on all GPUs of the pods: traffic, a collective call or rank
+// work such as a trace.
 func buildTraffic(ctx context.Context, s *Scenario) (*circuitSystem, error) {
 	sys, w := &circuitSystem{scenario: s, pods: s.Workload.Pods.New()}, &s.Workload
 	var err error
@@ -21,10 +22,12 @@ func buildTraffic(ctx context.Context, s *Scenario) (*circuitSystem, error) {
 		if sys.iteration, _, err = w.Work.Build(ctx, sys.expander); err != nil {
 			return nil, err
 		}
+		// Without inner tiers, a switch joins the GPUs of a pod.
 		if sys.graph = sys.iteration.Graph; len(s.Fabric.InnerTiers) == 0 {
 			sys.pods.Inside = sys.pods.SwitchedNetwork(s.Fabric.InsideBandwidth)
 		}
 	}
+
 	if err := sys.routeGraph(ctx); err != nil {
 		return nil, err
 	}
@@ -34,21 +37,23 @@ func buildTraffic(ctx context.Context, s *Scenario) (*circuitSystem, error) {
 	return sys, sys.simulateReference(ctx)
 }
 
-// nameTransfers names the transfers of traffic, and gives them their flows.
+// nameTransfers sets the names and the numbers of flows of the transfers of traffic. A transfer
+// between two nodes has one flow per pair of their GPUs.
 func (sys *circuitSystem) nameTransfers() {
 	u, pods := sys.scenario.Workload.Pods, sys.pods.Pods
 	for i := range sys.graph.Tasks {
-		if sys.graph.Tasks[i].Kind != engine.Transfer {
-			continue
+		if sys.graph.Tasks[i].Kind == engine.Transfer {
+			sys.graph.Tasks[i].Flows = int32(u.GPUsPerNode * u.GPUsPerNode)
 		}
-		sys.graph.Tasks[i].Flows = int32(u.GPUsPerNode * u.GPUsPerNode)
 	}
+
 	sys.graph.Namer = func(id int32) string {
 		task := &sys.graph.Tasks[id]
-		from, to := sys.pods.Nodes[task.Src].Pod, sys.pods.Nodes[task.Dst].Pod
+		from, to := pods[sys.pods.Nodes[task.Src].Pod].Name, pods[sys.pods.Nodes[task.Dst].Pod].Name
 		if u.NodesPerPod == 1 {
-			return pods[from].Name + " to " + pods[to].Name
+			return from + " to " + to
 		}
-		return fmt.Sprintf("GPU %d of %s to GPU %d of %s", int(task.Src)%u.NodesPerPod, pods[from].Name, int(task.Dst)%u.NodesPerPod, pods[to].Name)
+		src, dst := int(task.Src)%u.NodesPerPod, int(task.Dst)%u.NodesPerPod
+		return fmt.Sprintf("GPU %d of %s to GPU %d of %s", src, from, dst, to)
 	}
 }

@@ -15,47 +15,69 @@ import (
 	"sim/workloads/training"
 )
 
-// trials simulate decided topologies again under what was not planned for (docs/replay.md). They hold what all policies
-// have in common and are safe for concurrent use.
+// trials simulates decisions again under conditions that the plan does not cover (docs/replay.md):
+// jitter of compute times, a slow replica, another sequence length, or lost circuits. It is shared by
+// all policies of a run and safe for concurrent use.
+//
+// Each trial has its own seed. All policies see the same perturbations in trial i, so that their
+// results can be compared pairwise.
 type trials struct {
-	planSystem     *circuitSystem // that the decisions are made on
-	*circuitSystem                // that is simulated, without a decision: of all replicas where they become different
-	seeds          []uint64       // by trial
-	perturbation   training.Perturbation
+	planSystem *circuitSystem // on which allocators decide
+	// circuitSystem is simulated. It differs from planSystem if perturbations make replicas differ
+	// that the plan represents by one replica, or if the sequence length changes.
+	*circuitSystem
+	seeds        []uint64 // indexed by trial
+	perturbation training.Perturbation
 
-	// Evaluators of the graph as planned, to be cloned: on circuits, on the ideal fabric, and with transfers that take
-	// no time.
+	// Evaluators of the graph without perturbations. Trials use clones of them. computeEvaluator has
+	// transfers that take no time.
 	circuitEvaluator, idealEvaluator, computeEvaluator *flow.Evaluator
 
-	mu     sync.Mutex
-	times  []training.ReferenceTimes // by trial, on the same perturbed graph; nil until simulated
-	maxGap float64                   // the largest of an ideal makespan to its bound
+	mu sync.Mutex
+	// times holds the reference times of each trial, with the same perturbations; nil until they are
+	// simulated. maxGap is the maximum relative gap of an ideal makespan to its lower bound.
+	times  []training.ReferenceTimes
+	maxGap float64
 }
 
-// newTrials prepares the trials of in's scenario.
+// newTrials prepares the trials of the scenario of sys.
 func newTrials(ctx context.Context, sys *circuitSystem) (*trials, error) {
 	s, k := sys.scenario, &sys.scenario.Replay
 	r := &trials{
-		planSystem: sys, circuitSystem: sys, seeds: make([]uint64, k.Seeds),
-		perturbation: training.Perturbation{TaskCV: k.ComputeJitter, StageCV: k.StageJitter, Slowdown: k.SlowReplica, SlowReplica: k.SlowReplicaIndex},
+		planSystem:    sys,
+		circuitSystem: sys,
+		seeds:         make([]uint64, k.Seeds),
+		perturbation: training.Perturbation{
+			TaskCV:      k.ComputeJitter,
+			StageCV:     k.StageJitter,
+			Slowdown:    k.SlowReplica,
+			SlowReplica: k.SlowReplicaIndex,
+		},
 	}
-	// trials are numbered: more of them leave the first ones as they are
+	// The seed of a trial does not depend on the number of trials.
 	draw := training.RandomStream(s.Seed, "replay")
 	for i := range r.seeds {
 		r.seeds[i] = draw.Uint64()
 	}
+
 	var err error
-	// another sequence length, or all replicas if one cannot stand for them because each is perturbed in its own way
-	if all := sys.iteration.All || k.MakesReplicasDiffer(); all != sys.iteration.All || k.Sequence != s.Workload.Sequence {
+	// Build another iteration only if the one of the plan does not serve.
+	all := sys.iteration.All || k.MakesReplicasDiffer()
+	if all != sys.iteration.All || k.Sequence != s.Workload.Sequence {
 		spec, x := sys.iteration.Spec, s.BuildOptions()
-		spec.Sequence, x.All = k.Sequence, all // those that are not planned apart are identical: scale 1
-		if r.circuitSystem, err = buildIteration(ctx, s, spec, x, s.jobLayout(all)); err != nil {
+		// Replicas that the plan represents by one are identical: their compute scale is 1.
+		spec.Sequence, x.All = k.Sequence, all
+		r.circuitSystem, err = buildIteration(ctx, s, spec, x, s.jobLayout(all))
+		if err != nil {
 			return nil, err
 		}
 	}
-	if r.circuitEvaluator, err = flow.NewEvaluator(r.graph, r.optical.Network, r.optical.Routes, flow.MaxMin); err != nil {
+
+	r.circuitEvaluator, err = flow.NewEvaluator(r.graph, r.optical.Network, r.optical.Routes, flow.MaxMin)
+	if err != nil {
 		return nil, err
 	}
+	// The ideal fabric and compute alone serve as references of the trials.
 	n, routes, err := electrical.Connect(r.pods, r.graph)
 	if err != nil {
 		return nil, err
@@ -63,19 +85,22 @@ func newTrials(ctx context.Context, sys *circuitSystem) (*trials, error) {
 	if r.idealEvaluator, err = flow.NewEvaluator(r.graph, n, routes, flow.MaxMin); err != nil {
 		return nil, err
 	}
-	r.computeEvaluator, err = flow.NewEvaluator(r.graph, n, engine.NewRoutes(len(r.graph.Tasks), nil), flow.MaxMin)
+	noRoutes := engine.NewRoutes(len(r.graph.Tasks), nil)
+	r.computeEvaluator, err = flow.NewEvaluator(r.graph, n, noRoutes, flow.MaxMin)
 	return r, err
 }
 
-// planBundles returns, by bundle of what is simulated, that of the plan whose circuits it has: what was decided for one replica
-// that stands for all holds for each.
+// planBundles returns the bundle of the plan whose circuits a simulated bundle has, indexed by
+// simulated bundle. If one replica of the plan stands for all, its decision holds for each replica.
 func (r *trials) planBundles() ([]int, error) {
 	planBundle := map[[2]int32]int{}
 	for e, b := range r.planSystem.optical.Bundles {
 		planBundle[[2]int32{b.A, b.B}] = e
 	}
+
 	bundles := make([]int, len(r.optical.Bundles))
 	for e, b := range r.optical.Bundles {
+		// Pods of all replicas map to the pods of the single replica.
 		a, c := b.A, b.B
 		if r.iteration.All && !r.planSystem.iteration.All {
 			pods := int32(r.scenario.PodsPerReplica())
@@ -83,14 +108,16 @@ func (r *trials) planBundles() ([]int, error) {
 		}
 		k, ok := planBundle[[2]int32{a, c}]
 		if !ok {
-			return nil, fmt.Errorf("no circuits were decided from %s to %s", r.optical.Pods[b.A].Name, r.optical.Pods[b.B].Name)
+			return nil, fmt.Errorf("no circuits were decided from %s to %s",
+				r.optical.Pods[b.A].Name, r.optical.Pods[b.B].Name)
 		}
 		bundles[e] = k
 	}
 	return bundles, nil
 }
 
-// circuitsOf returns the circuits, by bundle of what is simulated, of a decision.
+// circuitsOf returns the circuits of a decision, indexed by simulated bundle. The argument is indexed
+// by bundle of the plan.
 func (r *trials) circuitsOf(circuits []int) ([]int, error) {
 	bundles, err := r.planBundles()
 	if err != nil {
@@ -103,7 +130,7 @@ func (r *trials) circuitsOf(circuits []int) ([]int, error) {
 	return x, nil
 }
 
-// setCircuits sets the circuits of e's next trials.
+// setCircuits sets the topology of the next simulations of e.
 func (r *trials) setCircuits(e *flow.Evaluator, x []int) {
 	for b, n := range x {
 		for _, l := range r.optical.Bundles[b].Links {
@@ -112,12 +139,17 @@ func (r *trials) setCircuits(e *flow.Evaluator, x []int) {
 	}
 }
 
-// measure simulates the trials of a decision and adds what came of them to its row. Where it has fewer circuits than
-// are to be lost the answer says so. It returns the context's error when ctx is cancelled.
-func (r *trials) measure(ctx context.Context, d *topology.Decision, controller *lossController, row *result.Row, workers int) (rejected *assembly.PolicyResult, err error) {
+// measure simulates the trials of a decision and adds their metrics to its row. If the decision has
+// fewer circuits than a trial loses, it returns a result that rejects the policy. It returns the
+// error of ctx if ctx is cancelled.
+func (r *trials) measure(
+	ctx context.Context, d *topology.Decision, controller *lossController, row *result.Row,
+	workers int,
+) (rejected *assembly.PolicyResult, err error) {
 	if err := r.references(ctx, workers); err != nil {
 		return nil, err
 	}
+	// Circuits that move follow the events of each trial.
 	if d.Moves.Moving() {
 		ends, err := r.simulateMoves(ctx, d, workers)
 		if err == nil {
@@ -125,72 +157,91 @@ func (r *trials) measure(ctx context.Context, d *topology.Decision, controller *
 		}
 		return nil, err
 	}
+
 	circuits, err := r.circuitsOf(d.Circuits)
 	if err != nil {
 		return nil, err
 	}
+	// Reject the policy before any trial is simulated.
 	if lost, all := r.scenario.Replay.LostCircuits, countCircuits(circuits); lost > all {
 		const key = "replay.lost_circuits"
 		reason := fmt.Sprintf("%d circuits are more than the %d that are provisioned", lost, all)
-		return assembly.RejectedResult(row.Policy, key+": "+reason, func() schema.Diagnostic {
-			return schema.Diagnostic{File: r.scenario.Name, Key: key, Problem: reason, Remedy: fmt.Sprintf("lose at most %d", all)}
-		}), nil
+		diagnostic := func() schema.Diagnostic {
+			return schema.Diagnostic{
+				File:    r.scenario.Name,
+				Key:     key,
+				Problem: reason,
+				Remedy:  fmt.Sprintf("lose at most %d", all),
+			}
+		}
+		return assembly.RejectedResult(row.Policy, key+": "+reason, diagnostic), nil
 	}
-	ends, after, err := r.simulate(ctx, circuits, d.Service, controller, workers)
+
+	ends, later, err := r.simulate(ctx, circuits, d.Service, controller, workers)
 	if err != nil {
 		return nil, err
 	}
 	r.addTrialMetrics(row, ends)
 	if controller != nil {
-		r.addLaterMetrics(row, after)
+		r.addLaterMetrics(row, later)
 	}
 	return nil, nil
 }
 
-// stalled stands for the makespan of a trial that does not end.
+// stalled replaces the makespan of a trial that does not end, because transfers have lost all their
+// circuits.
 const stalled = engine.Never
 
-// simulate simulates the trials of circuits x under a service and returns the makespans by trial, and where a controller
-// reacts what follows.
-func (r *trials) simulate(ctx context.Context, circuits []int, service flow.Service, controller *lossController, workers int) ([]engine.Time, *laterIterations, error) {
+// simulate simulates all trials of a topology under a service and returns their makespans. With a
+// controller it also returns the iterations after the reaction.
+func (r *trials) simulate(
+	ctx context.Context, circuits []int, service flow.Service, controller *lossController,
+	workers int,
+) ([]engine.Time, *laterIterations, error) {
+	// The makespan without perturbations defines the times at which circuits are lost.
 	base := r.baseEvaluator(ctx, service)
 	r.setCircuits(base, circuits)
-	planned := makespan(base)
+	planMakespan := makespan(base)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	if planned == stalled {
+	if planMakespan == stalled {
 		return nil, nil, fmt.Errorf("trials of what does not end even as planned")
 	}
 	if err := r.fixPriorities(base); err != nil {
 		return nil, nil, err
 	}
-	after, moved := &laterIterations{ends: make([]engine.Time, len(r.seeds))}, make([]bool, len(r.seeds))
-	ends, err := r.runTrials(ctx, base, workers, func(e *flow.Evaluator, i int) (end engine.Time, err error) {
-		remaining, moves, err := r.applyLosses(ctx, e, circuits, r.seeds[i], planned, controller)
+
+	later := &laterIterations{ends: make([]engine.Time, len(r.seeds))}
+	moved := make([]bool, len(r.seeds))
+	run := func(e *flow.Evaluator, i int) (end engine.Time, err error) {
+		after, moves, err := r.applyLosses(ctx, e, circuits, r.seeds[i], planMakespan, controller)
 		if err != nil {
 			return 0, err
 		}
 		if end = makespan(e); controller == nil {
 			return end, nil
 		}
+
+		// A further iteration on the new topology.
 		moved[i] = moves
 		if err := e.SetChanges(nil); err != nil {
 			return 0, err
 		}
-		r.setCircuits(e, remaining)
-		after.ends[i] = makespan(e)
+		r.setCircuits(e, after)
+		later.ends[i] = makespan(e)
 		return end, nil
-	})
+	}
+	ends, err := r.runTrials(ctx, base, workers, run)
 	for _, moves := range moved {
 		if moves {
-			after.numMoved++
+			later.numMoved++
 		}
 	}
-	return ends, after, err
+	return ends, later, err
 }
 
-// baseEvaluator returns what trials on circuits are cloned of, under a service.
+// baseEvaluator returns the evaluator that trials on circuits clone, with the given service.
 func (r *trials) baseEvaluator(ctx context.Context, service flow.Service) *flow.Evaluator {
 	base := r.circuitEvaluator.Clone()
 	base.SetContext(ctx)
@@ -198,7 +249,8 @@ func (r *trials) baseEvaluator(ctx context.Context, service flow.Service) *flow.
 	return base
 }
 
-// fixPriorities has e keep to the priorities of the plan, if trials do.
+// fixPriorities fixes the priorities of the plan in e, if trials use nominal priorities. Otherwise
+// priorities follow from the perturbed durations of each trial.
 func (r *trials) fixPriorities(e *flow.Evaluator) error {
 	if r.scenario.Replay.Priorities != "nominal" {
 		return nil
@@ -206,10 +258,15 @@ func (r *trials) fixPriorities(e *flow.Evaluator) error {
 	return e.SetTails(e.Spans().Tail)
 }
 
-// runTrials has run simulate every trial, on a clone of base with the trial's durations, and returns the makespans by trial.
-func (r *trials) runTrials(ctx context.Context, base *flow.Evaluator, workers int, run func(e *flow.Evaluator, i int) (engine.Time, error)) ([]engine.Time, error) {
+// runTrials calls run for every trial, with a clone of base that has the durations of the trial. It
+// returns the makespans, indexed by trial.
+func (r *trials) runTrials(
+	ctx context.Context, base *flow.Evaluator, workers int,
+	run func(e *flow.Evaluator, i int) (engine.Time, error),
+) ([]engine.Time, error) {
 	ends := make([]engine.Time, len(r.seeds))
-	return ends, forEach(ctx, len(ends), workers, func() func(int) error {
+	newWorker := func() func(int) error {
+		// Each worker has its own evaluator and scratch memory.
 		e, d := base.Clone(), make([]engine.Time, len(r.graph.Tasks))
 		return func(i int) (err error) {
 			if err = r.setDurations(e, i, d); err == nil {
@@ -217,10 +274,11 @@ func (r *trials) runTrials(ctx context.Context, base *flow.Evaluator, workers in
 			}
 			return err
 		}
-	})
+	}
+	return ends, forEach(ctx, len(ends), workers, newWorker)
 }
 
-// makespan returns when a trial ends, stalled if it does not.
+// makespan returns the time at which a trial ends, or stalled if it does not end.
 func makespan(e *flow.Evaluator) engine.Time {
 	end, ok := e.Makespan(engine.Never)
 	if !ok {
@@ -229,7 +287,7 @@ func makespan(e *flow.Evaluator) engine.Time {
 	return end
 }
 
-// setDurations gives e the durations of trial i; d is room for them.
+// setDurations sets the durations of trial i in e. The slice d is scratch memory, indexed by task.
 func (r *trials) setDurations(e *flow.Evaluator, i int, d []engine.Time) error {
 	if err := r.iteration.Durations(r.perturbation, r.seeds[i], d); err != nil {
 		return fmt.Errorf("trial %d: %w", i, err)
@@ -237,7 +295,7 @@ func (r *trials) setDurations(e *flow.Evaluator, i int, d []engine.Time) error {
 	return e.SetDurations(d)
 }
 
-// countCircuits counts circuits.
+// countCircuits returns the number of circuits of a topology.
 func countCircuits(x []int) int {
 	n := 0
 	for _, v := range x {

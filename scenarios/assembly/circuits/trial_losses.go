@@ -11,22 +11,26 @@ import (
 	"sim/workloads/training"
 )
 
-// circuitLoss is one that may go down.
+// circuitLoss is a circuit that a trial may lose.
 type circuitLoss struct {
 	bundle int
-	rank   uint64  // the lowest ranks go down
-	time   float64 // in fractions of the iteration
+	rank   uint64  // random; the circuits with the lowest ranks go down
+	time   float64 // random time of the loss, as a fraction of the planned makespan
 }
 
-// drawLosses returns n of the circuits x, by bundle, each choice of n being as likely as any other. The k-th circuit of a
-// bundle has a rank of its own under a seed, whatever else is up, and the lowest go down: so of two topologies that
-// share most circuits, most trials take the same ones from both.
+// drawLosses draws n circuits of a topology, indexed by bundle. All sets of n circuits are equally
+// likely.
+//
+// The rank of circuit k of a bundle depends only on the seed, the bundle and k. If two topologies
+// share most of their circuits, most trials therefore take the same circuits from both. This reduces
+// the variance of their difference (common random numbers).
 func drawLosses(circuits []int, n int, seed uint64) []circuitLoss {
 	if n == 0 {
 		return nil
 	}
 	var losses []circuitLoss
 	for e, provisioned := range circuits {
+		// The stream of a bundle does not depend on other bundles.
 		random := training.RandomStream(seed, fmt.Sprintf("circuits of bundle %d", e))
 		for range provisioned {
 			losses = append(losses, circuitLoss{e, random.Uint64(), random.Float64()})
@@ -36,15 +40,22 @@ func drawLosses(circuits []int, n int, seed uint64) []circuitLoss {
 	return losses[:min(n, len(losses))]
 }
 
-// applyLosses takes the circuits from e that a trial loses: at the start, or each at its time, a fraction of the makespan that
-// was planned; and has a controller react, if there is one, when it has decided after the last of them. It returns the
-// circuits that there are in the end, and whether it has moved some.
-func (r *trials) applyLosses(ctx context.Context, e *flow.Evaluator, circuits []int, seed uint64, planned engine.Time, controller *lossController) (after []int, moved bool, err error) {
+// applyLosses takes the lost circuits of a trial from e: at the start, or each at its random time
+// within the planned makespan. A controller, if not nil, reacts to the last loss after its decision
+// time.
+//
+// It returns the topology at the end, and whether the controller has moved circuits.
+func (r *trials) applyLosses(
+	ctx context.Context, e *flow.Evaluator, circuits []int, seed uint64, planMakespan engine.Time,
+	controller *lossController,
+) (after []int, moved bool, err error) {
 	k := &r.scenario.Replay
 	if k.LostCircuits == 0 {
 		return circuits, false, nil
 	}
-	remaining, lost, time := slices.Clone(circuits), drawLosses(circuits, k.LostCircuits, seed), engine.Time(0)
+
+	remaining, lost := slices.Clone(circuits), drawLosses(circuits, k.LostCircuits, seed)
+	time := engine.Time(0) // of the last loss
 	var changes []engine.Change
 	if k.LostWhen == "start" {
 		for _, l := range lost {
@@ -52,21 +63,25 @@ func (r *trials) applyLosses(ctx context.Context, e *flow.Evaluator, circuits []
 		}
 		r.setCircuits(e, remaining)
 	} else {
-		slices.SortStableFunc(lost, func(a, b circuitLoss) int { return cmp.Compare(a.time, b.time) })
+		byTime := func(a, b circuitLoss) int { return cmp.Compare(a.time, b.time) }
+		slices.SortStableFunc(lost, byTime)
 		r.setCircuits(e, circuits)
 		for _, l := range lost {
 			previous := slices.Clone(remaining)
 			remaining[l.bundle]--
-			time = engine.Time(l.time * float64(planned))
+			time = engine.Time(l.time * float64(planMakespan))
 			changes = append(changes, r.rateChanges(time, previous, remaining)...)
 		}
 	}
+
 	after = remaining
 	if controller != nil {
 		if after, err = r.redecide(ctx, controller, remaining, lost); err != nil {
 			return nil, false, err
 		}
-		changes = append(changes, r.moveChanges(time+k.DecisionTime, remaining, after)...)
+		// The new topology is decided after the last loss. Its circuits then move.
+		moves := r.moveChanges(time+k.DecisionTime, remaining, after)
+		changes = append(changes, moves...)
 	}
 	if changes == nil && controller == nil {
 		return after, false, nil

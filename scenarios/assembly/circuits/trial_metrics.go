@@ -9,11 +9,11 @@ import (
 	"sim/scenarios/result"
 )
 
-// addTrialMetrics adds to a row what came of its trials, by trial: metrics over those that ended, and the values themselves in
-// the order of the seeds.
+// addTrialMetrics adds the results of all trials to a row, given their makespans. Metrics cover the
+// trials that end. Samples hold the value of each of these trials, in the order of their seeds.
 func (r *trials) addTrialMetrics(row *result.Row, ends []engine.Time) {
 	var nct, makespan, trial []float64
-	undefined := 0
+	undefined := 0 // trials whose NCT is undefined
 	for i, c := range ends {
 		if c == stalled {
 			continue
@@ -25,21 +25,26 @@ func (r *trials) addTrialMetrics(row *result.Row, ends []engine.Time) {
 			undefined++
 		}
 	}
+
 	m, numStalled := row.Metrics, len(ends)-len(makespan)
 	m["replay_plays"], m["replay_stalled"] = float64(len(ends)), float64(numStalled)
 	row.Labels["replay"] = r.scenario.trialSummary()
 	if undefined > 0 {
-		row.Labels["replay_nct_mean"] = fmt.Sprintf("in %d of %d plays, as the ideal fabric exposes no communication there", undefined, len(ends))
+		row.Labels["replay_nct_mean"] = fmt.Sprintf("in %d of %d plays, "+
+			"as the ideal fabric exposes no communication there", undefined, len(ends))
 	}
 	if len(makespan) == 0 {
-		row.Labels["replay_nct_mean"] = "as no play ends: pods that exchange data lose their last circuit"
+		row.Labels["replay_nct_mean"] =
+			"as no play ends: pods that exchange data lose their last circuit"
 		return
 	}
+
 	row.Samples = map[string][]float64{"makespan_s": makespan}
 	if numStalled > 0 {
-		row.Samples["play"] = trial // which the others belong to
+		row.Samples["play"] = trial // the trial of each value
 	}
-	m["replay_makespan_mean_s"], m["replay_makespan_p95_s"] = mean(makespan), quantile(makespan, 0.95)
+	m["replay_makespan_mean_s"] = mean(makespan)
+	m["replay_makespan_p95_s"] = quantile(makespan, 0.95)
 	if len(nct) == 0 {
 		return
 	}
@@ -50,7 +55,7 @@ func (r *trials) addTrialMetrics(row *result.Row, ends []engine.Time) {
 	}
 }
 
-// addLaterMetrics adds what came of the iterations that follow those in which circuits are lost.
+// addLaterMetrics adds the results of the iterations that follow the loss of circuits.
 func (r *trials) addLaterMetrics(row *result.Row, later *laterIterations) {
 	var nct []float64
 	for i, c := range later.ends {
@@ -64,6 +69,7 @@ func (r *trials) addLaterMetrics(row *result.Row, later *laterIterations) {
 	}
 }
 
+// mean returns the arithmetic mean of values.
 func mean(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {
@@ -72,9 +78,11 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// quantile returns the least of the values that at least a fraction p of them does not exceed (the nearest rank).
+// quantile returns the p-quantile by the nearest-rank method: the smallest value such that at least a
+// fraction p of the values do not exceed it.
 func quantile(v []float64, p float64) float64 {
 	v = slices.Sorted(slices.Values(v))
-	const slack = 1e-9 // 0.95 x 100 is 95
-	return v[max(0, int(math.Ceil(p*float64(len(v))-slack))-1)]
+	const slack = 1e-9 // absorbs rounding errors: 0.95 x 100 must count as 95
+	rank := int(math.Ceil(p*float64(len(v)) - slack))
+	return v[max(0, rank-1)]
 }

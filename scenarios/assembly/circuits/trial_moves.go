@@ -9,46 +9,59 @@ import (
 	"sim/policies/topology"
 )
 
-// simulateMoves simulates the trials of a decision whose circuits move, and returns the makespans by trial. Each is an
-// iteration that begins as those that repeat do as planned, with what is being set up then, so that the change back is
-// paid for.
-func (r *trials) simulateMoves(ctx context.Context, d *topology.Decision, workers int) ([]engine.Time, error) {
+// simulateMoves simulates the trials of a decision whose circuits move and returns their makespans.
+// Each trial is one of the iterations that repeat. It starts in their planned state, in which
+// circuits may still be down. The change back to the first topology is thus part of its time.
+func (r *trials) simulateMoves(
+	ctx context.Context, d *topology.Decision, workers int,
+) ([]engine.Time, error) {
 	base := r.baseEvaluator(ctx, d.Service)
 	_, c, err := r.controller(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	if r.scenario.Replay.Priorities == "nominal" {
+		// Nominal tails assume that every bundle has its maximum number of circuits.
 		r.setCircuits(base, c.Sequence().MaxCircuits())
 	}
 	if err := r.fixPriorities(base); err != nil {
 		return nil, err
 	}
-	return r.runTrials(ctx, base, workers, func(e *flow.Evaluator, _ int) (engine.Time, error) {
+
+	// The controller moves circuits after the events that trigger them in the plan.
+	run := func(e *flow.Evaluator, _ int) (engine.Time, error) {
 		run, ok := c.Run(e)
 		if !ok {
 			run.Makespan = stalled
 		}
 		return run.Makespan, ctx.Err()
-	})
+	}
+	return r.runTrials(ctx, base, workers, run)
 }
 
-// controller returns the problem of what is simulated, at the sequence length of the plan, and the controller on it of a
-// decision whose circuits move. It fails where an iteration takes longer or shorter there than planned.
-func (r *trials) controller(ctx context.Context, d *topology.Decision) (*topology.Problem, *topology.Controller, error) {
-	simulated := r.circuitSystem // at the sequence length of the plan
+// controller returns the controller of a decision whose circuits move, for the simulated graph. It
+// also returns the problem of that graph. Both have the sequence length of the plan, because the
+// order of events in the plan defines when circuits move. It fails if the graph does not end when
+// the plan says.
+func (r *trials) controller(
+	ctx context.Context, d *topology.Decision,
+) (*topology.Problem, *topology.Controller, error) {
+	plan := r.circuitSystem // at the sequence length of the plan
 	if s := r.scenario; s.Replay.Sequence != s.Workload.Sequence {
 		x := s.BuildOptions()
 		x.All = r.iteration.All
+		spec := r.planSystem.iteration.Spec
 		var err error
-		if simulated, err = buildIteration(ctx, s, r.planSystem.iteration.Spec, x, s.jobLayout(x.All)); err != nil {
+		if plan, err = buildIteration(ctx, s, spec, x, s.jobLayout(x.All)); err != nil {
 			return nil, nil, err
 		}
-		if len(simulated.graph.Tasks) != len(r.graph.Tasks) {
-			return nil, nil, fmt.Errorf("the step has %d tasks as planned, and %d at another sequence length", len(simulated.graph.Tasks), len(r.graph.Tasks))
+		if len(plan.graph.Tasks) != len(r.graph.Tasks) {
+			return nil, nil, fmt.Errorf("the step has %d tasks as planned, and %d at another sequence "+
+				"length", len(plan.graph.Tasks), len(r.graph.Tasks))
 		}
 	}
-	p, err := topology.NewProblem(simulated.graph, simulated.optical)
+
+	p, err := topology.NewProblem(plan.graph, plan.optical)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,6 +74,7 @@ func (r *trials) controller(ctx context.Context, d *topology.Decision) (*topolog
 	if err != nil {
 		return nil, nil, err
 	}
+
 	last := d.Moves.Last()
 	c, err := it.Controller(ctx, p, d, bundles, last)
 	if err != nil {

@@ -6,11 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// maxWorkers bounds the goroutines of a replay: each holds a trial's state.
+// maxWorkers bounds the goroutines of all trials. Each one holds the state of a simulation.
 const maxWorkers = 64
 
-// forEach calls what start returns, one function a goroutine, for 0 to n-1. It ends early with the context's error, or
-// with that of the lowest number that fails.
+// forEach calls a function for 0 to n-1, on several goroutines. Each goroutine calls start once to
+// get its function. forEach ends early with the error of ctx, or with the error of the smallest
+// number whose call fails.
 func forEach(ctx context.Context, n, workers int, start func() func(i int) error) error {
 	var (
 		next   atomic.Int64
@@ -32,8 +33,11 @@ func forEach(ctx context.Context, n, workers int, start func() func(i int) error
 			}
 		})
 	}
+
+	// Numbers are started in order. All numbers below one that failed were therefore completed, and
+	// the first error does not depend on the number of goroutines.
 	group.Wait()
-	for _, err := range errs { // all below one that failed were begun, and ended
+	for _, err := range errs {
 		if err != nil {
 			return err
 		}

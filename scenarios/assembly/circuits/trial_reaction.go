@@ -10,28 +10,32 @@ import (
 	"sim/policies/topology"
 )
 
-// lossController is a controller that decides anew when circuits are lost, by the policy that decided before, on the ports
-// that are left. It is safe for concurrent use.
+// lossController reacts to lost circuits. It calls the allocator of the plan again, with the ports
+// that remain. It is safe for concurrent use.
 type lossController struct {
 	planSystem *circuitSystem
 	policy     topology.Policy
 	options    topology.Options
 
-	decisions once.Map[string, []int] // by ports: circuits by bundle of the plan; nil if the ports connect no longer all that must be
+	// decisions caches the circuits, indexed by bundle of the plan, by the remaining ports. nil means
+	// that the ports do not connect all pods that exchange data.
+	decisions once.Map[string, []int]
 }
 
-// newLossController returns the controller of a policy; nil where decisions are kept.
+// newLossController returns the controller for a policy; nil if trials keep their topology.
 func (r *trials) newLossController(policy topology.Policy, o topology.Options) *lossController {
 	if r.scenario.Replay.React != "redecide" {
 		return nil
 	}
-	o.Workers = 1 // trials go side by side
+	o.Workers = 1 // trials run in parallel
 	return &lossController{planSystem: r.planSystem, policy: policy, options: o}
 }
 
-// decide returns what is decided with so many ports a pod of the plan.
+// decide returns the circuits that the allocator chooses with the given ports, indexed by pod of the
+// plan. It returns nil if there is no feasible topology.
 func (c *lossController) decide(ctx context.Context, ports []int) ([]int, error) {
 	return c.decisions.Get(ctx, fmt.Sprint(ports), func() ([]int, error) {
+		// The problem of the plan with the remaining ports of each pod.
 		o := *c.planSystem.problem.Fabric
 		o.Pods = slices.Clone(o.Pods)
 		for i := range o.Pods {
@@ -42,6 +46,7 @@ func (c *lossController) decide(ctx context.Context, ports []int) ([]int, error)
 			return nil, ignoreInfeasible(err)
 		}
 		p.Switching = c.planSystem.problem.Switching
+
 		d, err := c.policy.Choose(ctx, p, c.options)
 		if err != nil {
 			return nil, err
@@ -50,10 +55,16 @@ func (c *lossController) decide(ctx context.Context, ports []int) ([]int, error)
 	})
 }
 
-// redecide returns the circuits of a trial that are decided when some are lost, which take a port of each pod at their
-// ends along; what is left where these can no longer connect all. Where one replica of the plan stands for all, each decides
-// for itself, and circuits between two are as many as both want.
-func (r *trials) redecide(ctx context.Context, controller *lossController, remaining []int, lost []circuitLoss) ([]int, error) {
+// redecide returns the topology of a trial after the controller's decision. A lost circuit makes a
+// port unusable in each of its pods. If the remaining ports do not connect all pods that exchange
+// data, redecide returns the remaining circuits.
+//
+// If one replica of the plan stands for all, each simulated replica decides separately. A bundle
+// between two replicas has the minimum of their decisions.
+func (r *trials) redecide(
+	ctx context.Context, controller *lossController, remaining []int, lost []circuitLoss,
+) ([]int, error) {
+	// Remaining ports, indexed by replica and pod of the plan.
 	pods := int32(len(r.planSystem.optical.Pods))
 	ports := make([][]int, len(r.optical.Pods)/int(pods))
 	for k := range ports {
@@ -68,39 +79,46 @@ func (r *trials) redecide(ctx context.Context, controller *lossController, remai
 			ports[b.B/pods][b.B%pods] -= b.Ends
 		}
 	}
+
 	bundles, err := r.planBundles()
 	if err != nil {
 		return nil, err
 	}
-	perReplica, circuits := make([][]int, len(ports)), make([]int, len(remaining))
+	perReplica := make([][]int, len(ports))
 	for k := range ports {
 		if perReplica[k], err = controller.decide(ctx, ports[k]); perReplica[k] == nil {
 			return remaining, err
 		}
 	}
+	circuits := make([]int, len(remaining))
 	for e, b := range r.optical.Bundles {
-		circuits[e] = min(perReplica[b.A/pods][bundles[e]], perReplica[b.B/pods][bundles[e]])
+		// Inside a replica, both decisions are the same.
+		byA, byB := perReplica[b.A/pods], perReplica[b.B/pods]
+		circuits[e] = min(byA[bundles[e]], byB[bundles[e]])
 	}
 	return circuits, nil
 }
 
-// moveChanges are the changes of circuits from one topology to another that is decided at a time: what is given up stops at
-// once, what is added carries after the reconfiguration delay.
+// moveChanges returns the rate changes of a move between two topologies that starts at the given
+// time. Circuits that are removed stop immediately. Circuits that are added carry data after the
+// reconfiguration delay. If the switch stops all circuits during the move, none carries data in that
+// time.
 func (r *trials) moveChanges(time engine.Time, from, to []int) []engine.Change {
 	s := r.scenario.Fabric.SwitchingModel()
 	if slices.Equal(from, to) {
 		return nil
 	}
-	during := make([]int, len(from))
+	during := make([]int, len(from)) // circuits that carry data during the delay
 	for e := range during {
 		if !s.StopsAll || s.Delay == 0 {
 			during[e] = min(from[e], to[e])
 		}
 	}
-	return append(r.rateChanges(time, from, during), r.rateChanges(time+s.Delay, during, to)...)
+	removals := r.rateChanges(time, from, during)
+	return append(removals, r.rateChanges(time+s.Delay, during, to)...)
 }
 
-// rateChanges are those of links from some circuits to others at a time.
+// rateChanges returns the changes of link rates from one topology to another at a time.
 func (r *trials) rateChanges(time engine.Time, from, to []int) (all []engine.Change) {
 	for e, n := range to {
 		if n == from[e] {
@@ -108,14 +126,16 @@ func (r *trials) rateChanges(time engine.Time, from, to []int) (all []engine.Cha
 		}
 		b := &r.optical.Bundles[e]
 		for _, l := range b.Links {
-			all = append(all, engine.Change{At: time, Link: l, Rate: float64(n) * r.optical.Rate(e)})
+			rate := float64(n) * r.optical.Rate(e)
+			all = append(all, engine.Change{At: time, Link: l, Rate: rate})
 		}
 	}
 	return all
 }
 
-// laterIterations is what follows the iteration in which circuits are lost.
+// laterIterations holds the iterations that follow the loss of circuits, on the controller's
+// topology.
 type laterIterations struct {
-	ends     []engine.Time // by trial: iterations on what was decided anew
-	numMoved int           // trials in which that is another topology than what was left
+	ends     []engine.Time // makespan, indexed by trial
+	numMoved int           // trials in which the controller moved circuits
 }

@@ -7,13 +7,18 @@ import (
 	"sim/workloads/trace"
 )
 
-// Work is the complete DAG. Ranks are the GPUs, pod after pod; a transfer is a message of each of its flows, and one
-// inside a pod where nothing takes any time is none. Computes of GPUs in lockstep are of the first of these, as all of
-// them wait for the last flow of any.
+// Work returns the complete DAG as a task graph of ranks, for export. It implements
+// assembly.WorkExporter.
+//
+// Ranks are the GPUs, pod after pod. A transfer becomes one message per flow. A transfer inside a pod
+// that takes no time becomes no message. The computes of GPUs in lockstep belong to the first of
+// these GPUs, because all of them wait for the last flow of any.
 func (sys *circuitSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
 	if sys.pods.Copies > 1 {
-		return nil, assembly.ExportError(sys.scenario.Name, "workload.replicas", "one replica stands for all", `set it to "all"`)
+		return nil, assembly.ExportError(sys.scenario.Name, "workload.replicas",
+			"one replica stands for all", `set it to "all"`)
 	}
+
 	w := &trace.RankGraph{Graph: sys.undelayedGraph}
 	if work := sys.scenario.Workload.Work; work != nil && work.Dims() != nil {
 		for i := range sys.iteration.Meta {
@@ -22,6 +27,7 @@ func (sys *circuitSystem) Work(ctx context.Context, _ string) (*trace.RankGraph,
 	}
 	gpus := sys.numberRanks(w)
 	w.Locate(func(node int32) int32 { return gpus[node][0] })
+
 	w.Messages = func(id int32) (all [][2]int32) {
 		t := &w.Graph.Tasks[id]
 		if !sys.pods.UsesNetwork(t) {
@@ -29,8 +35,9 @@ func (sys *circuitSystem) Work(ctx context.Context, _ string) (*trace.RankGraph,
 		}
 		src, dst, n := gpus[t.Src], gpus[t.Dst], int(t.Flows)
 		for f := range n {
+			// Flows are spread evenly over the GPUs of both nodes, or connect all pairs of them.
 			a, b := f*len(src)/n, f*len(dst)/n
-			if n == len(src)*len(dst) { // each to each
+			if n == len(src)*len(dst) {
 				a, b = f/len(dst), f%len(dst)
 			}
 			all = append(all, [2]int32{src[a%len(src)], dst[b%len(dst)]})
@@ -40,7 +47,8 @@ func (sys *circuitSystem) Work(ctx context.Context, _ string) (*trace.RankGraph,
 	return w, ctx.Err()
 }
 
-// numberRanks numbers the GPUs of w, and returns them by node. Of stages it says whose computes are.
+// numberRanks sets the number of ranks of w and returns the ranks of each node. For training steps it
+// also sets the rank of each task.
 func (sys *circuitSystem) numberRanks(w *trace.RankGraph) (gpus [][]int32) {
 	gpus = make([][]int32, len(sys.pods.Nodes))
 	if sys.scenario.isTraffic() {
@@ -52,6 +60,8 @@ func (sys *circuitSystem) numberRanks(w *trace.RankGraph) (gpus [][]int32) {
 		}
 		return gpus
 	}
+
+	// The pod of each rank, in the numbering of the training step.
 	s := &sys.iteration.Spec
 	rank := make([]int32, s.Rank(len(sys.iteration.GradientsReady), 0, 0))
 	pod := make([]int32, len(rank))
@@ -60,6 +70,8 @@ func (sys *circuitSystem) numberRanks(w *trace.RankGraph) (gpus [][]int32) {
 			pod[s.Rank(node.Replica, node.Stage, node.First+g)] = sys.pods.Nodes[n].Pod
 		}
 	}
+
+	// Number the ranks again, pod after pod.
 	for p := range sys.pods.Pods {
 		for g := range rank {
 			if pod[g] == int32(p) {
@@ -68,6 +80,7 @@ func (sys *circuitSystem) numberRanks(w *trace.RankGraph) (gpus [][]int32) {
 			}
 		}
 	}
+
 	for n, node := range sys.iteration.Nodes {
 		gpus[n] = rank[s.Rank(node.Replica, node.Stage, node.First):][:node.GPUs]
 	}
