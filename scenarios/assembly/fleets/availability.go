@@ -8,30 +8,34 @@ import (
 	"sim/workloads/fleet"
 )
 
-// availability measures what pods could give, whatever jobs are on them: a slice of so many cubes, if they were empty.
+// availability measures what pods could offer if no jobs were on them: a slice of
+// a given number of cubes. It also measures the fragmentation of the free cubes.
 type availability struct {
-	cubes            int
-	shape            fleet.Shape   // of the slice
-	fixedCubes       uint64        // the cubes of the slice, if it can only be on these
-	current          []podCapacity // what each can, at the moment
-	switchesSeen     []int         // switches that were down then
-	isStale          bool          // some cube went down or came back since
-	sums             podCapacity   // over pods, times milliseconds
-	nextSample       fleet.Time    // when the free cubes are looked at again
-	boxes            []fleet.Shape // the slices that a grid may have room for, the largest first
-	starts           int           // of jobs, each time that one is placed
-	samples          int           // that found a free cube
-	fragmentationSum float64       // sum of what they found
+	cubes      int         // size of the slice; 0 measures only fragmentation
+	shape      fleet.Shape // the slice
+	fixedCubes uint64      // bit set of the cubes of a slice with a fixed place
+
+	current      []podCapacity // capacity of each pod since the last change
+	switchesSeen []int         // failed switches of each pod at that time
+	isStale      bool          // a cube failed or recovered since then
+	sums         podCapacity   // integrals over time, in milliseconds, summed over pods
+
+	nextSample       fleet.Time    // time of the next sample of free cubes
+	boxes            []fleet.Shape // shapes of slices in a static grid, the largest first
+	starts           int           // placements of jobs
+	samples          int           // samples with a free cube
+	fragmentationSum float64       // sum over samples
 }
 
-// podCapacity is what pods could give, of each.
+// podCapacity is what a pod without jobs could offer.
 type podCapacity struct {
-	slice   float64 // one slice
-	fixed   float64 // one that can only be in one place
-	goodput float64 // share of the chips that are in as many slices as there are cubes for
+	slice   float64 // 1 if it has space for the slice
+	fixed   float64 // 1 if it has space for the slice at its fixed place
+	goodput float64 // share of the chips in as many slices as fit
 }
 
-// newAvailability watches slices of so many cubes; 0 watches what is free alone.
+// newAvailability returns the measurement for the pods and the placement of a
+// simulation.
 func newAvailability(c *Config, policy placement.Policy) *availability {
 	w := &availability{cubes: c.WatchedCubes, nextSample: c.Start, isStale: true}
 	if !policy.Rewires() {
@@ -42,7 +46,7 @@ func newAvailability(c *Config, policy placement.Policy) *availability {
 	}
 	w.current, w.switchesSeen = make([]podCapacity, c.Pods), make([]int, c.Pods)
 	w.shape = fleet.Shape{Dims: [3]int{fleet.Side, fleet.Side, fleet.Side * w.cubes}}
-	for _, b := range w.boxes { // the smallest that holds it
+	for _, b := range w.boxes { // the last one is the smallest box that is large enough
 		if b.Cubes() >= w.cubes {
 			w.shape = b
 		}
@@ -51,10 +55,11 @@ func newAvailability(c *Config, policy placement.Policy) *availability {
 	return w
 }
 
-// sampleInterval is how often what is free is looked at.
+// sampleInterval is the time between two samples of the free cubes.
 const sampleInterval = 6 * fleet.Hour
 
-// gridBoxes lists the boxes of a pod's grid of cubes, the largest first.
+// gridBoxes returns the shapes of boxes in the 4x4x4 grid of a pod's cubes, the
+// largest first.
 func gridBoxes() []fleet.Shape {
 	const side = 4
 	var list []fleet.Shape
@@ -62,9 +67,8 @@ func gridBoxes() []fleet.Shape {
 		for a := 1; a <= side; a++ {
 			for b := a; b <= side; b++ {
 				if c := n / (a * b); c >= b && c <= side && a*b*c == n {
-					list = append(list,
-						fleet.Shape{Dims: [3]int{a * fleet.Side, b * fleet.Side,
-							c * fleet.Side}})
+					dims := [3]int{a * fleet.Side, b * fleet.Side, c * fleet.Side}
+					list = append(list, fleet.Shape{Dims: dims})
 				}
 			}
 		}
@@ -72,7 +76,8 @@ func gridBoxes() []fleet.Shape {
 	return list
 }
 
-// advance adds up the time since the last event, and looks at what is free every six hours.
+// advance adds the time since the last event to the integrals, and samples the
+// free cubes when it is due.
 func (w *availability) advance(s *simulation, from fleet.Time) {
 	for ; w.nextSample <= s.now && w.nextSample < s.config.End; w.nextSample += sampleInterval {
 		w.sample(s)
@@ -81,6 +86,7 @@ func (w *availability) advance(s *simulation, from fleet.Time) {
 	if w.cubes == 0 || span == 0 {
 		return
 	}
+
 	for p := range s.pods {
 		if down := s.pods[p].switchesDown(); w.isStale || down != w.switchesSeen[p] {
 			w.switchesSeen[p], w.current[p] = down, w.podCapacity(s, p)
@@ -93,19 +99,22 @@ func (w *availability) advance(s *simulation, from fleet.Time) {
 	w.isStale = false
 }
 
-// podCapacity returns what a pod could give.
+// podCapacity returns what pod p could offer without its jobs.
 func (w *availability) podCapacity(s *simulation, p int) podCapacity {
 	pod := *s.pods[p].Pod
 	for i := range pod.Cubes {
 		pod.Cubes[i].Used, pod.Cubes[i].Held = 0, 0
 	}
+
 	up := pod.Free()
 	var c podCapacity
 	if up&w.fixedCubes == w.fixedCubes {
 		c.fixed = 1
 	}
-	if down := s.pods[p].switchesDown(); s.policy.Rewires() &&
-		(down > 1 || down == 1 && s.config.OCS == ReactionWait) {
+	// With failed switches, slices need paths around one of them.
+	down := s.pods[p].switchesDown()
+	blocked := down > 1 || down == 1 && s.config.OCS == ReactionWait
+	if s.policy.Rewires() && blocked {
 		return c
 	}
 	if _, ok := s.policy.Place(&pod, w.shape); ok {
@@ -117,7 +126,8 @@ func (w *availability) podCapacity(s *simulation, p int) podCapacity {
 	return c
 }
 
-// sample measures how far what is free is from one slice: 1 less the largest slice that fits over the cubes that are free.
+// sample measures the fragmentation of each pod: 1 less the size of the largest
+// slice that fits, relative to the free cubes.
 func (w *availability) sample(s *simulation) {
 	for p := range s.pods {
 		pod := s.pods[p].Pod
@@ -126,6 +136,8 @@ func (w *availability) sample(s *simulation) {
 			continue
 		}
 		w.samples++
+
+		// With optical switches, any free cubes form a slice.
 		largest := free
 		for _, b := range w.boxes {
 			if b.Cubes() > free {
@@ -141,8 +153,8 @@ func (w *availability) sample(s *simulation) {
 	}
 }
 
-// addMetrics adds what was found to a row, beside what follows from the rates of failures alone, of parts that fail
-// independently of each other.
+// addMetrics adds the measurements to the metrics m. It also adds the values that
+// follow from the failure rates alone if parts fail independently.
 func (w *availability) addMetrics(c *Config, rewires bool, m map[string]float64) {
 	m["starts"] = float64(w.starts)
 	if w.samples > 0 {
@@ -152,24 +164,32 @@ func (w *availability) addMetrics(c *Config, rewires bool, m map[string]float64)
 		return
 	}
 	span := float64(c.End-c.Start) * float64(c.Pods)
-	m["availability"], m["availability_fixed"] = w.sums.slice/span, w.sums.fixed/span
+	m["availability"] = w.sums.slice / span
+	m["availability_fixed"] = w.sums.fixed / span
+
 	up := c.Rates.CubeAvailability()
-	m["machine_availability"] = (1 - c.Rates[fleet.Machine].Unavailability()) * (1 - c.Rates[fleet.Cube].Unavailability())
+	machineUp := 1 - c.Rates[fleet.Machine].Unavailability()
+	m["machine_availability"] = machineUp * (1 - c.Rates[fleet.Cube].Unavailability())
 	m["expected_availability_fixed"] = math.Pow(up, float64(w.cubes))
 	if rewires {
 		m["slice_goodput"] = w.sums.goodput / span
 	}
-	if !rewires || c.Rates[fleet.SwitchWork].PerDay > 0 || c.CampaignStart > 0 { // which comes when no other switch is down
+	// Planned maintenance of a switch waits for the other switches, so it is not
+	// independent.
+	plansSwitchWork := c.Rates[fleet.SwitchWork].PerDay > 0 || c.CampaignStart > 0
+	if !rewires || plansSwitchWork {
 		return
 	}
-	out := c.Rates[fleet.Switch].Unavailability()
-	switches := math.Pow(1-out, fleet.PodSwitches)
+	switchUp := 1 - c.Rates[fleet.Switch].Unavailability()
+	switches := math.Pow(switchUp, fleet.PodSwitches) // probability that slices work
 	if c.OCS != ReactionWait {
-		switches = fleet.BinomialTail(fleet.PodSwitches-1, fleet.PodSwitches, 1-out)
+		switches = fleet.BinomialTail(fleet.PodSwitches-1, fleet.PodSwitches, switchUp)
 	}
 	m["expected_availability"] = switches * fleet.BinomialTail(w.cubes, fleet.PodCubes, up)
 	m["expected_slice_goodput"] = switches * fleet.SliceGoodput(w.cubes, fleet.PodCubes, up)
 }
 
-// switchesDown returns how many switches of a pod are down.
-func (p *podState) switchesDown() int { return p.switchesOut[0] + p.switchesOut[1] + p.switchesOut[2] }
+// switchesDown returns the number of switches of the pod that are down.
+func (p *podState) switchesDown() int {
+	return p.switchesOut[0] + p.switchesOut[1] + p.switchesOut[2]
+}

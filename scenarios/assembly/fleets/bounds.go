@@ -8,11 +8,12 @@ import (
 	"sim/workloads/fleet"
 )
 
-// goodputBound returns what share of chip-time can be work that is kept, whatever the placement: of each job no more
-// than its work, nor than there is time for from when it is submitted and set up, with its checkpoints.
+// goodputBound returns an upper bound on the goodput of every placement. Each job
+// contributes at most its work, and at most the work for which there is time after
+// its submission and setup, with its checkpoints.
 func goodputBound(ctx context.Context, c *Config) (float64, error) {
 	jobs, sum := c.Jobs(), 0.0
-	s := &simulation{config: c.withoutSwitches()} // where checkpoints are farthest apart
+	s := &simulation{config: c.withoutSwitches()} // has the longest checkpoint intervals
 	for n := 0; ; n++ {
 		if n&(1<<12-1) == 0 && ctx.Err() != nil {
 			return 0, ctx.Err()
@@ -23,33 +24,37 @@ func goodputBound(ctx context.Context, c *Config) (float64, error) {
 		}
 		j := &fleetJob{Job: x, slowdown: 1}
 		j.interval = s.checkpointInterval(j)
-		left := c.End - max(c.Start, x.Submit+c.Times.Preflight+c.Times.Session)
-		if left > 0 {
-			// Of a span that is measured at most one checkpoint more may lie before it.
-			work, _ := j.remainingRun(&c.Times).split(left)
-			sum += float64(x.Shape.Chips()) * float64(min(x.Work,
-				work+c.Times.Checkpoint, left))
+		remaining := c.End - max(c.Start, x.Submit+c.Times.Preflight+c.Times.Session)
+		if remaining > 0 {
+			// One checkpoint of the remaining time may have been written before it.
+			work, _ := j.remainingRun(&c.Times).split(remaining)
+			work = min(x.Work, work+c.Times.Checkpoint, remaining)
+			sum += float64(x.Shape.Chips()) * float64(work)
 		}
 	}
 
 	return min(1, sum/(float64(c.chips())*float64(c.End-c.Start))), nil
 }
 
-// uncontended is what the jobs that are submitted in the time that is measured, and that the placement has room for, would
-// come to without others in their way.
+// uncontended describes the jobs that are submitted in the measured time and fit
+// an empty pod, if no other jobs were in their way.
 type uncontended struct {
-	turnaround float64 // lower bound on the mean time from submission to the end, s
-	efficiency float64 // work over the time that jobs have chips, as failures and checkpoints are expected to have it
+	turnaround float64 // lower bound on the mean time from submission to the end, in seconds
+	efficiency float64 // expected work relative to the time for which jobs have chips
 }
 
-// uncontendedBounds computes it. The bound on turnaround is the greater of two: that each job runs at once, and that of all
-// together as one server with all chips, which takes the job of least remaining chip-time first (Schrage, "A proof of
-// the optimality of the shortest remaining processing time discipline", 1968): so there are never fewer left, and the
-// sum of times in the system up to any moment is least.
+// uncontendedBounds computes the values of uncontended.
+//
+// The bound on the turnaround is the larger of two bounds. In the first, each job
+// starts when it is submitted. In the second, one server with all chips serves the
+// job with the shortest remaining chip-time first. This discipline minimises the
+// number of jobs in the system at any time, and therefore the sum of their times
+// in the system (Schrage, "A proof of the optimality of the shortest remaining
+// processing time discipline", 1968).
 func (s *simulation) uncontendedBounds() uncontended {
 	c, source := s.config, s.config.Jobs()
 	server := srptServer{chips: float64(c.chips()), remaining: engine.NewQueue(0)}
-	var alone, work, taken float64
+	var alone, work, occupied float64 // in milliseconds; in chip-seconds
 	for {
 		x, ok := source.Next()
 		if !ok || x.Submit >= c.End || s.ctx.Err() != nil {
@@ -62,33 +67,39 @@ func (s *simulation) uncontendedBounds() uncontended {
 		if s.reshape(j); !s.counters.fitsEmptyPod[j.Shape] {
 			continue
 		}
-		size, set := float64(j.Shape.Chips()), s.setupTime(j)
+		size, setup := float64(j.Shape.Chips()), s.setupTime(j)
 		server.arrive(float64(j.Submit), size*float64(j.Work))
 		alone += float64(min(j.Work+c.Times.Preflight+c.Times.Session, c.End-j.Submit))
+
+		// Failures and checkpoints prolong a run. Planned maintenance interrupts
+		// it after a checkpoint.
 		j.interval = s.checkpointInterval(j)
 		work += size * j.Work.Seconds()
-		lasts := fleet.ExpectedDuration(j.Work, j.interval, c.Times.Checkpoint,
-			c.Times.Detect+set,
-			s.meanTimeToInterruption(j))
-		leaves := s.departuresPerDay(j) * lasts.Days() * (c.Times.Checkpoint + set).Seconds()
-		taken += size * (set.Seconds() + lasts.Seconds() + leaves)
+		duration := fleet.ExpectedDuration(j.Work, j.interval, c.Times.Checkpoint,
+			c.Times.Detect+setup, s.meanTimeToInterruption(j))
+		departures := s.departuresPerDay(j) * duration.Days()
+		departureTime := departures * (c.Times.Checkpoint + setup).Seconds()
+		occupied += size * (setup.Seconds() + duration.Seconds() + departureTime)
 	}
 
 	n := float64(len(server.arrivals))
 	if n == 0 {
 		return uncontended{}
 	}
-	return uncontended{max(server.finish(float64(c.End)), alone) / n / 1000, work / taken}
+	turnaround := max(server.finish(float64(c.End)), alone) / n / 1000
+	return uncontended{turnaround, work / occupied}
 }
 
-// srptServer is a server of all chips that takes the job of least remaining chip-time first. Its times are milliseconds.
+// srptServer is a server with all chips of the fleet that serves the job with the
+// shortest remaining processing time (SRPT) first. Times are in milliseconds.
 type srptServer struct {
-	chips, now, sum float64
-	remaining       *engine.Queue // jobs by chip-milliseconds
-	arrivals        []float64     // when each came
+	chips, now float64
+	sum        float64       // times in the system of the jobs that ended
+	remaining  *engine.Queue // jobs, ordered by remaining chip-milliseconds
+	arrivals   []float64     // arrival time, by job
 }
 
-// arrive serves until a job comes.
+// arrive serves until time at, and adds a job with the given chip-milliseconds.
 func (r *srptServer) arrive(at, work float64) {
 	r.serve(at)
 	id := len(r.arrivals)
@@ -97,7 +108,7 @@ func (r *srptServer) arrive(at, work float64) {
 	r.remaining.Set(int32(id), engine.Time(work))
 }
 
-// serve serves up to a moment.
+// serve serves jobs up to a time.
 func (r *srptServer) serve(until float64) {
 	for r.remaining.Len() > 0 {
 		id, left := r.remaining.Pop()
@@ -112,7 +123,8 @@ func (r *srptServer) serve(until float64) {
 	r.now = until
 }
 
-// finish serves up to a moment and returns the sum of the times that jobs were there.
+// finish serves jobs up to a time. It returns the sum of the times that jobs were
+// in the system.
 func (r *srptServer) finish(until float64) float64 {
 	r.serve(until)
 	for r.remaining.Len() > 0 {
@@ -122,11 +134,12 @@ func (r *srptServer) finish(until float64) float64 {
 	return r.sum
 }
 
-// newsvendorSpares returns how many cubes of a pod are best held as spares, where cubes are down as machines are available
-// and a job of whole cubes that is one short leaves all of its idle.
+// newsvendorSpares returns the number of spare cubes per pod by the newsvendor
+// model. Cubes fail independently, and a job that lacks one cube leaves all its
+// others idle. The sizes of the first 10,000 jobs are weighted by cube-time.
 func newsvendorSpares(c *Config) int {
 	up := c.Rates.CubeAvailability()
-	cubes, time := 0.0, 0.0
+	cubes, time := 0.0, 0.0 // sums of cubes and of 1, weighted by cube-time
 	source := c.Jobs()
 	for n := 0; n < 10_000; n++ {
 		j, ok := source.Next()
@@ -145,24 +158,26 @@ func newsvendorSpares(c *Config) int {
 	return fleet.Newsvendor(fleet.PodCubes, up, cubes/time)
 }
 
-// sampleFreeSlices counts, once a day while there are jobs, how many more slices of 8 cubes the placement finds room for, and how
-// many any placement without optical switches would.
+// sampleFreeSlices counts how many more slices of 8 cubes fit, once per day while
+// there are jobs: those that the placement finds, and those of the best placement
+// without optical switches.
 func (s *simulation) sampleFreeSlices() {
-	for ; s.counters.nextSample*fleet.Day <= s.now; s.counters.nextSample++ {
-		if s.counters.nextSample*fleet.Day < s.config.Start || s.account.occupiedChips == 0 {
+	c := &s.counters
+	for ; c.nextSample*fleet.Day <= s.now; c.nextSample++ {
+		if c.nextSample*fleet.Day < s.config.Start || s.account.occupiedChips == 0 {
 			continue
 		}
-		s.counters.samples++
+		c.samples++
 		for p := range s.pods {
 			trial := *s.pods[p].Pod
-			s.counters.maxSlicesFit += placement.MaxBoxes(trial.Free(), [3]int{2, 2, 2})
+			c.maxSlicesFit += placement.MaxBoxes(trial.Free(), [3]int{2, 2, 2})
 			for {
-				at, ok := s.policy.Place(&trial, eightCubes)
+				place, ok := s.policy.Place(&trial, eightCubes)
 				if !ok {
 					break
 				}
-				s.setUsed(&trial, &at, true)
-				s.counters.slicesFit++
+				s.setUsed(&trial, &place, true)
+				c.slicesFit++
 			}
 		}
 	}

@@ -7,27 +7,28 @@ import (
 	"sim/policies/placement"
 )
 
-// claim keeps a place for a job until those who have it have left.
+// claim reserves a place for a job while other jobs still leave it.
 type claim struct {
 	job   *fleetJob
 	pod   int
 	place placement.Place
 }
 
-// addClaim keeps a place, of which what jobs leave now is theirs until they have.
-func (s *simulation) addClaim(j *fleetJob, pod int, at placement.Place) *claim {
-	c := &claim{j, pod, at}
+// addClaim reserves a place for a job. Chips of other jobs at the place stay
+// theirs until these have left.
+func (s *simulation) addClaim(j *fleetJob, pod int, place placement.Place) *claim {
+	c := &claim{j, pod, place}
 	s.claims = append(s.claims, c)
 	s.setHeld(c, true)
 	return c
 }
 
-// setHeld keeps the chips of a claim, or no longer.
-func (s *simulation) setHeld(c *claim, on bool) {
+// setHeld reserves the chips of a claim, or releases them.
+func (s *simulation) setHeld(c *claim, isHeld bool) {
 	chips := chipsOf(&c.place)
 	for _, cube := range c.place.Cubes {
 		s.changeCube(c.pod, int(cube), func(x *placement.Cube) {
-			if on {
+			if isHeld {
 				x.Held |= chips
 			} else {
 				x.Held &^= chips
@@ -36,28 +37,38 @@ func (s *simulation) setHeld(c *claim, on bool) {
 	}
 }
 
-// resolveClaims starts the jobs whose places are free now, and queues those whose places have come to harm.
+// resolveClaims starts the jobs whose places have become free. It returns jobs to
+// the queue whose places have become unusable.
 func (s *simulation) resolveClaims() error {
 	for i := 0; i < len(s.claims); {
 		c := s.claims[i]
-		ready, lost := c.job.phase == phaseClaimed, false
+		chips := chipsOf(&c.place)
+		isReady, isLost := c.job.phase == phaseClaimed, false
 		for _, cube := range c.place.Cubes {
-			x, chips := &s.pods[c.pod].Cubes[cube], chipsOf(&c.place)
-			lost = lost || x.Closed > 0 || x.Down&chips != 0 ||
-				c.place.Chips == 0 && x.Unlinked > 0
-			ready = ready && x.Used&chips == 0
+			x := &s.pods[c.pod].Cubes[cube]
+			needsLinks := c.place.Chips == 0
+			if x.Closed > 0 || x.Down&chips != 0 || needsLinks && x.Unlinked > 0 {
+				isLost = true
+			}
+			if x.Used&chips != 0 {
+				isReady = false
+			}
 		}
-		slow := s.allowedSlowdown(c.job, c.pod)
-		if lost = lost || slow == 0; !ready && !lost {
+		slowdown := s.allowedSlowdown(c.job, c.pod)
+		if slowdown == 0 {
+			isLost = true
+		}
+		if !isReady && !isLost {
 			i++
 			continue
 		}
+
 		s.claims = slices.Delete(s.claims, i, i+1)
 		s.setHeld(c, false)
 		c.job.claim = nil
 		switch {
-		case !lost:
-			if err := s.startJob(c.job, c.pod, c.place, slow); err != nil {
+		case !isLost:
+			if err := s.startJob(c.job, c.pod, c.place, slowdown); err != nil {
 				return err
 			}
 		case c.job.phase == phaseClaimed:
@@ -69,32 +80,33 @@ func (s *simulation) resolveClaims() error {
 	return nil
 }
 
-// podWithout returns a pod as it would be if these jobs left, until it is asked again.
+// podWithout returns pod p without the given jobs. The result is valid until the
+// next call.
 func (s *simulation) podWithout(p int, jobs []departure) *placement.Pod {
 	s.trialPod = *s.pods[p].Pod
 	s.removeJobs(&s.trialPod, jobs)
 	return &s.trialPod
 }
 
-// removeJobs takes jobs off a copy of their pod.
+// removeJobs removes jobs from a copy of their pod.
 func (s *simulation) removeJobs(p *placement.Pod, jobs []departure) {
 	for _, l := range jobs {
 		s.setUsed(p, &s.slots[l.slot].place, false)
 	}
 }
 
-// setUsed has a place taken in a copy of a pod, or not.
-func (s *simulation) setUsed(p *placement.Pod, at *placement.Place, on bool) {
-	for _, c := range at.Cubes {
-		if on {
-			p.Cubes[c].Used |= chipsOf(at)
+// setUsed marks the chips of a place in a copy of a pod as used or free.
+func (s *simulation) setUsed(p *placement.Pod, place *placement.Place, isUsed bool) {
+	for _, c := range place.Cubes {
+		if isUsed {
+			p.Cubes[c].Used |= chipsOf(place)
 		} else {
-			p.Cubes[c].Used &^= chipsOf(at)
+			p.Cubes[c].Used &^= chipsOf(place)
 		}
 	}
 }
 
-// overlaps reports whether two places of a pod have chips in common.
+// overlaps reports whether two places of a pod have a chip in common.
 func overlaps(a, b *placement.Place) bool {
 	for _, c := range a.Cubes {
 		if slices.Contains(b.Cubes, c) && chipsOf(a)&chipsOf(b) != 0 {
@@ -104,7 +116,7 @@ func overlaps(a, b *placement.Place) bool {
 	return false
 }
 
-// idleChips returns the chips of a pod that are up and without a job, of cubes in service.
+// idleChips returns the number of chips of a pod that are available to jobs.
 func idleChips(p *placement.Pod) int {
 	n := 0
 	for i := range p.Cubes {

@@ -1,6 +1,15 @@
-// Package fleets simulates pods of cubes over months: jobs wait in a queue, get cubes by a placement, are connected and
-// checked, run, take checkpoints, are interrupted, and end; machines, links and switches fail and are repaired. It knows
-// no placement by name.
+// Package fleets simulates pods of cubes over months. Jobs wait in a queue, get
+// cubes from a placement, are connected and checked, run with checkpoints, are
+// interrupted, and end. Machines, links and optical switches fail, are repaired
+// and maintained.
+//
+// The open decision is the placement (policies/placement). The package does not
+// depend on the name of any placement.
+//
+// Start reading with Config, the input of a simulation, then simulation, its state
+// and event loop, and Outcome, its result. Events of jobs and parts are in
+// events.go, the scheduling of waiting jobs is in schedule.go, and preemption.go
+// makes space for jobs that do not fit. fleetSystem implements assembly.System.
 package fleets
 
 import (
@@ -9,79 +18,95 @@ import (
 	"sim/workloads/fleet"
 )
 
-// Values of Queue.Discipline. Within each, jobs come by band, those that were interrupted first, then by submission.
+// Values of Queue.Discipline. In each of them, jobs are ordered by band. Within a
+// band, jobs that were interrupted come first, then the order of submission
+// counts.
 const (
-	FCFS     = "fcfs"     // none before one that waits
-	Backfill = "backfill" // any that fits
-	EASY     = "easy"     // any that fits and, by the estimates, does not delay the first that does not
+	FCFS     = "fcfs"     // no job starts before one that does not fit
+	Backfill = "backfill" // any job that fits
+	EASY     = "easy"     // any job that fits and, by the estimates, does not delay the first that does not
 )
 
-// Values of Fault.OCS and Fault.Machine.
+// Values of Fault.OCS and Fault.Machine: the reactions to a failed switch, or to a
+// failed machine or link.
 const (
-	ReactionWait       = "wait"        // of a switch: until it is repaired
-	ReactionRoute      = "route"       // of a switch: restart on routes round it, if the job has opted in
-	ReactionInPlace    = "in-place"    // of a switch: change routes without a restart
-	ReactionReschedule = "reschedule"  // of a machine or link: restart on other cubes
-	ReactionStandby    = "hot-standby" // of a machine or link: a free cube takes over, and no work is lost
-	ReactionCheapest   = "cheapest"    // of both: what is expected to lose least time of those but in-place
+	ReactionWait       = "wait"        // switch: wait until it is repaired
+	ReactionRoute      = "route"       // switch: restart on paths around it, if the job accepts them
+	ReactionInPlace    = "in-place"    // switch: change the paths without a restart
+	ReactionReschedule = "reschedule"  // machine or link: restart on other cubes
+	ReactionStandby    = "hot-standby" // machine or link: a free cube takes over; no work is lost
+	ReactionCheapest   = "cheapest"    // the reaction with the lowest expected loss of time, except in-place
 )
 
 // Values of Fault.Maintenance.
 const (
-	MaintenanceDrain    = "drain"      // jobs are told, take a checkpoint and leave
-	MaintenanceAtJobEnd = "at-job-end" // nothing new is placed on it, and it begins when the last job has ended
+	MaintenanceDrain    = "drain"      // jobs write a checkpoint and leave
+	MaintenanceAtJobEnd = "at-job-end" // no job is placed; maintenance starts when the last job has ended
 )
 
 // Values of Fault.Order.
 const (
-	RepairSwitchesFirst = "switches"
-	RepairByArrival     = "arrival"
+	RepairSwitchesFirst = "switches" // switches before other parts
+	RepairByArrival     = "arrival"  // in the order of failures
 )
 
-// Times are how long things take (FLEET's section 6 in the documents: the paper gives few).
+// Times are the durations of operations. docs/fleet.md gives their sources.
 type Times struct {
-	Detect       fleet.Time // from a failure until it is acted upon
-	Poll         fleet.Time // how often the pod manager looks for jobs to connect
-	Switch       fleet.Time // mirrors move, all of a job at once
-	LinkTraining fleet.Time // from there until links are up and verified
-	Preflight    fleet.Time // 0 is none
-	Session      fleet.Time // compile, set up, restore
-	Checkpoint   fleet.Time // writing one, in which a job does not run
-	Interval     fleet.Time // of work between checkpoints; 0 is Daly's for the job's size
-	Notice       fleet.Time // that a job is given before it is preempted; where a checkpoint takes longer it takes none
-	Standby      fleet.Time // state moves to a cube that takes over
+	Detect       fleet.Time // from a failure to the reaction
+	Poll         fleet.Time // interval at which the pod manager connects waiting jobs
+	Switch       fleet.Time // mirrors move, all of a job at the same time
+	LinkTraining fleet.Time // then links are trained and verified
+	Preflight    fleet.Time // check of the machines; 0 means none
+	Session      fleet.Time // compile, set up, restore a checkpoint
+	Checkpoint   fleet.Time // write a checkpoint; the job stops for this time
+	Interval     fleet.Time // work between checkpoints; 0 means Daly's optimum for the job's size
+	Notice       fleet.Time // before a preemption; a checkpoint that takes longer is not written
+	Standby      fleet.Time // move the state to a standby cube
 }
 
-// Config is a fleet, what it is asked to do and what befalls it. It is not changed by a simulation.
+// Config is the input of a simulation: the fleet, its jobs and its failures. A
+// simulation does not change it.
 type Config struct {
 	Queue
 	Fault
-	Seed             uint64
-	Pods             int
-	Record           bool                // what happens is kept, for the files and pictures of a run
-	WatchedCubes     int                 // cubes of a slice whose availability is measured; 0 is none
-	Jobs             func() fleet.Source // the same jobs each time
-	LogNote          string              // what a log of them lacks, "" for nothing
-	Rates            fleet.Rates
-	Start, End       fleet.Time // what is measured
-	Times            Times
-	MinPreemptionGap fleet.Time // a job is preempted once in such a time at most
-	CampaignStart    fleet.Time // when all switches are due for maintenance; 0 is never
-	SilentShare      float64    // share of failures of idle machines that only preflight or a job finds
-	MissedShare      float64    // share of those that preflight misses; the job then fails, an hour into its run on average
-	// RouteSlowdown is how many times longer a job's step takes on routes round a switch of a dimension that is down, at
-	// least 1, or 0 where it waits for the switch. With two switches down jobs wait.
+	Seed uint64
+	Pods int
+	// Record stores all events, for the files and figures of a run.
+	Record bool
+	// WatchedCubes is the number of cubes of a slice whose availability is measured; 0
+	// means none.
+	WatchedCubes int
+	// Jobs returns a source of the jobs, which are the same in each call.
+	Jobs    func() fleet.Source
+	LogNote string // what a log of jobs does not contain; "" if it is complete
+
+	Rates      fleet.Rates // failures and repairs, by kind of part
+	Start, End fleet.Time  // measured time
+	Times      Times
+
+	MinPreemptionGap fleet.Time // minimum time between two preemptions of a job
+	CampaignStart    fleet.Time // time when maintenance of all switches is due; 0 means never
+	// SilentShare is the share of failures of idle machines that only preflight or a job
+	// detects. MissedShare is the share of these that preflight misses. The job then fails
+	// after an hour on average.
+	SilentShare, MissedShare float64
+	// RouteSlowdown returns the factor by which a job's step takes longer on paths
+	// around a failed switch of dimension dim. It is at least 1, or 0 if the job
+	// must wait for the switch. With two failed switches, jobs always wait.
 	RouteSlowdown func(ctx context.Context, j *fleet.Job, dim int) (float64, error)
-	// ShapeSlowdown is how many times as long a job's step takes on another slice of as many chips.
+	// ShapeSlowdown returns the duration of a job's step on another slice with as
+	// many chips, relative to its own slice.
 	ShapeSlowdown func(ctx context.Context, j *fleet.Job, s fleet.Shape) (float64, error)
 }
 
-// chips returns the chips of the fleet.
+// chips returns the number of chips of the fleet.
 func (c *Config) chips() int { return c.Pods * fleet.PodCubes * fleet.CubeChips }
 
-// withoutSwitches returns c for pods without optical switches: none fails or is maintained.
+// withoutSwitches returns the same fleet without optical switches.
 func (c *Config) withoutSwitches() *Config {
-	own := *c
-	own.Rates[fleet.Switch].PerDay, own.Rates[fleet.SwitchWork].PerDay, own.CampaignStart = 0, 0, 0
-	return &own
+	static := *c
+	static.Rates[fleet.Switch].PerDay = 0
+	static.Rates[fleet.SwitchWork].PerDay = 0
+	static.CampaignStart = 0
+	return &static
 }

@@ -7,63 +7,72 @@ import (
 	"sim/workloads/fleet"
 )
 
-// Counts are what happens to a fleet in the time that is measured.
+// Counts are the numbers of events in the measured time.
 type Counts struct {
-	Submitted         int // jobs
-	Rejected          int // of these, such that no empty pod has room for them
-	Ended             int
-	Interrupted       int // jobs that a failure hit at least once
-	Interrupts        int
-	Evictions         int // for maintenance
-	Preemptions       int // for jobs of higher bands
-	Migrations        int // moved, so that others fit or to leave routes round a switch
-	PreflightFailures int // failed
-	Takeovers         int
-	Links             int // connections of the slices that were set up
-	Connections       int // of these, those that were not there already
-	Failures          [fleet.NumParts]int
-	Repairs           [fleet.NumParts]int
-	Waits             []fleet.Time // of jobs that could be placed, from submission until they first were or the end, sorted
-	// Turnaround is the mean time from submission to the end, of jobs submitted in the time that is measured which
-	// could be placed, or to the end of that, in s.
+	Submitted         int                 // jobs
+	Rejected          int                 // submitted jobs that do not fit an empty pod
+	Ended             int                 // jobs
+	Interrupted       int                 // jobs with at least one interruption by a failure
+	Interrupts        int                 // interruptions by failures
+	Evictions         int                 // departures for maintenance
+	Preemptions       int                 // for jobs of a higher band
+	Migrations        int                 // moves that make space or return to paths without detours
+	PreflightFailures int                 // starts that preflight stopped
+	Takeovers         int                 // by standby cubes
+	Links             int                 // cross-connects of the slices that were set up
+	Connections       int                 // cross-connects of these that had to be made
+	Failures          [fleet.NumParts]int // by kind of part
+	Repairs           [fleet.NumParts]int // by kind of part
+	// Waits are the times from submission to the first placement, or to the end, of the
+	// jobs that fit an empty pod; sorted.
+	Waits []fleet.Time
+	// Turnaround is the mean time in seconds from submission to the end of the
+	// job, or to the end of the measured time. It includes the jobs that were
+	// submitted in the measured time and fit an empty pod.
 	Turnaround float64
 }
 
-// counters counts what happens in the time that is measured.
+// counters are the counts of a running simulation, with the state that they need.
 type counters struct {
 	Counts
-	fitsEmptyPod            map[fleet.Shape]bool // whether a slice fits a pod that is empty
-	waiting                 map[*fleetJob]bool
-	runningJobs             int // jobs that run, and those on routes round a fault
-	reroutedJobs            int
-	runTime                 int64 // job-milliseconds
-	reroutedTime            int64
-	nextSample              fleet.Time // that is sampled next
+	lastTime fleet.Time // time of the last event
+
+	fitsEmptyPod  map[fleet.Shape]bool // cached results of placements
+	waiting       map[*fleetJob]bool   // jobs that were not placed yet
+	unfinished    map[*fleetJob]bool   // placeable jobs that have not ended
+	placeableJobs int                  // submitted jobs that fit an empty pod
+	turnaroundSum int64                // of ended jobs, in milliseconds
+
+	runningJobs   int   // at present
+	reroutedJobs  int   // of these, on paths around a failed switch
+	runTime       int64 // integrals of these two, in job-milliseconds
+	reroutedTime  int64
+	tolerableTime int64 // time with at most one failed switch, in pod-milliseconds
+
+	nextSample              fleet.Time // day of the next sample of free slices
 	samples                 int
-	slicesFit, maxSlicesFit int   // more slices of 8 cubes, by the placement and by any without switches
-	turnaroundSum           int64 // of jobs that ended, ms
-	unfinished              map[*fleetJob]bool
-	placeableJobs           int
-	tolerableTime           int64 // pod-milliseconds with at most one switch down
-	lastTime                fleet.Time
+	slicesFit, maxSlicesFit int // sums over samples; see sampleFreeSlices
 }
 
 func newCounters() counters {
-	return counters{fitsEmptyPod: map[fleet.Shape]bool{}, waiting: map[*fleetJob]bool{},
-		unfinished: map[*fleetJob]bool{}}
+	return counters{
+		fitsEmptyPod: map[fleet.Shape]bool{},
+		waiting:      map[*fleetJob]bool{}, unfinished: map[*fleetJob]bool{},
+	}
 }
 
-// isMeasured reports whether the time that is measured has begun.
+// isMeasured reports whether the measured time has begun.
 func (s *simulation) isMeasured() bool { return s.now >= s.config.Start }
 
-// increment counts one if it is in the time that is measured.
+// increment increments a counter in the measured time.
 func (s *simulation) increment(n *int) {
 	if s.isMeasured() {
 		*n++
 	}
 }
 
-// countSubmitted counts a job that arrives, and reports whether it may wait: whether it fits a pod that is empty.
+// countSubmitted counts a submitted job. It reports whether the job may wait, that
+// is, whether it fits an empty pod.
 func (t *counters) countSubmitted(s *simulation, j *fleetJob) bool {
 	fits, ok := t.fitsEmptyPod[j.Shape]
 	if !ok {
@@ -84,7 +93,7 @@ func (t *counters) countSubmitted(s *simulation, j *fleetJob) bool {
 	return fits
 }
 
-// countPlaced counts a job that leaves the queue.
+// countPlaced records the waiting time of a job that is placed for the first time.
 func (t *counters) countPlaced(s *simulation, j *fleetJob) {
 	if t.waiting[j] {
 		t.Waits = append(t.Waits, s.now-j.Submit)
@@ -92,7 +101,8 @@ func (t *counters) countPlaced(s *simulation, j *fleetJob) {
 	}
 }
 
-// countConnections counts the connections of a slice, and those of them that were made.
+// countConnections counts the cross-connects of a slice. made is the number that
+// were not connected already.
 func (t *counters) countConnections(s *simulation, j *fleetJob, made int) {
 	if s.isMeasured() {
 		t.Links += fleet.PodSwitches * j.Shape.Cubes()
@@ -100,7 +110,7 @@ func (t *counters) countConnections(s *simulation, j *fleetJob, made int) {
 	}
 }
 
-// countInterrupt counts a job that a failure interrupts.
+// countInterrupt counts the interruption of a job by a failure.
 func (t *counters) countInterrupt(s *simulation, j *fleetJob) {
 	s.increment(&t.Interrupts)
 	if s.isMeasured() && !j.interrupted {
@@ -109,7 +119,7 @@ func (t *counters) countInterrupt(s *simulation, j *fleetJob) {
 	}
 }
 
-// countEnded counts a job that ends.
+// countEnded counts a job that ended.
 func (t *counters) countEnded(s *simulation, j *fleetJob) {
 	s.increment(&t.Ended)
 	if t.unfinished[j] {
@@ -118,7 +128,7 @@ func (t *counters) countEnded(s *simulation, j *fleetJob) {
 	}
 }
 
-// advance adds up the time since the last event.
+// advance adds the time since the last event to the integrals.
 func (t *counters) advance(s *simulation) {
 	span := int64(max(0, s.now-max(t.lastTime, s.config.Start)))
 	t.lastTime = s.now
@@ -134,7 +144,7 @@ func (t *counters) advance(s *simulation) {
 	}
 }
 
-// finish counts what is still waiting.
+// finish adds the jobs that are waiting or running at the end.
 func (t *counters) finish(s *simulation) {
 	for j := range t.waiting {
 		t.Waits = append(t.Waits, s.config.End-j.Submit)

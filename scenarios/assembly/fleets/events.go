@@ -8,7 +8,7 @@ import (
 	"sim/workloads/fleet"
 )
 
-// endPhase is the end of a phase of the job in a slot.
+// endPhase handles the end of the current phase of the job in a slot.
 func (s *simulation) endPhase(slot int32) error {
 	j := s.slots[slot]
 	switch j.phase {
@@ -24,12 +24,13 @@ func (s *simulation) endPhase(slot int32) error {
 		s.startRun(slot)
 	case phaseRunning:
 		if j.onBadMachine {
-			if s.detectBadMachine(j); !j.onBadMachine { // repaired meanwhile
+			if s.detectBadMachine(j); !j.onBadMachine { // the machine was repaired in the meantime
 				s.setEvent(s.slotEventID(slot),
 					j.phaseStart+j.remainingRun(&s.config.Times).length)
 			}
 			return nil
 		}
+
 		s.chargePhase(j, true)
 		s.counters.countEnded(s, j)
 		s.release(slot, "done")
@@ -40,38 +41,44 @@ func (s *simulation) endPhase(slot int32) error {
 	return nil
 }
 
-// startRun starts or resumes the run of a job.
+// startRun starts or continues the run of the job in a slot.
 func (s *simulation) startRun(slot int32) {
 	j := s.slots[slot]
 	if j.phase != phaseRunning {
 		s.chargePhase(j, true)
 	}
+
 	j.phase, j.phaseStart = phaseRunning, s.now
 	s.recorder.startRun(s, j)
 	s.counters.runningJobs++
 	if j.rerouted {
 		s.counters.reroutedJobs++
 	}
+
 	end := s.now + j.remainingRun(&s.config.Times).length
-	if j.onBadMachine { // preflight missed it
-		wait := fleet.Spread{Form: fleet.Exponential,
-			Mean: fleet.Hour}.Draw(fleet.RandomStream(s.config.Seed, fleet.FirstFreeStream,
-			uint64(j.Number)<<8|uint64(j.attempts&0xff)))
+	if j.onBadMachine {
+		// Preflight missed the machine. The job fails after an hour on average.
+		key := uint64(j.Number)<<8 | uint64(j.attempts&0xff)
+		random := fleet.RandomStream(s.config.Seed, fleet.FirstFreeStream, key)
+		wait := fleet.Spread{Form: fleet.Exponential, Mean: fleet.Hour}.Draw(random)
 		j.onBadMachine = s.now+wait < end
 		end = min(end, s.now+wait)
 	}
 	s.setEvent(s.slotEventID(slot), end)
 }
 
-// requeue takes a job off its cubes and queues it, first of its band if it was evicted or interrupted. A job that runs
-// loses what no checkpoint holds.
-func (s *simulation) requeue(slot int32, strange bool) {
+// requeue takes a job from its cubes and returns it to the queue. isReturned
+// places it first in its band; this applies to jobs that were evicted or
+// interrupted. A running job loses the work since its last checkpoint. A job with
+// a claim waits for its claimed place instead.
+func (s *simulation) requeue(slot int32, isReturned bool) {
 	j := s.slots[slot]
-	why := j.departureReason()
+	reason := j.departureReason()
 	s.chargePhase(j, j.phase != phaseRunning)
-	s.release(slot, why)
+	s.release(slot, reason)
+
 	j.phase, j.queuedAt, j.onBadMachine = phaseQueued, s.now, false
-	j.returned = j.returned || strange
+	j.returned = j.returned || isReturned
 	if j.claim != nil {
 		j.phase = phaseClaimed
 		return
@@ -79,22 +86,24 @@ func (s *simulation) requeue(slot int32, strange bool) {
 	s.queue.add(j)
 }
 
-// checkpointAndLeave has a job that runs write a checkpoint and go: to a place that is kept for it, or to the queue.
+// checkpointAndLeave makes a running job write a checkpoint and leave: to a
+// claimed place, or to the queue if to is nil.
 func (s *simulation) checkpointAndLeave(slot int32, to *claim) {
 	j := s.slots[slot]
 	j.claim = to
 	s.stopRun(slot, phaseLeaving, s.config.Times.Checkpoint)
 }
 
-// stopRun stops a run, whose work is kept if the phase that comes now ends without a failure.
-func (s *simulation) stopRun(slot int32, next jobPhase, takes fleet.Time) {
+// stopRun ends a run and starts the next phase, which takes a given time. The work
+// of the run is kept if that phase ends without a failure.
+func (s *simulation) stopRun(slot int32, next jobPhase, duration fleet.Time) {
 	j := s.slots[slot]
 	s.countStop(j)
 	j.phase, j.runEnd = next, s.now
-	s.setEvent(s.slotEventID(slot), s.now+takes)
+	s.setEvent(s.slotEventID(slot), s.now+duration)
 }
 
-// countStop counts a job that no longer runs.
+// countStop removes a job from the counts of running jobs.
 func (s *simulation) countStop(j *fleetJob) {
 	s.counters.runningJobs--
 	if j.rerouted {
@@ -102,33 +111,38 @@ func (s *simulation) countStop(j *fleetJob) {
 	}
 }
 
-// chargePhase charges the phase that a job is in, up to now. Of a run, or of the one that ended before a last checkpoint
-// or a move to a standby, all is kept, or what checkpoints hold.
-func (s *simulation) chargePhase(j *fleetJob, all bool) {
+// chargePhase charges the time of a job's current phase up to now. In phases that
+// include a run, keepsAll tells whether the work since the last checkpoint is
+// kept.
+func (s *simulation) chargePhase(j *fleetJob, keepsAll bool) {
 	chips := j.Shape.Chips()
 	switch j.phase {
 	case phaseSetup:
-		at := j.phaseStart
-		for _, x := range []struct {
-			use  TimeUse
-			for_ fleet.Time
-		}{{Connection, s.connectionTime(j, j.phaseStart)}, {Preflight, s.config.Times.Preflight}, {Session, s.config.Times.Session}} {
-			end := min(s.now, at+x.for_)
-			s.account.charge(x.use, chips, at, end)
-			at = end
+		start := j.phaseStart
+		for _, part := range []struct {
+			use      TimeUse
+			duration fleet.Time
+		}{
+			{Connection, s.connectionTime(j, j.phaseStart)},
+			{Preflight, s.config.Times.Preflight},
+			{Session, s.config.Times.Session},
+		} {
+			end := min(s.now, start+part.duration)
+			s.account.charge(part.use, chips, start, end)
+			start = end
 		}
 	case phaseRunning:
-		s.chargeRun(j, s.now, all)
+		s.chargeRun(j, j.runEnd, keepsAll)
 		s.countStop(j)
 	case phaseLeaving:
 		s.chargeRun(j, j.runEnd, all)
 		use := Checkpoint
-		if !all {
+		if !keepsAll {
 			use = Rework
 		}
 		s.account.charge(use, chips, j.runEnd, s.now)
 	case phaseTakeover:
-		s.chargeRun(j, j.runEnd, all)
+		s.chargeRun(j, j.runEnd, keepsAll)
 		s.account.charge(Detection, chips, j.runEnd, s.now)
 	case phaseInterrupted:
 		s.account.charge(Detection, chips, j.phaseStart, s.now)
@@ -137,8 +151,8 @@ func (s *simulation) chargePhase(j *fleetJob, all bool) {
 	j.phaseStart, j.runEnd = s.now, s.now
 }
 
-// interrupt interrupts the job in a slot: it loses what no checkpoint holds, one that it writes among them, and leaves when
-// that is detected.
+// interrupt handles a failure that stops the job in a slot. The job loses all work
+// since its last complete checkpoint, and leaves when the failure is detected.
 func (s *simulation) interrupt(slot int32) {
 	j := s.slots[slot]
 	if j.phase == phaseInterrupted {
@@ -151,10 +165,10 @@ func (s *simulation) interrupt(slot int32) {
 	s.setEvent(s.slotEventID(slot), s.now+s.config.Times.Detect)
 }
 
-// failOrRepair is a failure of a part, or the end of its repair.
+// failOrRepair handles the event of part x: its failure, or the end of its repair.
 func (s *simulation) failOrRepair(x int) {
 	p := &s.parts[x]
-	pod := x / partsPerPod
+	pod := x / partsPerPod // its pod, kind and number
 	kind, number := partKind(x % partsPerPod)
 	if p.isDown {
 		s.completeRepair(x, pod, kind, number)
@@ -181,7 +195,7 @@ func (s *simulation) failOrRepair(x int) {
 		s.startRepair(x, kind)
 		s.switchDown(pod, number, false)
 	case fleet.SwitchWork:
-		if p := &s.pods[pod]; s.config.Rolling && p.switchesDown() > 0 {
+		if p := &s.pods[pod]; s.config.Rolling && p.switchesDown() > 0 { // one switch at a time
 			p.dueSwitches = append(p.dueSwitches, x)
 		} else {
 			s.startSwitchMaintenance(x)
@@ -193,19 +207,21 @@ func (s *simulation) failOrRepair(x int) {
 	}
 }
 
-// failMachine takes a machine down with the jobs on it. Of an idle one it may go unseen.
+// failMachine handles the failure of a machine. The failure of an idle machine may
+// stay undetected.
 func (s *simulation) failMachine(x, pod, number int) {
 	cube, chips := number/fleet.CubeHosts, machineChips(number)
 	c := &s.pods[pod].Cubes[cube]
-	if c.Used&chips == 0 && fleet.HashUniform(s.config.Seed, uint64(x),
-		s.parts[x].failures) < s.config.SilentShare {
+	random := fleet.HashUniform(s.config.Seed, uint64(x), s.parts[x].failures)
+	if c.Used&chips == 0 && random < s.config.SilentShare {
 		s.pods[pod].badChips[cube] |= chips
 		return
 	}
 	s.takeMachineDown(x, pod, number)
 }
 
-// takeMachineDown takes a machine down that is known to be bad, strikes the jobs on it, and has it repaired.
+// takeMachineDown takes a machine down whose failure is detected. It interrupts
+// the jobs on the machine and starts its repair.
 func (s *simulation) takeMachineDown(x, pod, number int) {
 	cube, chips := number/fleet.CubeHosts, machineChips(number)
 	s.pods[pod].badChips[cube] &^= chips
@@ -218,7 +234,8 @@ func (s *simulation) takeMachineDown(x, pod, number int) {
 	}
 }
 
-// findBadMachine returns a machine of a job's place that is bad, unseen, by its number in the pod, or -1.
+// findBadMachine returns a machine at a job's place with an undetected failure, by
+// its number in the pod. It returns -1 if there is no such machine.
 func (s *simulation) findBadMachine(j *fleetJob) int {
 	for _, c := range j.place.Cubes {
 		bad := s.pods[j.pod].badChips[c] & chipsOf(&j.place)
@@ -231,7 +248,8 @@ func (s *simulation) findBadMachine(j *fleetJob) int {
 	return -1
 }
 
-// detectBadMachine takes down the bad machine that a job has come upon, or had.
+// detectBadMachine takes down the undetected machine at a job's place. If it was
+// repaired in the meantime, the job is marked as healthy.
 func (s *simulation) detectBadMachine(j *fleetJob) {
 	if m := s.findBadMachine(j); m >= 0 {
 		s.takeMachineDown(j.pod*partsPerPod+m, j.pod, m)
@@ -240,11 +258,15 @@ func (s *simulation) detectBadMachine(j *fleetJob) {
 	j.onBadMachine = false
 }
 
-// hitJob is what a failure in a cube does to a job there: a free cube takes over, or the job is interrupted.
+// hitJob handles the failure of a machine or link under a job: a free cube takes
+// over, or the job is interrupted.
 func (s *simulation) hitJob(slot int32, cube int) {
 	j := s.slots[slot]
-	if (s.config.Machine == ReactionStandby ||
-		s.config.Machine == ReactionCheapest && s.config.Times.Standby < s.config.Times.Detect+s.unsavedTime(j)+s.setupTime(j)) && j.phase == phaseRunning && j.Shape.Cubes() > 0 && s.policy.Rewires() {
+	lostTime := s.config.Times.Detect + s.unsavedTime(j) + s.setupTime(j)
+	isCheaper := s.config.Machine == ReactionCheapest && s.config.Times.Standby < lostTime
+	wantsStandby := s.config.Machine == ReactionStandby || isCheaper
+	canMove := j.phase == phaseRunning && j.Shape.Cubes() > 0 && s.policy.Rewires()
+	if wantsStandby && canMove {
 		if free := s.pods[j.pod].Free(); free != 0 {
 			s.moveToStandby(slot, cube, free)
 			return
@@ -253,26 +275,31 @@ func (s *simulation) hitJob(slot int32, cube int) {
 	s.interrupt(slot)
 }
 
-// moveToStandby moves what a job has on a cube to a free one.
+// moveToStandby moves a job's share of a failed cube to a free cube. free is the
+// bit set of free cubes.
 func (s *simulation) moveToStandby(slot int32, cube int, free uint64) {
 	j := s.slots[slot]
 	to := int8(bits.TrailingZeros64(free))
 	s.increment(&s.counters.Takeovers)
 	i := slices.Index(j.place.Cubes, int8(cube))
 	j.place.Cubes[i] = to
+
+	// Exchange the cubes.
 	p := &s.pods[j.pod]
 	s.changeCube(j.pod, cube, func(c *placement.Cube) { c.Used = 0 })
 	s.changeCube(j.pod, int(to), func(c *placement.Cube) { c.Used = ^uint64(0) })
 	p.slotsOnCube[cube] = p.slotsOnCube[cube][:0]
 	p.slotsOnCube[to] = append(p.slotsOnCube[to], slot)
 	s.startMaintenanceIfEmpty(j.pod, cube)
-	if made, err := wiring.Connect(p.Pod, j.Shape, j.place.Cubes); err == nil { // it was connected before
+	// The slice was connected before, so it can be connected with another cube.
+	if made, err := wiring.Connect(p.Pod, j.Shape, j.place.Cubes); err == nil {
 		s.counters.countConnections(s, j, made)
 	}
 	s.stopRun(slot, phaseTakeover, s.config.Times.Standby)
 }
 
-// clearCube makes the jobs on a cube leave that is to be maintained.
+// clearCube makes jobs leave a cube whose maintenance is due. Unless jobs are
+// drained, it waits for their ends.
 func (s *simulation) clearCube(pod, cube int) {
 	if s.config.Maintenance == MaintenanceDrain {
 		for _, slot := range slices.Clone(s.pods[pod].slotsOnCube[cube]) {
@@ -282,7 +309,8 @@ func (s *simulation) clearCube(pod, cube int) {
 	s.startMaintenanceIfEmpty(pod, cube)
 }
 
-// evict has a job leave for maintenance: with a checkpoint if it runs, at once if it is set up or moves.
+// evict makes a job leave for maintenance. A running job writes a checkpoint
+// first.
 func (s *simulation) evict(slot int32) {
 	switch s.slots[slot].phase {
 	case phaseRunning:
@@ -294,7 +322,8 @@ func (s *simulation) evict(slot int32) {
 	}
 }
 
-// startMaintenanceIfEmpty begins the maintenance of a cube that waits for it once no job is left there.
+// startMaintenanceIfEmpty starts the maintenance of a cube if it is due and no job
+// is on the cube.
 func (s *simulation) startMaintenanceIfEmpty(pod, cube int) {
 	p := &s.pods[pod]
 	if p.closing[cube] && len(p.slotsOnCube[cube]) == 0 {
@@ -304,7 +333,7 @@ func (s *simulation) startMaintenanceIfEmpty(pod, cube int) {
 	}
 }
 
-// completeRepair brings a part back.
+// completeRepair returns part x to service and draws its next failure.
 func (s *simulation) completeRepair(x, pod int, kind fleet.Part, number int) {
 	s.parts[x].isDown = false
 	s.increment(&s.counters.Repairs[kind])
@@ -321,25 +350,29 @@ func (s *simulation) completeRepair(x, pod int, kind fleet.Part, number int) {
 		s.changeCube(pod, number, func(c *placement.Cube) { c.Closed-- })
 	}
 
-	if kind != fleet.Cube && kind != fleet.SwitchWork && !s.parts[x].isRemote {
+	// Repairs by a crew release the crew.
+	isMaintenance := kind == fleet.Cube || kind == fleet.SwitchWork
+	if !isMaintenance && !s.parts[x].isRemote {
 		s.startNextRepair()
 	}
 	s.drawFailure(x)
 }
 
-// repairCrews repair, so many parts at once, but for what is repaired from afar.
+// repairCrews are the crews that repair parts. Remote repairs need no crew.
 type repairCrews struct {
-	limit, busy int
-	urgent      []int // switches that wait, where they come first
-	others      []int
+	limit, busy int   // number of crews and of simultaneous repairs; limit 0 means no limit
+	urgent      []int // waiting switches, if these are repaired first
+	others      []int // other waiting parts
 }
 
-// startRepair has a part repaired, now or when a crew is free. An outage that a log tells lasts as long as in the log.
+// startRepair starts the repair of part x, or queues it if no crew is free.
+// Outages from a log have the duration of the log and need no crew.
 func (s *simulation) startRepair(x int, kind fleet.Part) {
 	c := &s.crews
 	switch {
 	case s.parts[x].Log != nil:
 		s.setRepairEnd(x, 0)
+
 	case s.parts[x].isRemote || c.limit == 0 || c.busy < c.limit:
 		if !s.parts[x].isRemote {
 			c.busy++
@@ -352,7 +385,8 @@ func (s *simulation) startRepair(x int, kind fleet.Part) {
 	}
 }
 
-// startNextRepair gives the crew that is free its next part: of switches first, if these come first (Sec. 3.6 of the paper).
+// startNextRepair assigns a crew that has become free to the next part (TPU v4
+// paper, Sec. 3.6).
 func (s *simulation) startNextRepair() {
 	c := &s.crews
 	c.busy--

@@ -7,85 +7,92 @@ import (
 	"sim/workloads/fleet"
 )
 
-// jobPhase is where a job is between its submission and its end.
+// jobPhase is the state of a job between its submission and its end.
 type jobPhase int8
 
+// Phases of a job.
 const (
-	phaseQueued jobPhase = iota
-	phaseSetup
-	phaseRunning
-	phaseTakeover    // a standby takes over
-	phaseLeaving     // a checkpoint before it is evicted
-	phaseClaimed     // its place is kept until others have left it
-	phaseInterrupted // hit by a failure that is not acted upon yet
+	phaseQueued      jobPhase = iota
+	phaseSetup                // connecting, preflight and session
+	phaseRunning              // working and writing checkpoints
+	phaseTakeover             // a standby cube takes over
+	phaseLeaving              // writing a checkpoint before an eviction or a move
+	phaseClaimed              // waiting until other jobs have left its claimed place
+	phaseInterrupted          // a failure hit the job and is not detected yet
 )
 
-// fleetJob is a job of the fleet.
+// fleetJob is a job in a simulation.
 type fleetJob struct {
 	fleet.Job
-	phase      jobPhase
-	pod        int
-	place      placement.Place
-	doneWork   fleet.Time // work that is kept
-	phaseStart fleet.Time // when the phase began or, if it is leaving or moving, the run before it
-	queuedAt   fleet.Time // when it was queued last
-	// Of a run.
-	slowdown       float64    // how much longer work takes
-	interval       fleet.Time // of work between checkpoints
-	runEnd         fleet.Time // when a run ended whose work counts once a last checkpoint or the standby's state is written
-	rerouted       bool       // on routes round a switch that is down
-	onBadMachine   bool       // on a machine that is bad, unseen
-	failsPreflight bool       // preflight will find it
-	attempts       int        // times that it was placed
+	phase    jobPhase
+	pod      int
+	place    placement.Place
+	doneWork fleet.Time // work that is not lost any more
+	queuedAt fleet.Time // time of the last entry into the queue
+	// phaseStart is the start of the phase. In phaseLeaving and phaseTakeover it is the
+	// start of the preceding run, and runEnd is the end of this run.
+	phaseStart, runEnd fleet.Time
 
-	returned       bool       // evicted or interrupted: it comes first of its band
-	interrupted    bool       // interrupted by a failure
-	requestedRatio float64    // how many times as long its work would take on the slice that was asked for
-	lastMove       fleet.Time // when it was last preempted or moved; 0 is never
-	claim          *claim     // where it goes next
+	// The following fields describe the current run.
+
+	slowdown       float64    // duration of work relative to paths without faults
+	interval       fleet.Time // work between checkpoints
+	rerouted       bool       // uses paths around a failed switch
+	onBadMachine   bool       // a machine has an undetected failure
+	failsPreflight bool       // preflight will detect it
+	attempts       int        // number of placements
+
+	returned       bool       // evicted or interrupted before; comes first in its band
+	interrupted    bool       // interrupted by a failure before
+	requestedRatio float64    // duration of work on the requested slice, relative to the actual one
+	lastMove       fleet.Time // time of the last preemption or move; 0 means never
+	claim          *claim     // reserved place; nil if there is none
 }
 
-// runSchedule is how a run of work goes: so many milliseconds of time, with a checkpoint after each interval.
+// runSchedule describes a run without interruptions: intervals of work, each
+// followed by a checkpoint except the last.
 type runSchedule struct {
-	length     fleet.Time // without interruption
-	checkpoint fleet.Time
-	interval   fleet.Time
+	length     fleet.Time // total duration
+	checkpoint fleet.Time // duration of a checkpoint
+	interval   fleet.Time // work between checkpoints
 }
 
-// remainingRun returns how the run of a job goes that is left.
+// remainingRun returns the schedule of the remaining work of a job.
 func (j *fleetJob) remainingRun(t *Times) runSchedule {
 	work := fleet.Time(math.Ceil(float64(j.Work-j.doneWork) * j.slowdown))
-	n := fleet.Time(0)
+	checkpoints := fleet.Time(0)
 	if work > 0 {
-		n = (work - 1) / j.interval // none at the end
+		checkpoints = (work - 1) / j.interval // no checkpoint after the last interval
 	}
-	length := work + n*t.Checkpoint
-	if float64(n)*float64(t.Checkpoint) > float64(fleet.MaxTime) { // it never ends
+	length := work + checkpoints*t.Checkpoint
+	if float64(checkpoints)*float64(t.Checkpoint) > float64(fleet.MaxTime) { // overflow
 		length = fleet.MaxTime
 	}
 	return runSchedule{length, t.Checkpoint, j.interval}
 }
 
-// estimatedRun returns how long the run of a job that is left takes by the user's estimate of its work.
+// estimatedRun returns the duration of the remaining run by the user's estimate of
+// the work.
 func (j *fleetJob) estimatedRun(t *Times) fleet.Time {
 	x := *j
 	x.Work = max(x.Estimate, x.doneWork)
 	return x.remainingRun(t).length
 }
 
-// checkpointed returns how much of a run's first span is whole intervals with their checkpoints.
+// checkpointed returns the part of the first span of a run that complete
+// checkpoints contain.
 func (r runSchedule) checkpointed(span fleet.Time) fleet.Time {
 	return span - span%(r.interval+r.checkpoint)
 }
 
-// split returns how much of a run's first span is running and how much writing checkpoints.
+// split divides the first span of a run into work and writing checkpoints.
 func (r runSchedule) split(span fleet.Time) (running, writing fleet.Time) {
 	cycle := r.interval + r.checkpoint
 	n, rest := span/cycle, span%cycle
 	return n*r.interval + min(rest, r.interval), n*r.checkpoint + max(0, rest-r.interval)
 }
 
-// unsavedTime returns the time of a job's run that no checkpoint holds.
+// unsavedTime returns the time of a job's run since its last checkpoint.
 func (s *simulation) unsavedTime(j *fleetJob) fleet.Time {
 	if j.phase != phaseRunning {
 		return 0
@@ -94,7 +101,7 @@ func (s *simulation) unsavedTime(j *fleetJob) fleet.Time {
 	return span - j.remainingRun(&s.config.Times).checkpointed(span)
 }
 
-// setupTime returns about how long a job is set up for.
+// setupTime returns an upper bound on the time to set up a job.
 func (s *simulation) setupTime(j *fleetJob) fleet.Time {
 	t := &s.config.Times
 	if j.Shape.Cubes() == 0 || !s.policy.Rewires() {
@@ -103,7 +110,8 @@ func (s *simulation) setupTime(j *fleetJob) fleet.Time {
 	return t.Poll + t.Switch + t.LinkTraining + t.Preflight + t.Session
 }
 
-// remainingWork returns the work of a job that is left, as it would be if it stopped now.
+// remainingWork returns the work that remains if the job stops now with a
+// checkpoint.
 func (s *simulation) remainingWork(j *fleetJob) fleet.Time {
 	work := j.Work - j.doneWork
 	end := s.now
@@ -118,35 +126,37 @@ func (s *simulation) remainingWork(j *fleetJob) fleet.Time {
 	return max(0, work)
 }
 
-// workIn returns how much work a time of running is, at the speed of the job.
+// workIn returns the work that the job does in a time of running.
 func (j *fleetJob) workIn(running fleet.Time) fleet.Time {
 	return fleet.Time(float64(running) / j.slowdown)
 }
 
-// chargeRun charges a run that ends at a moment, of which all or what checkpoints hold is kept.
-func (s *simulation) chargeRun(j *fleetJob, now fleet.Time, all bool) {
+// chargeRun charges a run that ends at time end, and adds its work to the job.
+// keepsAll tells whether the work since the last checkpoint is kept.
+func (s *simulation) chargeRun(j *fleetJob, end fleet.Time, keepsAll bool) {
 	r := j.remainingRun(&s.config.Times)
-	span := now - j.phaseStart
-	good := span
-	if !all {
-		good = r.checkpointed(span)
+	span := end - j.phaseStart
+	kept := span // part of the span that is not lost
+	if !keepsAll {
+		kept = r.checkpointed(span)
 	}
 
-	// Of the part that is measured: what was done at its end less what at its beginning.
-	lo := min(max(j.phaseStart, s.account.from), now) - j.phaseStart
-	hi := min(now, max(s.account.until, j.phaseStart)) - j.phaseStart
+	// The measured part is from lo to hi, relative to the start of the run. Its charge is
+	// the difference between the charges up to hi and up to lo.
+	lo := min(max(j.phaseStart, s.account.from), end) - j.phaseStart
+	hi := min(end, max(s.account.until, j.phaseStart)) - j.phaseStart
 	chips := int64(j.Shape.Chips())
-	run1, write1 := r.split(min(hi, good))
-	run0, write0 := r.split(min(lo, good))
-	work := j.workIn(run1) - j.workIn(run0)
+	runHi, writeHi := r.split(min(hi, kept))
+	runLo, writeLo := r.split(min(lo, kept))
+	work := j.workIn(runHi) - j.workIn(runLo)
 	if hi > lo {
 		s.account.byUse[Work] += chips * int64(work)
 		s.account.requestedWork += float64(chips*int64(work)) * j.requestedRatio
-		s.account.byUse[Routing] += chips * int64(run1-run0-work)
-		s.account.byUse[Checkpoint] += chips * int64(write1-write0)
-		s.account.byUse[Rework] += chips * int64(max(0, hi-max(lo, good)))
+		s.account.byUse[Routing] += chips * int64(runHi-runLo-work)
+		s.account.byUse[Checkpoint] += chips * int64(writeHi-writeLo)
+		s.account.byUse[Rework] += chips * int64(max(0, hi-max(lo, kept)))
 	}
 
-	running, _ := r.split(good)
+	running, _ := r.split(kept)
 	j.doneWork = min(j.Work, j.doneWork+j.workIn(running))
 }

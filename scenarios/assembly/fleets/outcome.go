@@ -7,23 +7,25 @@ import (
 	"sim/workloads/fleet"
 )
 
-// Outcome is what came of a fleet under a placement, in the time that is measured.
+// Outcome is the result of a simulation under one placement, in the measured time.
 type Outcome struct {
-	Chips         int
-	Span          fleet.Time
-	TimeByUse     [NumUses]int64 // chip-milliseconds by use
-	RequestedWork float64        // chip-milliseconds that the work which is kept would take on the slices that were asked for
+	Chips     int            // of the fleet
+	Span      fleet.Time     // measured time
+	TimeByUse [NumUses]int64 // in chip-milliseconds
+	// RequestedWork is the time, in chip-milliseconds, that the work would take on the
+	// slices that the jobs requested.
+	RequestedWork float64
 	Counts
-	BoundTurnaround         float64 // what no Turnaround can go below
-	ExpectedEfficiency      float64 // efficiency that checkpoints and failures leave
-	SlicesFit, MaxSlicesFit float64 // see sample
-	MeanRunning             float64 // jobs that run, on average
-	MeanRerouted            float64 // of these on routes round a switch that is down
-	TolerableShare          float64 // share of time, over pods, in which at most one switch was down
+	BoundTurnaround         float64 // lower bound on Turnaround, in seconds
+	ExpectedEfficiency      float64 // efficiency that checkpoints and failures allow
+	SlicesFit, MaxSlicesFit float64 // means over samples; see sampleFreeSlices
+	MeanRunning             float64 // mean number of running jobs
+	MeanRerouted            float64 // mean number of these on paths around a failed switch
+	TolerableShare          float64 // share of pod-time with at most one failed switch
 
 	availability *availability
-	recorder     *recorder
-	rewires      bool
+	recorder     *recorder // nil if events were not recorded
+	rewires      bool      // the placement uses optical switches
 }
 
 // Share returns the share of chip-time that went to a use.
@@ -31,7 +33,7 @@ func (o *Outcome) Share(u TimeUse) float64 {
 	return float64(o.TimeByUse[u]) / (float64(o.Chips) * float64(o.Span))
 }
 
-// Efficiency returns the share of jobs' chip-time that is work which is kept.
+// Efficiency returns the share of work in the chip-time of jobs.
 func (o *Outcome) Efficiency() float64 {
 	if u := o.Utilisation(); u > 0 {
 		return o.Share(Work) / u
@@ -48,8 +50,8 @@ func (o *Outcome) Utilisation() float64 {
 	return sum
 }
 
-// Simulate simulates a fleet under a placement. It fails where ctx ends, a slice cannot be connected, or chip-time is
-// not conserved.
+// Simulate simulates a fleet under a placement. It fails if ctx is cancelled, if a
+// slice cannot be connected, or if chip-time is not conserved.
 func Simulate(ctx context.Context, c *Config, policy placement.Policy) (*Outcome, error) {
 	if !policy.Rewires() {
 		c = c.withoutSwitches()
@@ -58,22 +60,26 @@ func Simulate(ctx context.Context, c *Config, policy placement.Policy) (*Outcome
 	if err := s.run(); err != nil {
 		return nil, err
 	}
+
 	t := &s.counters
 	best := s.uncontendedBounds()
 	if s.slowdownErr != nil {
 		return nil, s.slowdownErr
 	}
+
 	span := float64(c.End - c.Start)
 	samples := float64(max(1, t.samples*c.Pods))
 	return &Outcome{
-		Chips: c.chips(), Span: c.End - c.Start, TimeByUse: s.account.byUse,
-		RequestedWork: s.account.requestedWork, Counts: t.Counts,
-		availability: s.availability,
-		recorder:     s.recorder, rewires: policy.Rewires(),
+		Chips: c.chips(), Span: c.End - c.Start,
+		TimeByUse: s.account.byUse, RequestedWork: s.account.requestedWork, Counts: t.Counts,
+
 		BoundTurnaround: best.turnaround, ExpectedEfficiency: best.efficiency,
-		SlicesFit:    float64(t.slicesFit) / samples,
-		MaxSlicesFit: float64(t.maxSlicesFit) / samples,
-		MeanRunning:  float64(t.runTime) / span, MeanRerouted: float64(t.reroutedTime) / span,
+		SlicesFit:      float64(t.slicesFit) / samples,
+		MaxSlicesFit:   float64(t.maxSlicesFit) / samples,
+		MeanRunning:    float64(t.runTime) / span,
+		MeanRerouted:   float64(t.reroutedTime) / span,
 		TolerableShare: float64(t.tolerableTime) / (span * float64(c.Pods)),
+
+		availability: s.availability, recorder: s.recorder, rewires: policy.Rewires(),
 	}, nil
 }

@@ -10,14 +10,15 @@ import (
 	"sim/workloads/fleet"
 )
 
-// departure is a job that may leave its place, and the chip-milliseconds that this takes.
+// departure is a running job that may leave its place.
 type departure struct {
 	slot int32
-	cost int64
+	cost int64 // in chip-milliseconds
 }
 
-// makeSpace has others leave a place for a job that fits nowhere: moves them elsewhere, or preempts those of lower bands.
-// It reports whether a place is kept for it then.
+// makeSpace makes other jobs leave a place for job j, which fits nowhere. It moves
+// jobs to other places, or preempts jobs of lower bands. It reports whether j has
+// a claim then.
 func (s *simulation) makeSpace(j *fleetJob, pods []int) bool {
 	if s.config.Defragment {
 		for _, p := range pods {
@@ -38,144 +39,176 @@ func (s *simulation) makeSpace(j *fleetJob, pods []int) bool {
 	return false
 }
 
-// departureCandidates lists the jobs of a pod that run and that ok takes, the cheapest first, until it is asked again.
+// departureCandidates returns the running jobs of pod p that mayLeave accepts, the
+// cheapest first. cost returns the time that a departure costs the job. The result
+// is valid until the next call.
 func (s *simulation) departureCandidates(
-	p int, cost func(j *fleetJob) fleet.Time, ok func(j *fleetJob) bool,
+	p int, cost func(j *fleetJob) fleet.Time, mayLeave func(j *fleetJob) bool,
 ) []departure {
 	list := s.departures[:0]
 	for c := range s.pods[p].slotsOnCube {
 		for _, slot := range s.pods[p].slotsOnCube[c] {
-			if j := s.slots[slot]; j.phase == phaseRunning &&
-				int(j.place.Cubes[0]) == c && ok(j) {
+			j := s.slots[slot]
+			isFirstCube := int(j.place.Cubes[0]) == c // lists each job once
+			if j.phase == phaseRunning && isFirstCube && mayLeave(j) {
 				list = append(list, departure{slot, int64(j.Shape.Chips()) * int64(cost(j))})
 			}
 		}
 	}
+
 	s.departures = list
-	slices.SortFunc(list, func(a, b departure) int { return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.slot, b.slot)) })
+	slices.SortFunc(list, func(a, b departure) int {
+		return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.slot, b.slot))
+	})
 	return list
 }
 
-// isMovable reports whether a job has not been preempted or moved for a time.
-func (s *simulation) isMovable(j *fleetJob, since fleet.Time) bool {
-	return j.lastMove == 0 || s.now-j.lastMove >= since
+// isMovable reports whether a job was not preempted or moved within the last gap.
+func (s *simulation) isMovable(j *fleetJob, gap fleet.Time) bool {
+	return j.lastMove == 0 || s.now-j.lastMove >= gap
 }
 
-// findClearing finds a place for a job in a pod that becomes free when few and cheap ones of the jobs that may leave do: the
-// least number of the cheapest with whom it fits, less those without whom it does.
+// findClearing finds a place for job j in pod p that becomes free if some
+// candidates leave. It returns the place and the jobs that must leave.
+//
+// It takes the shortest prefix of the candidates, which are ordered by cost, with
+// which the job fits. Then it removes each job from the prefix that is not needed,
+// the most expensive first.
 func (s *simulation) findClearing(
-	j *fleetJob, p int, may []departure,
+	j *fleetJob, p int, candidates []departure,
 ) (placement.Place, []departure, bool) {
-	if n := j.Shape.Cubes(); len(may) == 0 ||
-		n > 0 && bits.OnesCount64(s.podWithout(p, may).Free()) < n {
+	n := j.Shape.Cubes()
+	if len(candidates) == 0 {
 		return placement.Place{}, nil, false
 	}
-	fits := func(gone []departure) (placement.Place, bool) {
-		trial := s.podWithout(p, gone)
-		at, ok := s.policy.Place(trial, j.Shape)
-		return at, ok && (j.returned || !s.usesReserve(trial, &at))
+	if n > 0 && bits.OnesCount64(s.podWithout(p, candidates).Free()) < n {
+		return placement.Place{}, nil, false
+	}
+	fits := func(leaving []departure) (placement.Place, bool) {
+		trial := s.podWithout(p, leaving)
+		place, ok := s.policy.Place(trial, j.Shape)
+		return place, ok && (j.returned || !s.usesReserve(trial, &place))
+	}
+	if _, ok := fits(candidates); !ok {
+		return placement.Place{}, nil, false
 	}
 
-	if _, ok := fits(may); !ok {
-		return placement.Place{}, nil, false
-	}
-	n := 1 + sort.Search(len(may)-1, func(i int) bool {
-		_, ok := fits(may[:i+1])
+	prefix := 1 + sort.Search(len(candidates)-1, func(i int) bool {
+		_, ok := fits(candidates[:i+1])
 		return ok
 	})
-
-	gone := slices.Clone(may[:n])
-	for i := len(gone) - 1; i >= 0; i-- {
-		if less := slices.Delete(slices.Clone(gone), i, i+1); len(less) > 0 {
-			if _, ok := fits(less); ok {
-				gone = less
-			}
+	leaving := slices.Clone(candidates[:prefix])
+	for i := len(leaving) - 1; i >= 0; i-- {
+		fewer := slices.Delete(slices.Clone(leaving), i, i+1)
+		if len(fewer) == 0 {
+			continue
+		}
+		if _, ok := fits(fewer); ok {
+			leaving = fewer
 		}
 	}
 
-	at, ok := fits(gone)
-	gone = slices.DeleteFunc(gone, func(l departure) bool { return !overlaps(&s.slots[l.slot].place, &at) })
-	return at, gone, ok
+	// Only the jobs at the place that was found must leave.
+	place, ok := fits(leaving)
+	isElsewhere := func(d departure) bool { return !overlaps(&s.slots[d.slot].place, &place) }
+	return place, slices.DeleteFunc(leaving, isElsewhere), ok
 }
 
-// preempt has jobs of lower bands leave a place in a pod for a job: those that lose least, each once in a while at most
-// (Verma et al., "Large-scale cluster management at Google with Borg", EuroSys 15, Sec. 2.5).
+// preempt makes jobs of lower bands leave a place in pod p for job j: those with
+// the lowest loss, and each at most once per MinPreemptionGap (Verma et al.,
+// "Large-scale cluster management at Google with Borg", EuroSys 15, Sec. 2.5).
 func (s *simulation) preempt(j *fleetJob, p int) bool {
 	t := &s.config.Times
-	saves := t.Notice >= t.Checkpoint
-	may := s.departureCandidates(p, func(x *fleetJob) fleet.Time {
-		if saves {
+	writesCheckpoint := t.Notice >= t.Checkpoint
+	cost := func(x *fleetJob) fleet.Time {
+		if writesCheckpoint {
 			return t.Checkpoint + s.setupTime(x)
 		}
 		return s.unsavedTime(x) + s.setupTime(x)
-	}, func(x *fleetJob) bool { return x.Band > j.Band && s.isMovable(x, s.config.MinPreemptionGap) })
-
-	at, gone, ok := s.findClearing(j, p, may)
+	}
+	mayLeave := func(x *fleetJob) bool {
+		return x.Band > j.Band && s.isMovable(x, s.config.MinPreemptionGap)
+	}
+	candidates := s.departureCandidates(p, cost, mayLeave)
+	place, leaving, ok := s.findClearing(j, p, candidates)
 	if !ok {
 		return false
 	}
-	for _, l := range gone {
-		x := s.slots[l.slot]
+
+	for _, d := range leaving {
+		x := s.slots[d.slot]
 		x.lastMove = s.now
 		s.increment(&s.counters.Preemptions)
-		if saves {
-			s.checkpointAndLeave(l.slot, nil)
+		if writesCheckpoint {
+			s.checkpointAndLeave(d.slot, nil)
 		} else {
-			s.requeue(l.slot, true)
+			s.requeue(d.slot, true)
+		}
+	}
+	s.claimPlace(j, p, place)
+	return true
+}
+
+// claimPlace reserves a place for a job from the queue.
+func (s *simulation) claimPlace(j *fleetJob, p int, place placement.Place) {
+	j.phase = phaseClaimed
+	j.claim = s.addClaim(j, p, place)
+}
+
+// minMoveGap is the minimum time between two moves of a job for the sake of
+// others.
+const minMoveGap = fleet.Hour
+
+// defragment moves running jobs to make space for job j in pod p: jobs smaller
+// than a cube into fewer cubes, other jobs to other boxes of a grid or to another
+// pod (TPU v4 paper, Sec. 3.3). It does so only if the moves take fewer
+// chip-seconds than the expected wait of j times its chips.
+func (s *simulation) defragment(j *fleetJob, p int) bool {
+	// With one pod, moves do not change the number of idle chips.
+	chips := j.Shape.Chips()
+	if len(s.pods) == 1 {
+		if s.account.unoccupied[Idle] < int64(chips) || idleChips(s.pods[p].Pod) < chips {
+			return false
 		}
 	}
 
-	s.claimPlace(j, p, at)
-	return true
-}
-
-// claimPlace keeps a place for a job from the queue.
-func (s *simulation) claimPlace(j *fleetJob, p int, at placement.Place) {
-	j.phase = phaseClaimed
-	j.claim = s.addClaim(j, p, at)
-}
-
-// minMoveGap is how often a job is moved for others at most.
-const minMoveGap = fleet.Hour
-
-// defragment moves running jobs so that one fits which does not: jobs below a cube into fewer cubes, others into other
-// boxes of a grid or to another pod (Sec. 3.3 of the paper). It does where that takes fewer chip-seconds than the job
-// would wait, by users' estimates, times its chips.
-func (s *simulation) defragment(j *fleetJob, p int) bool {
-	if n := j.Shape.Chips(); len(s.pods) == 1 &&
-		(s.account.unoccupied[Idle] < int64(n) || idleChips(s.pods[p].Pod) < n) {
-		return false
+	cost := func(x *fleetJob) fleet.Time { return s.config.Times.Checkpoint + s.setupTime(x) }
+	mayLeave := func(x *fleetJob) bool {
+		return x.Shape.Chips() < chips && s.isMovable(x, minMoveGap)
 	}
-	may := s.departureCandidates(p, func(x *fleetJob) fleet.Time { return s.config.Times.Checkpoint + s.setupTime(x) }, func(x *fleetJob) bool {
-		return x.Shape.Chips() < j.Shape.Chips() && s.isMovable(x, minMoveGap)
-	})
-	at, gone, ok := s.findClearing(j, p, may)
+	candidates := s.departureCandidates(p, cost, mayLeave)
+	place, leaving, ok := s.findClearing(j, p, candidates)
 	if !ok {
 		return false
 	}
-	cost := int64(0)
-	for _, l := range gone {
-		cost += l.cost
-	}
-	slices.SortStableFunc(gone, func(a, b departure) int { return s.slots[b.slot].Shape.Chips() - s.slots[a.slot].Shape.Chips() })
-	moves, ok := s.findPlaces(p, gone, &at)
-	if !ok || cost >= int64(j.Shape.Chips())*int64(s.reserve(j).start-s.now) {
-		return false
-	}
-	for i, l := range gone {
-		x := s.slots[l.slot]
-		x.lastMove = s.now
-		s.increment(&s.counters.Migrations)
-		s.checkpointAndLeave(l.slot, s.addClaim(x, moves[i].pod, moves[i].place))
+	total := int64(0)
+	for _, d := range leaving {
+		total += d.cost
 	}
 
-	s.claimPlace(j, p, at)
+	// Place large jobs first.
+	slices.SortStableFunc(leaving, func(a, b departure) int {
+		return s.slots[b.slot].Shape.Chips() - s.slots[a.slot].Shape.Chips()
+	})
+	moves, ok := s.findPlaces(p, leaving, &place)
+	if !ok || total >= int64(chips)*int64(s.reserve(j).start-s.now) {
+		return false
+	}
+	for i, d := range leaving {
+		x := s.slots[d.slot]
+		x.lastMove = s.now
+		s.increment(&s.counters.Migrations)
+		s.checkpointAndLeave(d.slot, s.addClaim(x, moves[i].pod, moves[i].place))
+	}
+	s.claimPlace(j, p, place)
 	return true
 }
 
-// findPlaces finds places for the jobs of a pod that are to leave one, there or in another pod.
-func (s *simulation) findPlaces(p int, gone []departure, taken *placement.Place) ([]claim, bool) {
-	trials := map[int]*placement.Pod{}
+// findPlaces finds new places for jobs of pod p, in this pod or in another one.
+// They must not overlap the place taken, nor the old place of the job. Paths
+// around failed switches are not accepted.
+func (s *simulation) findPlaces(p int, leaving []departure, taken *placement.Place) ([]claim, bool) {
+	trials := map[int]*placement.Pod{} // copies of pods with the new places
 	trial := func(q int) *placement.Pod {
 		if trials[q] == nil {
 			copied := *s.pods[q].Pod
@@ -184,21 +217,21 @@ func (s *simulation) findPlaces(p int, gone []departure, taken *placement.Place)
 		return trials[q]
 	}
 
-	s.removeJobs(trial(p), gone)
+	s.removeJobs(trial(p), leaving)
 	s.setUsed(trial(p), taken, true)
 	var moves []claim
-	for _, l := range gone {
-		x := s.slots[l.slot]
+	for _, d := range leaving {
+		x := s.slots[d.slot]
 		found := false
 		for i := range s.pods {
 			q := (p + i) % len(s.pods)
 			if s.allowedSlowdown(x, q) != 1 {
 				continue
 			}
-			at, ok := s.policy.Place(trial(q), x.Shape)
-			if ok && (q != p || !overlaps(&at, &x.place)) {
-				s.setUsed(trial(q), &at, true)
-				moves = append(moves, claim{x, q, at})
+			place, ok := s.policy.Place(trial(q), x.Shape)
+			if ok && (q != p || !overlaps(&place, &x.place)) {
+				s.setUsed(trial(q), &place, true)
+				moves = append(moves, claim{x, q, place})
 				found = true
 				break
 			}

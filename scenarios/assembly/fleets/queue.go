@@ -7,42 +7,48 @@ import (
 	"sim/workloads/fleet"
 )
 
-// jobClass is what jobs have in common that decides whether one fits.
+// jobClass is what determines whether a job fits, except its work and its
+// estimate. All jobs of a class have one queue.
 type jobClass struct {
 	shape               fleet.Shape
-	acceptsFaultRouting bool
-	returned            bool
+	acceptsFaultRouting bool // accepts paths around a failed switch
+	returned            bool // may use reserved cubes
 	band                fleet.Band
 }
 
-// classQueue holds the jobs of a class that wait, in order.
+// classQueue holds the waiting jobs of a class, in the order of compareJobs.
 type classQueue struct {
 	jobClass
 	jobs    []*fleetJob
-	triedAt int64 // clock of the queue at which there was no room for any
-	next    int   // index in jobs of the one that is tried next
+	triedAt int64 // clock of the jobQueue when no pod had space for a job of the class
+	next    int   // index of the job that is tried next
 }
 
-// jobQueue holds jobs that wait.
+// jobQueue holds all waiting jobs. It records which pods have changed since the
+// jobs of a class did not fit, so that only these pods are tried again.
 type jobQueue struct {
-	lines     map[jobClass]*classQueue
-	order     []*classQueue // by band, those that were interrupted first; then as they came up
-	clock     int64         // counts when lines are tried
-	freedPods []int         // pods by when something there was last freed, the latest first
-	freedAt   []int64       // when that was, by pod
-	tried     []*classQueue
-	podBuffer []int
+	lines map[jobClass]*classQueue
+	order []*classQueue // the same, in the order of their creation
+	clock int64         // number of scheduling rounds
+
+	freedPods []int   // pods by the time of their last change, the latest first
+	freedAt   []int64 // clock of the last change, by pod
+
+	tried     []*classQueue // scratch of candidates
+	podBuffer []int         // scratch of openPods
 }
 
+// newQueue returns an empty queue for a number of pods.
 func newQueue(pods int) jobQueue {
 	q := jobQueue{lines: map[jobClass]*classQueue{}, clock: 1}
 	for p := range pods {
-		q.freedPods, q.freedAt = append(q.freedPods, p), append(q.freedAt, 1)
+		q.freedPods = append(q.freedPods, p)
+		q.freedAt = append(q.freedAt, 1)
 	}
 	return q
 }
 
-// noteFreed notes that jobs may fit a pod that did not.
+// noteFreed records that a pod changed, so that jobs may fit now.
 func (q *jobQueue) noteFreed(pod int) {
 	q.freedAt[pod] = q.clock
 	i := slices.Index(q.freedPods, pod)
@@ -50,10 +56,14 @@ func (q *jobQueue) noteFreed(pod int) {
 	q.freedPods[0] = pod
 }
 
-// isBlocked reports whether the jobs of a line fit nowhere, for all that is known.
-func (q *jobQueue) isBlocked(l *classQueue) bool { return q.freedAt[q.freedPods[0]] <= l.triedAt }
+// isBlocked reports whether no pod has changed since the jobs of a class did not
+// fit.
+func (q *jobQueue) isBlocked(l *classQueue) bool {
+	return q.freedAt[q.freedPods[0]] <= l.triedAt
+}
 
-// openPods lists the pods that the jobs of a line may fit, in order, until it is asked again.
+// openPods returns the pods that have changed since the jobs of a class did not
+// fit, in order. The result is valid until the next call.
 func (q *jobQueue) openPods(l *classQueue) []int {
 	q.podBuffer = q.podBuffer[:0]
 	for _, p := range q.freedPods {
@@ -66,7 +76,8 @@ func (q *jobQueue) openPods(l *classQueue) []int {
 	return q.podBuffer
 }
 
-// compareJobs orders jobs that wait: by band, those that were interrupted first, then by submission.
+// compareJobs orders waiting jobs by band. Within a band, returned jobs come
+// first, then the order of submission counts.
 func compareJobs(a, b *fleetJob) int {
 	if c := cmp.Compare(a.Band, b.Band); c != 0 {
 		return c
@@ -80,7 +91,7 @@ func compareJobs(a, b *fleetJob) int {
 	return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.Number, b.Number))
 }
 
-// add puts a job where it belongs.
+// add inserts a job into the queue of its class.
 func (q *jobQueue) add(j *fleetJob) {
 	key := jobClass{j.Shape, j.AcceptsFaultRouting, j.returned, j.Band}
 	l := q.lines[key]
@@ -93,7 +104,8 @@ func (q *jobQueue) add(j *fleetJob) {
 	l.jobs = slices.Insert(l.jobs, i, j)
 }
 
-// first returns the line whose job comes first, nil if none waits.
+// first returns the queue whose first job comes first of all, or nil if no job
+// waits.
 func (q *jobQueue) first() *classQueue {
 	var best *classQueue
 	for _, l := range q.order {
@@ -104,12 +116,13 @@ func (q *jobQueue) first() *classQueue {
 	return best
 }
 
-// remove removes job i of a line.
+// remove removes job i from the queue of its class.
 func (q *jobQueue) remove(l *classQueue, i int) {
 	if i > 0 {
 		l.jobs = slices.Delete(l.jobs, i, i+1)
 		return
 	}
-	l.jobs[0] = nil // in constant time, which slices.Delete is not
+	// The first job is removed in constant time, unlike with slices.Delete.
+	l.jobs[0] = nil
 	l.jobs = l.jobs[1:]
 }
