@@ -132,10 +132,10 @@ func (s *simulation) chargePhase(j *fleetJob, keepsAll bool) {
 			start = end
 		}
 	case phaseRunning:
-		s.chargeRun(j, j.runEnd, keepsAll)
+		s.chargeRun(j, s.now, keepsAll)
 		s.countStop(j)
 	case phaseLeaving:
-		s.chargeRun(j, j.runEnd, all)
+		s.chargeRun(j, j.runEnd, keepsAll)
 		use := Checkpoint
 		if !keepsAll {
 			use = Rework
