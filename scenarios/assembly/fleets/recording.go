@@ -11,48 +11,51 @@ import (
 	"sim/workloads/fleet"
 )
 
-// recorder keeps what happens, for the files and the pictures of a run. One that is nil keeps nothing.
+// recorder stores the events of a simulation for the files and figures of a run. A
+// nil recorder stores nothing.
 type recorder struct {
 	attempts    []attempt
-	open        map[*fleetJob]int  // attempts that have not ended
-	lastLeft    map[int]fleet.Time // by job, when it last left a place
+	open        map[*fleetJob]int  // index of the current attempt, by job
+	lastLeft    map[int]fleet.Time // when a job last left a place, by job number
 	events      []recordedEvent
-	outages     []cubeOutage
-	freeSamples []result.FreeSample
-	downSince   [fleet.PodCubes]fleet.Time // when a cube of the first pod went out of use, below 0 of one that is in use
+	outages     []cubeOutage               // of the first pod
+	freeSamples []result.FreeSample        // of the first pod
+	downSince   [fleet.PodCubes]fleet.Time // start of a cube's current outage, in the first pod; -1 if it is in use
 }
 
-// attempt is one time that a job is placed.
+// attempt is the time from one placement of a job to its departure.
 type attempt struct {
-	number, attempt  int
+	number, attempt  int // of the job; of the attempt, from 0
 	shape            fleet.Shape
 	band             fleet.Band
 	pod              int
 	cubes            []int8
 	queued, placedAt fleet.Time
-	runStart, leftAt fleet.Time // when it began to run, below 0 if it never did, and when it left
-	keptWork         fleet.Time // work of the job that is done and kept, by then
-	work             fleet.Time
-	rerouted         bool
-	end              string
+	runStart, leftAt fleet.Time // runStart is -1 if the job did not run
+	keptWork         fleet.Time // the job's completed work at the end of the attempt
+	work             fleet.Time // the job's total work
+	rerouted         bool       // used paths around a failed switch
+	end              string     // reason of the departure
 }
 
-// recordedEvent is something that happens to hardware, or that hardware does to a job.
+// recordedEvent is an event of a part, or of a job because of a part.
 type recordedEvent struct {
 	time        fleet.Time
-	pod, number int
-	part, what  string
+	pod, number int    // number of the part in its pod, or of the job
+	part, what  string // kind of part, and what happened
 }
 
-// cubeOutage is when a cube of the first pod was not in use for slices of whole cubes.
+// cubeOutage is a time in which a cube of the first pod was not available to
+// slices of whole cubes.
 type cubeOutage struct {
 	cube          int
 	from, until   fleet.Time
-	isMaintenance bool // for maintenance
+	isMaintenance bool // planned, not a failure
 }
 
-func newRecorder(on bool) *recorder {
-	if !on {
+// newRecorder returns a recorder, or nil if events are not recorded.
+func newRecorder(isEnabled bool) *recorder {
+	if !isEnabled {
 		return nil
 	}
 	r := &recorder{open: map[*fleetJob]int{}, lastLeft: map[int]fleet.Time{}}
@@ -62,24 +65,25 @@ func newRecorder(on bool) *recorder {
 	return r
 }
 
-// startAttempt begins an attempt.
+// startAttempt records the placement of a job.
 func (r *recorder) startAttempt(s *simulation, j *fleetJob) {
 	if r == nil {
 		return
 	}
-	queued, again := r.lastLeft[j.Number]
-	if !again {
+	queued, hasRun := r.lastLeft[j.Number]
+	if !hasRun {
 		queued = j.Submit
 	}
+
 	r.open[j] = len(r.attempts)
 	r.attempts = append(r.attempts, attempt{
 		number: j.Number, attempt: j.attempts, shape: j.Shape, band: j.Band, pod: j.pod,
-		cubes:  slices.Clone(j.place.Cubes),
-		queued: queued, placedAt: s.now, runStart: -1, work: j.Work,
+		cubes: slices.Clone(j.place.Cubes), queued: queued, placedAt: s.now,
+		runStart: -1, work: j.Work,
 	})
 }
 
-// startRun notes that a job begins to run, or goes on.
+// startRun records that a job starts to run, or continues.
 func (r *recorder) startRun(s *simulation, j *fleetJob) {
 	if r == nil {
 		return
@@ -89,18 +93,20 @@ func (r *recorder) startRun(s *simulation, j *fleetJob) {
 	}
 }
 
-// endAttempt ends an attempt.
-func (r *recorder) endAttempt(s *simulation, j *fleetJob, why string) {
+// endAttempt records that a job leaves its place.
+func (r *recorder) endAttempt(s *simulation, j *fleetJob, reason string) {
 	if r == nil {
 		return
 	}
 	a := &r.attempts[r.open[j]]
-	a.leftAt, a.keptWork, a.rerouted, a.end = s.now, j.doneWork, a.rerouted || j.rerouted, why
+	a.leftAt, a.keptWork, a.end = s.now, j.doneWork, reason
+	a.rerouted = a.rerouted || j.rerouted
 	delete(r.open, j)
 	r.lastLeft[j.Number] = s.now
 }
 
-// departureReason says how a job leaves its place, by the phase that it is in.
+// departureReason returns why a job leaves its place, which follows from its
+// phase.
 func (j *fleetJob) departureReason() string {
 	switch {
 	case j.phase == phaseInterrupted:
@@ -111,20 +117,21 @@ func (j *fleetJob) departureReason() string {
 	return "evicted"
 }
 
-// recordPart notes what happens to a part.
+// recordPart records an event of a part.
 func (r *recorder) recordPart(s *simulation, kind fleet.Part, pod, number int, what string) {
 	if r != nil {
 		r.events = append(r.events, recordedEvent{s.now, pod, number, partName(kind), what})
 	}
 }
 
-// recordJob notes what is done to a job.
+// recordJob records an event of a job.
 func (r *recorder) recordJob(s *simulation, j *fleetJob, what string) {
 	if r != nil {
 		r.events = append(r.events, recordedEvent{s.now, j.pod, j.Number, "job", what})
 	}
 }
 
+// partName returns the name of a kind of part in events.csv.
 func partName(kind fleet.Part) string {
 	if name := partNames[kind]; name != "" {
 		return name
@@ -138,23 +145,25 @@ func partName(kind fleet.Part) string {
 	return fmt.Sprintf("part %d", kind)
 }
 
-// recordCube notes whether a cube of the first pod is in use.
-func (r *recorder) recordCube(s *simulation, pod, number int, was, now *placement.Cube) {
+// recordCube records the outages of a cube of the first pod. before and after are
+// the cube's states around a change.
+func (r *recorder) recordCube(s *simulation, pod, number int, before, after *placement.Cube) {
 	if r == nil || pod != 0 {
 		return
 	}
-	up := func(c *placement.Cube) bool { return c.Down == 0 && c.Unlinked == 0 && c.Closed == 0 }
+	isUp := func(c *placement.Cube) bool { return c.Down == 0 && c.Unlinked == 0 && c.Closed == 0 }
 	switch {
-	case up(was) && !up(now):
+	case isUp(before) && !isUp(after):
 		r.downSince[number] = s.now
-	case !up(was) && up(now):
-		r.outages = append(r.outages,
-			cubeOutage{number, r.downSince[number], s.now, was.Closed > 0})
+	case !isUp(before) && isUp(after):
+		outage := cubeOutage{number, r.downSince[number], s.now, before.Closed > 0}
+		r.outages = append(r.outages, outage)
 		r.downSince[number] = -1
 	}
 }
 
-// recordFree notes what is free of the first pod, in the days that are shown.
+// recordFree records a sample of the free cubes of the first pod, in the days that
+// figures show.
 func (r *recorder) recordFree(s *simulation, at fleet.Time, pod, free, largest int) {
 	if r != nil && pod == 0 && at < s.config.Start+shownDays*fleet.Day {
 		r.freeSamples = append(r.freeSamples,
@@ -162,7 +171,7 @@ func (r *recorder) recordFree(s *simulation, at fleet.Time, pod, free, largest i
 	}
 }
 
-// finish ends what is under way at the end.
+// finish ends the attempts and outages that last until the end of the simulation.
 func (r *recorder) finish(s *simulation) {
 	if r == nil {
 		return
@@ -172,17 +181,17 @@ func (r *recorder) finish(s *simulation) {
 			r.endAttempt(s, j, "end")
 		}
 	}
-	for i, at := range r.downSince {
-		if at >= 0 {
-			r.outages = append(r.outages,
-				cubeOutage{i, at, s.now, s.pods[0].Cubes[i].Closed > 0})
+	for i, start := range r.downSince {
+		if start >= 0 {
+			outage := cubeOutage{i, start, s.now, s.pods[0].Cubes[i].Closed > 0}
+			r.outages = append(r.outages, outage)
 		}
 	}
 }
 
-// files returns jobs.csv, a row an attempt, and events.csv.
+// files returns the files of jobs, with one row per attempt, and of events.
 func (r *recorder) files(policy string) []result.File {
-	var jobs, events bytes.Buffer // which do not fail
+	var jobs, events bytes.Buffer // writes to buffers do not fail
 	jobs.WriteString("job,try,shape,chips,band,pod,cubes,queued_s,placed_s,run_s,left_s,end,work_s,kept_s,rerouted\n")
 	for i := range r.attempts {
 		a := &r.attempts[i]
@@ -190,50 +199,53 @@ func (r *recorder) files(policy string) []result.File {
 		if a.runStart >= 0 {
 			run = formatSeconds(a.runStart)
 		}
-		fmt.Fprintf(&jobs, "%d,%d,%s,%d,%s,%d,", a.number, a.attempt, a.shape,
-			a.shape.Chips(),
-			a.band, a.pod)
+		fmt.Fprintf(&jobs, "%d,%d,%s,%d,%s,%d,",
+			a.number, a.attempt, a.shape, a.shape.Chips(), a.band, a.pod)
 		for k, c := range a.cubes {
 			if k > 0 {
 				jobs.WriteByte(' ')
 			}
 			fmt.Fprint(&jobs, c)
 		}
-		fmt.Fprintf(&jobs, ",%s,%s,%s,%s,%s,%s,%s,%t\n", formatSeconds(a.queued),
-			formatSeconds(a.placedAt), run, formatSeconds(a.leftAt), a.end,
-			formatSeconds(a.work),
-			formatSeconds(a.keptWork), a.rerouted)
+		fmt.Fprintf(&jobs, ",%s,%s,%s,%s,%s,%s,%s,%t\n",
+			formatSeconds(a.queued), formatSeconds(a.placedAt), run, formatSeconds(a.leftAt),
+			a.end, formatSeconds(a.work), formatSeconds(a.keptWork), a.rerouted)
 	}
 
 	events.WriteString("at_s,pod,part,number,event\n")
 	for _, e := range r.events {
-		fmt.Fprintf(&events, "%s,%d,%s,%d,%s\n", formatSeconds(e.time), e.pod, e.part,
-			e.number, e.what)
+		fmt.Fprintf(&events, "%s,%d,%s,%d,%s\n",
+			formatSeconds(e.time), e.pod, e.part, e.number, e.what)
 	}
-	return []result.File{{Name: "jobs-" + policy + ".csv", Data: jobs.Bytes()},
-		{Name: "events-" + policy + ".csv", Data: events.Bytes()}}
+	return []result.File{
+		{Name: "jobs-" + policy + ".csv", Data: jobs.Bytes()},
+		{Name: "events-" + policy + ".csv", Data: events.Bytes()},
+	}
 }
 
-// formatSeconds writes a time in seconds, to the millisecond.
+// formatSeconds formats a time in seconds, with milliseconds.
 func formatSeconds(t fleet.Time) string {
 	return fmt.Sprintf("%d.%03d", t/fleet.Second, t%fleet.Second)
 }
 
-// shownDays is how much of a run the picture of its cubes shows: more could not be told apart.
+// shownDays is the number of days in the figure of cubes. More days could not be
+// distinguished.
 const shownDays = 7
 
-// cubeTracks returns who had the cubes of the first pod in the first days that are measured.
+// cubeTracks returns the jobs and outages of each cube of the first pod in the
+// first measured days.
 func (r *recorder) cubeTracks(c *Config) []result.Track {
 	from, until := c.Start, min(c.End, c.Start+shownDays*fleet.Day)
 	tracks := make([]result.Track, fleet.PodCubes)
 	add := func(cube int, kind, label string, begin, end fleet.Time) {
 		if begin, end = max(begin, from), min(end, until); begin < end {
-			tracks[cube].Spans = append(tracks[cube].Spans,
-				result.Span{Kind: kind, Label: label, StartS: begin.Seconds(),
-					EndS: end.Seconds()})
+			tracks[cube].Spans = append(tracks[cube].Spans, result.Span{
+				Kind: kind, Label: label, StartS: begin.Seconds(), EndS: end.Seconds(),
+			})
 		}
 	}
 
+	// The kind of a span is the size of the job.
 	for i := range r.attempts {
 		a := &r.attempts[i]
 		if a.pod != 0 {
@@ -273,13 +285,14 @@ func (r *recorder) cubeTracks(c *Config) []result.Track {
 	return tracks
 }
 
-// shownEvents returns what happened to the first pod in the days that are shown.
+// shownEvents returns the events of the first pod in the days that figures show.
 func (r *recorder) shownEvents(c *Config) (list []result.FleetEvent) {
+	end := min(c.End, c.Start+shownDays*fleet.Day)
 	for _, e := range r.events {
-		if e.pod == 0 && e.time >= c.Start &&
-			e.time < min(c.End, c.Start+shownDays*fleet.Day) {
-			list = append(list, result.FleetEvent{AtS: e.time.Seconds(), Part: e.part,
-				Number: e.number, What: e.what})
+		if e.pod == 0 && e.time >= c.Start && e.time < end {
+			list = append(list, result.FleetEvent{
+				AtS: e.time.Seconds(), Part: e.part, Number: e.number, What: e.what,
+			})
 		}
 	}
 	return list

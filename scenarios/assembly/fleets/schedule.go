@@ -10,19 +10,23 @@ import (
 	"sim/workloads/fleet"
 )
 
-// schedule tries the jobs that wait.
+// schedule starts the waiting jobs that the discipline allows, after each event.
 func (s *simulation) schedule() error {
 	if err := s.resolveClaims(); err != nil {
 		return err
 	}
 	q := &s.queue
-	defer func() { q.clock++ }() // what was taken frees nothing
+	defer func() { q.clock++ }() // what was used in this round frees nothing
+
+	// Under FCFS and EASY, start jobs from the front of the queue. EASY then makes
+	// a reservation for the first job that does not fit.
 	var ahead *reservation
 	for s.config.Discipline != Backfill && ahead == nil {
 		l := q.first()
 		if l == nil || s.config.Discipline == FCFS && q.isBlocked(l) {
 			return nil
 		}
+
 		started := false
 		if !q.isBlocked(l) {
 			var err error
@@ -42,24 +46,29 @@ func (s *simulation) schedule() error {
 	return s.backfill(ahead)
 }
 
-// backfill tries every job that waits, in order. Jobs of a line differ in what they would delay and in what routes
-// round a switch cost them; if one does not fit for want of room, none of its line does. ahead is nil or a reservation
-// for the first job, which is not tried.
+// backfill tries all waiting jobs in order. ahead is a reservation for the first
+// job, which is not tried again, or nil.
+//
+// The jobs of a class differ only in whether they would delay the reservation, and
+// in the cost of paths around a failed switch. If one of them finds no space, none
+// of its class does.
 func (s *simulation) backfill(ahead *reservation) error {
-	list := s.candidates(ahead)
+	list := s.candidates(ahead) // ordered by the next job of each class
 	for len(list) > 0 {
 		l := list[0]
 		list = list[1:]
-		started, found, err := s.tryJob(l, l.next, ahead)
+		started, result, err := s.tryJob(l, l.next, ahead)
 		switch {
 		case err != nil:
 			return err
 		case started:
-		case found == noSpace:
+		case result == noSpace:
 			continue
 		default:
 			l.next++
-			for found == delaysReservation && l.next < len(l.jobs) && ahead.isOutlastedBy(s, l.jobs[l.next], 1) { // which would, too
+			// Skip the jobs that end after the reservation even without a slowdown.
+			for result == delaysReservation && l.next < len(l.jobs) &&
+				ahead.isOutlastedBy(s, l.jobs[l.next], 1) {
 				l.next++
 			}
 		}
@@ -72,15 +81,18 @@ func (s *simulation) backfill(ahead *reservation) error {
 	return nil
 }
 
-// compareLines orders lines by the jobs that are tried next.
-func compareLines(a, b *classQueue) int { return compareJobs(a.jobs[a.next], b.jobs[b.next]) }
+// compareLines orders classes by the jobs that are tried next.
+func compareLines(a, b *classQueue) int {
+	return compareJobs(a.jobs[a.next], b.jobs[b.next])
+}
 
-// candidates lists the lines whose jobs may fit since something was freed, in order.
+// candidates returns the classes whose jobs may fit since pods have changed, in
+// order.
 func (s *simulation) candidates(ahead *reservation) []*classQueue {
 	q := &s.queue
 	q.tried = q.tried[:0]
 	for _, l := range q.order {
-		l.next = 0
+		l.next = 0 // skip the job with the reservation
 		if ahead != nil && len(l.jobs) > 0 && l.jobs[0] == ahead.job {
 			l.next = 1
 		}
@@ -98,8 +110,8 @@ func (s *simulation) candidates(ahead *reservation) []*classQueue {
 	return slices.Clone(q.tried)
 }
 
-// mayFit reports whether a pod has as many cubes as the jobs of a line want; it may be that they do not fit all the
-// same.
+// mayFit reports whether a changed pod has as many free cubes as the jobs of a
+// class need. They may still not fit.
 func (s *simulation) mayFit(l *classQueue) bool {
 	n := l.shape.Cubes()
 	for _, p := range s.queue.freedPods {
@@ -113,96 +125,107 @@ func (s *simulation) mayFit(l *classQueue) bool {
 	return false
 }
 
-// tryJob starts job i of a line, or has others make room for it. It reports whether it did and, if not, why.
+// tryJob starts job i of a class, or makes other jobs leave a place for it. It
+// reports whether it did, and why not otherwise.
 func (s *simulation) tryJob(
 	l *classQueue, i int, ahead *reservation,
 ) (started bool, _ placeResult, _ error) {
 	j := l.jobs[i]
 	pods := s.queue.openPods(l)
-	pod, at, slow, found := s.findPlace(j, pods, ahead)
-	if found == placeFound {
+	pod, place, slowdown, result := s.findPlace(j, pods, ahead)
+	if result == placeFound {
 		s.queue.remove(l, i)
-		return true, placeFound, s.startJob(j, pod, at, slow)
+		return true, placeFound, s.startJob(j, pod, place, slowdown)
 	}
 
-	if ahead == nil && (s.config.Preemption || s.config.Defragment) &&
-		s.makeSpace(j, slices.Clone(pods)) {
+	// Space is not made while another job has a reservation.
+	canMakeSpace := ahead == nil && (s.config.Preemption || s.config.Defragment)
+	if canMakeSpace && s.makeSpace(j, slices.Clone(pods)) {
 		s.queue.remove(l, i)
-		return true, found, s.resolveClaims() // it may be free at once
+		return true, result, s.resolveClaims() // the place may be free immediately
 	}
-	if found == noSpace {
+	if result == noSpace {
 		l.triedAt = s.queue.clock
 	}
-	return false, found, nil
+	return false, result, nil
 }
 
-// placeResult is what came of looking for a place for a job.
+// placeResult is the result of the search for a place for a job. Larger values are
+// closer to success.
 type placeResult int8
 
+// Results of the search for a place.
 const (
-	noSpace              placeResult = iota // for no job of its line
-	delaysReservation                       // there is room, but this job would delay the one that is reserved for
-	costsMoreThanWaiting                    // there is room, but routes round a switch would cost this job more than waiting
+	noSpace              placeResult = iota // no job of the class fits
+	delaysReservation                       // there is space, but the job would delay the job with the reservation
+	costsMoreThanWaiting                    // there is space, but only with costly paths around a failed switch
 	placeFound
 )
 
-// findPlace finds a place for a job, in the first of the pods where it is least slowed down, and by how much it is.
+// findPlace finds a place for a job in the pod with the lowest slowdown, the first
+// of equal ones. It also returns this slowdown.
 func (s *simulation) findPlace(
 	j *fleetJob, pods []int, ahead *reservation,
-) (pod int, at placement.Place, slow float64, _ placeResult) {
+) (pod int, place placement.Place, slowdown float64, _ placeResult) {
 	best := noSpace
 	for _, p := range pods {
-		here := s.allowedSlowdown(j, p)
-		if here == 0 && s.config.OCS == ReactionCheapest && j.AcceptsFaultRouting &&
-			s.pods[p].switchesDown() == 1 {
-			best = max(best, costsMoreThanWaiting)
+		podSlowdown := s.allowedSlowdown(j, p)
+		if podSlowdown == 0 {
+			mayReroute := s.config.OCS == ReactionCheapest && j.AcceptsFaultRouting
+			if mayReroute && s.pods[p].switchesDown() == 1 {
+				best = max(best, costsMoreThanWaiting)
+			}
+			continue
 		}
-		if here == 0 || best == placeFound && here >= slow ||
+		if best == placeFound && podSlowdown >= slowdown ||
 			j.Shape.Cubes() > s.pods[p].freeCubes() {
 			continue
 		}
-		place, ok := s.policy.Place(s.pods[p].Pod, j.Shape)
-		if !ok || !j.returned && s.usesReserve(s.pods[p].Pod, &place) {
+		candidate, ok := s.policy.Place(s.pods[p].Pod, j.Shape)
+		if !ok || !j.returned && s.usesReserve(s.pods[p].Pod, &candidate) {
 			continue
 		}
-		if ahead != nil && ahead.isDelayedBy(s, j, p, place, here) {
+		if ahead != nil && ahead.isDelayedBy(s, j, p, candidate, podSlowdown) {
 			best = max(best, delaysReservation)
 			continue
 		}
-		pod, at, slow, best = p, place, here, placeFound
-		if here == 1 {
+		pod, place, slowdown, best = p, candidate, podSlowdown, placeFound
+		if podSlowdown == 1 {
 			break
 		}
 	}
 
-	return pod, at, slow, best
+	return pod, place, slowdown, best
 }
 
-// usesReserve reports whether a place would be on cubes that are held back.
-func (s *simulation) usesReserve(p *placement.Pod, at *placement.Place) bool {
+// usesReserve reports whether a job at the place would use cubes of the reserve.
+func (s *simulation) usesReserve(p *placement.Pod, place *placement.Place) bool {
 	if s.config.Reserve == 0 {
 		return false
 	}
-	takes := 0
-	for _, c := range at.Cubes {
+	used := 0
+	for _, c := range place.Cubes {
 		if p.Cubes[c].IsFree() {
-			takes++
+			used++
 		}
 	}
-	return takes > 0 && bits.OnesCount64(p.Free())-takes < s.config.Reserve
+	return used > 0 && bits.OnesCount64(p.Free())-used < s.config.Reserve
 }
 
-// startJob places a job and sets it up.
-func (s *simulation) startJob(j *fleetJob, p int, at placement.Place, slow float64) error {
+// startJob places a job in pod p and starts its setup.
+func (s *simulation) startJob(
+	j *fleetJob, p int, place placement.Place, slowdown float64,
+) error {
 	slot := s.freeSlots[len(s.freeSlots)-1]
 	s.freeSlots = s.freeSlots[:len(s.freeSlots)-1]
-	j.pod, j.place, j.slowdown = p, at, slow
+	j.pod, j.place, j.slowdown = p, place, slowdown
 	s.occupy(j, slot)
+
 	s.counters.countPlaced(s, j)
 	s.increment(&s.availability.starts)
 	s.recorder.startAttempt(s, j)
 	if j.Shape.Cubes() > 0 && s.policy.Rewires() {
-		made, err := wiring.Connect(s.pods[p].Pod, j.Shape, at.Cubes)
+		made, err := wiring.Connect(s.pods[p].Pod, j.Shape, place.Cubes)
 		if err != nil {
 			return err
 		}
@@ -210,65 +233,71 @@ func (s *simulation) startJob(j *fleetJob, p int, at placement.Place, slow float
 	}
 
 	j.phase, j.phaseStart = phaseSetup, s.now
-	bad := s.findBadMachine(j)
-	j.onBadMachine, j.rerouted = bad >= 0, s.pods[p].switchesDown() > 0 && j.Shape.Cubes() > 0
-	j.failsPreflight = j.onBadMachine && s.config.Times.Preflight > 0 &&
-		fleet.HashUniform(s.config.Seed, uint64(j.Number),
-			uint64(j.attempts)) >= s.config.MissedShare
-	ready := s.readyTime(j, s.now)
-	if j.failsPreflight {
-		ready -= s.config.Times.Session
+	j.rerouted = s.pods[p].switchesDown() > 0 && j.Shape.Cubes() > 0
+	j.onBadMachine = s.findBadMachine(j) >= 0
+	if j.failsPreflight = false; j.onBadMachine && s.config.Times.Preflight > 0 {
+		random := fleet.HashUniform(s.config.Seed, uint64(j.Number), uint64(j.attempts))
+		j.failsPreflight = random >= s.config.MissedShare
 	}
-	s.setEvent(s.slotEventID(slot), ready)
+	end := s.readyTime(j, s.now)
+	if j.failsPreflight {
+		end -= s.config.Times.Session
+	}
+	s.setEvent(s.slotEventID(slot), end)
 	j.attempts++
 	return nil
 }
 
-// readyTime returns when a job that is placed at a moment begins to run.
-func (s *simulation) readyTime(j *fleetJob, from fleet.Time) fleet.Time {
-	return from + s.connectionTime(j,
-		from) + s.config.Times.Preflight + s.config.Times.Session
+// readyTime returns the time when a job that is placed at time start begins to
+// run.
+func (s *simulation) readyTime(j *fleetJob, start fleet.Time) fleet.Time {
+	t := &s.config.Times
+	return start + s.connectionTime(j, start) + t.Preflight + t.Session
 }
 
-// connectionTime returns how long a job that is placed at a moment waits for its links: until the pod manager looks, mirrors
-// have moved and links are trained.
-func (s *simulation) connectionTime(j *fleetJob, from fleet.Time) fleet.Time {
+// connectionTime returns how long a job that is placed at time start waits for its
+// links: until the next poll of the pod manager, then while mirrors move and links
+// are trained.
+func (s *simulation) connectionTime(j *fleetJob, start fleet.Time) fleet.Time {
 	if j.Shape.Cubes() == 0 || !s.policy.Rewires() {
 		return 0
 	}
 	t := &s.config.Times
 	wait := fleet.Time(0)
 	if t.Poll > 0 {
-		wait = (t.Poll - from%t.Poll) % t.Poll
+		wait = (t.Poll - start%t.Poll) % t.Poll
 	}
 	return wait + t.Switch + t.LinkTraining
 }
 
-// checkpointInterval returns a job's time between checkpoints.
+// checkpointInterval returns the work of a job between two checkpoints.
 func (s *simulation) checkpointInterval(j *fleetJob) fleet.Time {
 	t := &s.config.Times
 	switch {
 	case t.Interval > 0:
 		return t.Interval
-	case t.Checkpoint == 0:
+	case t.Checkpoint == 0: // checkpoints cost nothing
 		return fleet.Minute
 	}
 	return max(fleet.Second, fleet.DalyInterval(t.Checkpoint, s.meanTimeToInterruption(j)))
 }
 
-// meanTimeToInterruption returns the mean time until a failure hits a job.
+// meanTimeToInterruption returns the mean time between failures that hit a job.
 func (s *simulation) meanTimeToInterruption(j *fleetJob) fleet.Time {
 	if n := j.Shape.Cubes(); n > 0 {
 		return s.config.Rates.MeanTimeToInterruption(n)
 	}
-	perDay := math.Ceil(float64(j.Shape.Chips())/fleet.MachineChips) * s.config.Rates[fleet.Machine].PerDay
+	// A job below a cube needs only its machines.
+	jobMachines := math.Ceil(float64(j.Shape.Chips()) / fleet.MachineChips)
+	perDay := jobMachines * s.config.Rates[fleet.Machine].PerDay
 	if perDay == 0 {
 		return fleet.MaxTime
 	}
 	return fleet.FromSeconds(fleet.Day.Seconds() / perDay)
 }
 
-// departuresPerDay returns how often a day planned work has a job write a checkpoint and leave.
+// departuresPerDay returns how many times per day planned maintenance makes a job
+// write a checkpoint and leave, on average.
 func (s *simulation) departuresPerDay(j *fleetJob) float64 {
 	n := float64(j.Shape.Cubes())
 	perDay := 0.0
@@ -281,17 +310,20 @@ func (s *simulation) departuresPerDay(j *fleetJob) float64 {
 	return perDay
 }
 
-// reservation is for the first job that does not fit: when it will, by the estimates, and what of its pod is free then.
+// reservation is the estimated start of the first job that does not fit.
 type reservation struct {
 	job     *fleetJob
 	pod     int
-	start   fleet.Time     // Longest if it never will
-	podThen *placement.Pod // as it is at that moment, or nil
+	start   fleet.Time     // fleet.MaxTime if it never fits
+	podThen *placement.Pod // estimated state of the pod at that time; nil if it never fits
 }
 
-// reserve makes a reservation: the jobs of each pod end as estimated, one after the other, until the job fits. The other
-// jobs that end at that moment have ended, too (Mu'alem and Feitelson, "Utilization, predictability, workloads, and user
-// runtime estimates in scheduling the IBM SP2 with backfilling", 2001, Sec. 3: shadow time and extra nodes).
+// reserve makes a reservation for job j. In each pod, jobs are removed in the
+// order of their estimated ends until j fits. Then all other jobs with the same
+// end are removed as well. This follows the EASY scheduler (Mu'alem and Feitelson,
+// "Utilization, predictability, workloads, and user runtime estimates in
+// scheduling the IBM SP2 with backfilling", 2001, Sec. 3: shadow time and extra
+// nodes).
 func (s *simulation) reserve(j *fleetJob) *reservation {
 	best := &reservation{job: j, start: fleet.MaxTime}
 	for p := range s.pods {
@@ -300,17 +332,17 @@ func (s *simulation) reserve(j *fleetJob) *reservation {
 		}
 		trial := *s.pods[p].Pod
 		fits := false
-		for _, r := range s.jobEnds(p) {
-			if !fits && r.end >= best.start || fits && r.end > best.start {
+		for _, end := range s.jobEnds(p) {
+			if !fits && end.end >= best.start || fits && end.end > best.start {
 				break
 			}
-			s.setUsed(&trial, &s.slots[r.slot].place, false)
+			s.setUsed(&trial, &s.slots[end.slot].place, false)
 			if fits || j.Shape.Cubes() > bits.OnesCount64(trial.Free()) {
 				continue
 			}
-			if at, ok := s.policy.Place(&trial, j.Shape); ok &&
-				(j.returned || !s.usesReserve(&trial, &at)) {
-				best.pod, best.start, best.podThen, fits = p, r.end, &trial, true
+			place, ok := s.policy.Place(&trial, j.Shape)
+			if ok && (j.returned || !s.usesReserve(&trial, &place)) {
+				best.pod, best.start, best.podThen, fits = p, end.end, &trial, true
 			}
 		}
 	}
@@ -318,23 +350,27 @@ func (s *simulation) reserve(j *fleetJob) *reservation {
 	return best
 }
 
-// jobEnd is a job by when it is estimated to end.
+// jobEnd is the estimated end of a job.
 type jobEnd struct {
 	slot int32
 	end  fleet.Time
 }
 
-// jobEnds lists the jobs of a pod by when they are estimated to end.
+// jobEnds returns the jobs of pod p, ordered by their estimated ends.
 func (s *simulation) jobEnds(p int) []jobEnd {
 	var list []jobEnd
 	for _, slot := range s.jobsOn(p) {
-		list = append(list, jobEnd{slot, max(s.now, s.expectedEnd(s.slots[slot]))})
+		end := max(s.now, s.expectedEnd(s.slots[slot]))
+		list = append(list, jobEnd{slot, end})
 	}
-	slices.SortFunc(list, func(a, b jobEnd) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.slot, b.slot)) })
+	slices.SortFunc(list, func(a, b jobEnd) int {
+		return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.slot, b.slot))
+	})
 	return list
 }
 
-// expectedEnd returns when a job leaves its place by the user's estimate. It has passed if the job takes longer.
+// expectedEnd returns the time when a job leaves its place by the user's estimate.
+// It is in the past if the job takes longer.
 func (s *simulation) expectedEnd(j *fleetJob) fleet.Time {
 	t := &s.config.Times
 	switch j.phase {
@@ -350,16 +386,16 @@ func (s *simulation) expectedEnd(j *fleetJob) fleet.Time {
 	return j.phaseStart + j.estimatedRun(t)
 }
 
-// isOutlastedBy reports whether a job that starts now, so many times slowed down, is estimated to end after the moment that
-// is reserved.
-func (r *reservation) isOutlastedBy(s *simulation, j *fleetJob, slow float64) bool {
+// isOutlastedBy reports whether a job that starts now with a slowdown is estimated
+// to end after the reserved start.
+func (r *reservation) isOutlastedBy(s *simulation, j *fleetJob, slowdown float64) bool {
 	x := *j
-	x.slowdown = slow
+	x.slowdown = slowdown
 	return s.readyTime(j, s.now)+x.estimatedRun(&s.config.Times) > r.start
 }
 
-// isDelayedBy reports whether a job in a place, so many times slowed down, would delay the one that is reserved for. If not
-// it counts as there.
+// isDelayedBy reports whether starting a job at a place would delay the job with
+// the reservation. If not, podThen includes the started job from now on.
 func (r *reservation) isDelayedBy(
 	s *simulation, j *fleetJob, p int, at placement.Place, slow float64,
 ) bool {

@@ -10,66 +10,74 @@ import (
 	"sim/workloads/fleet"
 )
 
-// Parts of a pod by number, in the order of their events.
+// Numbers of parts and jobs per pod. Parts are ordered as in partKind.
 const (
 	machinesPerPod = fleet.PodCubes * fleet.CubeHosts
 	cablesPerPod   = fleet.PodCubes * fleet.CubeLinks
 	partsPerPod    = machinesPerPod + cablesPerPod + 2*fleet.PodSwitches + fleet.PodCubes
-	slotsPerPod    = fleet.PodCubes * fleet.CubeChips // as many jobs can run
+	slotsPerPod    = fleet.PodCubes * fleet.CubeChips // maximum number of jobs: one per chip
 )
 
-// wiring is the same in all simulations.
+// wiring is the wiring between cubes and switches. It is the same in all pods.
 var wiring placement.Wiring
 
-// simulation is a fleet in a simulation.
+// simulation is the state of a simulated fleet. Its events are the next arrival of
+// a job, the ends of job phases, and the failures and repairs of parts. After each
+// event, the waiting jobs are scheduled.
 type simulation struct {
-	config       *Config
-	policy       placement.Policy
-	events       *engine.Queue // the arrival, slots of jobs, parts
-	now          fleet.Time
-	source       fleet.Source
-	nextJob      *fleetJob // that arrives
-	pods         []podState
-	slots        []*fleetJob
-	freeSlots    []int32 // slots without a job
-	parts        []partState
-	queue        jobQueue
-	claims       []*claim
-	departures   []departure   // see leavers
-	trialPod     placement.Pod // see podWithout
-	slowdownErr  error
-	ctx          context.Context
-	crews        repairCrews
+	ctx    context.Context
+	config *Config
+	policy placement.Policy
+	events *engine.Queue // ids by time: 0 is the arrival, then slots, then parts
+	now    fleet.Time
+
+	source  fleet.Source // of jobs
+	nextJob *fleetJob    // the next job to arrive; nil if there is none
+	queue   jobQueue     // waiting jobs
+
+	pods      []podState
+	slots     []*fleetJob // placed jobs; nil for free slots
+	freeSlots []int32
+	claims    []*claim // in the order of their creation
+
+	parts []partState // of all pods, pod after pod
+	crews repairCrews
+
 	account      chipAccount
 	counters     counters
 	availability *availability
 	recorder     *recorder
+
+	departures  []departure   // scratch of departureCandidates
+	trialPod    placement.Pod // scratch of podWithout
+	slowdownErr error         // error of Config.RouteSlowdown or ShapeSlowdown
 }
 
 // podState is a pod with the jobs on it.
 type podState struct {
 	*placement.Pod
-	switchesOut    [3]int     // switches that are down, by dimension
-	switchDownTime fleet.Time // when the last that is went down
-	isPlanned      bool       // that is for maintenance
-	freeCount      int        // cubes that slices of whole cubes can have, where counted
+	switchesOut    [3]int     // failed switches, by dimension
+	switchDownTime fleet.Time // when the last of them failed
+	isPlanned      bool       // this one is in planned maintenance
+	freeCount      int        // cached number of free cubes; see freeCubes
 	hasFreeCount   bool
-	dueSwitches    []int                   // switches whose maintenance waits until none is down
-	slotsOnCube    [fleet.PodCubes][]int32 // slots of jobs with chips of a cube
-	badChips       [fleet.PodCubes]uint64  // chips of machines that are bad, unseen
-	closing        [fleet.PodCubes]bool    // maintenance waits for the cube's jobs to leave
+	dueSwitches    []int                   // parts whose maintenance waits for other switches
+	slotsOnCube    [fleet.PodCubes][]int32 // slots of the jobs on each cube
+	badChips       [fleet.PodCubes]uint64  // chips of machines with undetected failures, by cube
+	closing        [fleet.PodCubes]bool    // maintenance waits for the jobs on the cube
 }
 
-// partState is something that fails.
+// partState is a part that can fail, or the planned maintenance of a part.
 type partState struct {
 	fleet.Failures
 	isDown   bool
-	repair   fleet.Time // how long its next repair will take
-	isRemote bool       // that takes no crew
-	failures uint64     // failures so far
+	repair   fleet.Time // duration of the next repair
+	isRemote bool       // the next repair needs no crew
+	failures uint64     // number of failures so far
 }
 
-// partKind returns the kind of a part by its place in its pod, and its number in the kind.
+// partKind returns the kind of part i of a pod, and its number among the parts of
+// this kind. The kinds Cube and SwitchWork are planned maintenance.
 func partKind(i int) (fleet.Part, int) {
 	switch {
 	case i < machinesPerPod:
@@ -85,20 +93,25 @@ func partKind(i int) (fleet.Part, int) {
 	return fleet.SwitchWork, i - fleet.PodCubes
 }
 
-// machineChips returns the chips of a machine in its cube: 2 x 2 x 1 of them.
+// machineChips returns the bit set of a machine's chips in its cube. They form a
+// block of 2 x 2 x 1.
 func machineChips(machine int) uint64 {
 	x, y, z := machine%fleet.CubeHosts/8*2, machine%fleet.CubeHosts/4%2*2, machine%4
-	at := x*16 + y*4 + z
-	return 1<<at | 1<<(at+4) | 1<<(at+16) | 1<<(at+20)
+	first := x*16 + y*4 + z
+	return 1<<first | 1<<(first+4) | 1<<(first+16) | 1<<(first+20)
 }
 
+// newSimulation returns a simulation at time 0, with the first events of all parts
+// and of the first job.
 func newSimulation(ctx context.Context, c *Config, policy placement.Policy) *simulation {
 	s := &simulation{
-		ctx: ctx, config: c, policy: policy, source: c.Jobs(), pods: make([]podState, c.Pods),
+		ctx: ctx, config: c, policy: policy, source: c.Jobs(),
+		pods:   make([]podState, c.Pods),
 		slots:  make([]*fleetJob, c.Pods*slotsPerPod),
 		events: engine.NewQueue(1 + c.Pods*(slotsPerPod+partsPerPod)),
 		parts:  make([]partState, c.Pods*partsPerPod),
 		queue:  newQueue(c.Pods), crews: repairCrews{limit: c.Crews},
+
 		account: chipAccount{from: c.Start, until: c.End}, counters: newCounters(),
 		availability: newAvailability(c, policy), recorder: newRecorder(c.Record),
 	}
@@ -113,8 +126,8 @@ func newSimulation(ctx context.Context, c *Config, policy placement.Policy) *sim
 		}
 		for i := range partsPerPod {
 			kind, number := partKind(i)
-			campaign := kind == fleet.SwitchWork && c.CampaignStart > 0
-			if c.Rates[kind].PerDay == 0 && !campaign {
+			inCampaign := kind == fleet.SwitchWork && c.CampaignStart > 0
+			if c.Rates[kind].PerDay == 0 && !inCampaign {
 				continue
 			}
 			x := &s.parts[p*partsPerPod+i]
@@ -122,7 +135,7 @@ func newSimulation(ctx context.Context, c *Config, policy placement.Policy) *sim
 			if s.drawFailure(p*partsPerPod + i) {
 				s.startDown(p*partsPerPod+i, p, number)
 			}
-			if campaign && c.CampaignStart < c.End {
+			if inCampaign && c.CampaignStart < c.End {
 				s.setEvent(s.partEventID(p*partsPerPod+i), c.CampaignStart)
 			}
 		}
@@ -132,19 +145,23 @@ func newSimulation(ctx context.Context, c *Config, policy placement.Policy) *sim
 	return s
 }
 
-// setEvent sets the event of a slot or part, or, below 0, of the arrival.
+// setEvent sets the time of an event.
 func (s *simulation) setEvent(id int, at fleet.Time) { s.events.Set(int32(id), engine.Time(at)) }
-func (s *simulation) partEventID(x int) int          { return 1 + len(s.slots) + x }
-func (s *simulation) slotEventID(slot int32) int     { return 1 + int(slot) }
 
-// setRepairEnd begins the repair of a part after some time.
-func (s *simulation) setRepairEnd(x int, after fleet.Time) {
-	s.setEvent(s.partEventID(x), s.now+after+s.parts[x].repair)
+// partEventID returns the event of part x, and slotEventID the event of a slot.
+func (s *simulation) partEventID(x int) int { return 1 + len(s.slots) + x }
+
+func (s *simulation) slotEventID(slot int32) int { return 1 + int(slot) }
+
+// setRepairEnd starts the repair of part x after a delay.
+func (s *simulation) setRepairEnd(x int, delay fleet.Time) {
+	s.setEvent(s.partEventID(x), s.now+delay+s.parts[x].repair)
 }
 
-// drawFailure draws the next failure of a part that is up. It reports whether the part is down already, by a log of faults:
-// an outage that began before the simulation, or while the part was under repair for another one.
-func (s *simulation) drawFailure(x int) (already bool) {
+// drawFailure draws the next failure of part x. It reports whether the part is
+// down already. This happens with a log of faults, if an outage began before the
+// simulation, or during the repair of another fault.
+func (s *simulation) drawFailure(x int) (isDown bool) {
 	p := &s.parts[x]
 	var after fleet.Time
 	after, p.repair, p.isRemote = p.Next(s.now)
@@ -154,8 +171,8 @@ func (s *simulation) drawFailure(x int) (already bool) {
 	return after == 0
 }
 
-// startDown takes a machine down at the beginning, whose outage began before: it is no failure of the simulated time, and
-// it has been detected.
+// startDown takes a machine down whose outage began before the simulation. It is
+// not counted as a failure, and it is detected.
 func (s *simulation) startDown(x, pod, number int) {
 	s.parts[x].isDown = true
 	s.recorder.recordPart(s, fleet.Machine, pod, number, "down")
@@ -164,7 +181,7 @@ func (s *simulation) startDown(x, pod, number int) {
 	s.startRepair(x, fleet.Machine)
 }
 
-// drawArrival sets the next arrival.
+// drawArrival sets the next arrival of a job.
 func (s *simulation) drawArrival() {
 	j, ok := s.source.Next()
 	if s.nextJob = nil; !ok || j.Submit >= s.config.End {
@@ -174,7 +191,7 @@ func (s *simulation) drawArrival() {
 	s.setEvent(0, max(s.now, j.Submit))
 }
 
-// run simulates until the end.
+// run simulates until the end of the measured time.
 func (s *simulation) run() error {
 	for n := 0; s.events.Len() > 0; n++ {
 		if n&(1<<10-1) == 0 && s.ctx.Err() != nil {
@@ -184,9 +201,12 @@ func (s *simulation) run() error {
 		if fleet.Time(at) >= s.config.End {
 			break
 		}
+
+		// Integrals refer to the state before the event.
 		s.now = fleet.Time(at)
 		s.sampleFreeSlices()
 		s.advance()
+
 		var err error
 		switch i := int(id) - 1; {
 		case i < 0:
@@ -196,6 +216,7 @@ func (s *simulation) run() error {
 		default:
 			s.failOrRepair(i - len(s.slots))
 		}
+
 		if err == nil {
 			err = s.schedule()
 		}
@@ -210,14 +231,15 @@ func (s *simulation) run() error {
 	return s.finish()
 }
 
-// advance adds up the time since the last event.
+// advance adds the time since the last event to all integrals.
 func (s *simulation) advance() {
 	s.account.advance(s.now)
 	s.availability.advance(s, s.counters.lastTime)
 	s.counters.advance(s)
 }
 
-// finish charges what is under way at the end.
+// finish charges the current phases of all jobs at the end, and checks the
+// account.
 func (s *simulation) finish() error {
 	s.now = s.config.End
 	s.advance()
@@ -231,7 +253,7 @@ func (s *simulation) finish() error {
 	return s.account.check(s.config.chips())
 }
 
-// submit queues the job that arrives.
+// submit adds the arriving job to the queue, unless it does not fit an empty pod.
 func (s *simulation) submit() {
 	j := s.nextJob
 	j.queuedAt = s.now
@@ -243,54 +265,59 @@ func (s *simulation) submit() {
 	s.drawArrival()
 }
 
-// changeCube changes a cube and keeps count.
-func (s *simulation) changeCube(pod, cube int, of func(c *placement.Cube)) {
+// changeCube applies a change to a cube, and updates everything that depends on
+// it.
+func (s *simulation) changeCube(pod, cube int, change func(c *placement.Cube)) {
 	c := &s.pods[pod].Cubes[cube]
-	was := *c
+	before := *c
 	s.account.addCube(c, -1)
-	of(c)
+	change(c)
 	s.account.addCube(c, 1)
-	s.availability.isStale = s.availability.isStale || was.Down != c.Down ||
-		was.Unlinked != c.Unlinked || was.Closed != c.Closed
-	s.recorder.recordCube(s, pod, cube, &was, c)
+
+	if before.Down != c.Down || before.Unlinked != c.Unlinked || before.Closed != c.Closed {
+		s.availability.isStale = true
+	}
+	s.recorder.recordCube(s, pod, cube, &before, c)
 	s.pods[pod].hasFreeCount = false
 	s.queue.noteFreed(pod)
 }
 
-// occupy gives a job its place.
+// occupy puts a job into a slot and on the chips of its place.
 func (s *simulation) occupy(j *fleetJob, slot int32) {
 	for _, c := range j.place.Cubes {
 		s.changeCube(j.pod, int(c), func(c *placement.Cube) { c.Used |= chipsOf(&j.place) })
-		on := &s.pods[j.pod].slotsOnCube[c]
-		*on = append(*on, slot)
+		slots := &s.pods[j.pod].slotsOnCube[c]
+		*slots = append(*slots, slot)
 	}
 	s.slots[slot] = j
 }
 
-// chipsOf returns the chips of each cube of a place.
-func chipsOf(at *placement.Place) uint64 {
-	if at.Chips != 0 {
-		return at.Chips
+// chipsOf returns the bit set of a place's chips in each of its cubes. Places of
+// whole cubes use all chips.
+func chipsOf(place *placement.Place) uint64 {
+	if place.Chips != 0 {
+		return place.Chips
 	}
 	return ^uint64(0)
 }
 
-// release takes a job off its place.
-func (s *simulation) release(slot int32, why string) {
+// release removes the job in a slot from its place.
+func (s *simulation) release(slot int32, reason string) {
 	j := s.slots[slot]
-	s.recorder.endAttempt(s, j, why)
+	s.recorder.endAttempt(s, j, reason)
 	for _, c := range j.place.Cubes {
 		s.changeCube(j.pod, int(c), func(c *placement.Cube) { c.Used &^= chipsOf(&j.place) })
-		on := &s.pods[j.pod].slotsOnCube[c]
-		*on = slices.DeleteFunc(*on, func(x int32) bool { return x == slot })
+		slots := &s.pods[j.pod].slotsOnCube[c]
+		*slots = slices.DeleteFunc(*slots, func(x int32) bool { return x == slot })
 		s.startMaintenanceIfEmpty(j.pod, int(c))
 	}
+
 	s.slots[slot] = nil
 	s.freeSlots = append(s.freeSlots, slot)
 	s.events.Remove(int32(s.slotEventID(slot)))
 }
 
-// freeCubes returns how many cubes slices of whole cubes can have.
+// freeCubes returns the number of cubes that slices of whole cubes can use.
 func (p *podState) freeCubes() int {
 	if !p.hasFreeCount {
 		p.freeCount, p.hasFreeCount = bits.OnesCount64(p.Free()), true
@@ -298,11 +325,11 @@ func (p *podState) freeCubes() int {
 	return p.freeCount
 }
 
-// jobsOn lists the slots of the jobs of a pod, each once.
+// jobsOn returns the slots of the jobs in pod p, each once.
 func (s *simulation) jobsOn(p int) (list []int32) {
-	for c, on := range s.pods[p].slotsOnCube {
-		for _, slot := range on {
-			if int(s.slots[slot].place.Cubes[0]) == c {
+	for c, slots := range s.pods[p].slotsOnCube {
+		for _, slot := range slots {
+			if int(s.slots[slot].place.Cubes[0]) == c { // at its first cube
 				list = append(list, slot)
 			}
 		}

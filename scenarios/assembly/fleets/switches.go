@@ -5,11 +5,13 @@ import (
 	"sim/workloads/fleet"
 )
 
-// switchDim returns the dimension of a switch of a pod.
+// switchDim returns the dimension whose links a switch of a pod connects.
 func switchDim(number int) int { return number / (fleet.PodSwitches / 3) }
 
-// allowedSlowdown returns how much slower a job would run in a pod, 0 if it may not: of whole cubes while a switch is down those
-// that have opted in, and where it is expected to pay, if that is asked.
+// allowedSlowdown returns the slowdown of a job in pod p, or 0 if the job may not
+// run there. While a switch is down, only some jobs of whole cubes may run: those
+// that accept paths around it, and with the reaction "cheapest" only if these are
+// expected to be cheaper than waiting.
 func (s *simulation) allowedSlowdown(j *fleetJob, p int) float64 {
 	down := s.pods[p].switchesDown()
 	switch {
@@ -19,33 +21,37 @@ func (s *simulation) allowedSlowdown(j *fleetJob, p int) float64 {
 		return 0
 	}
 
+	// Exactly one switch is down.
 	for dim, n := range s.pods[p].switchesOut {
 		if n == 0 {
 			continue
 		}
-		slow, err := s.config.RouteSlowdown(s.ctx, &j.Job, dim)
+		slowdown, err := s.config.RouteSlowdown(s.ctx, &j.Job, dim)
 		if err != nil {
 			s.slowdownErr = err
 			return 0
 		}
-		if slow == 0 || s.config.OCS != ReactionCheapest || s.reroutingPays(j, p, slow) {
-			return slow
+		if slowdown == 0 || s.config.OCS != ReactionCheapest || s.reroutingPays(j, p, slowdown) {
+			return slowdown
 		}
 	}
 
 	return 0
 }
 
-// reroutingPays reports whether a job is expected to lose no more on routes round the switch of a pod that is down than by
-// waiting until it is up: it keeps to the routes to its end, or leaves them then.
-func (s *simulation) reroutingPays(j *fleetJob, p int, slow float64) bool {
-	out := s.residualOutage(p).Seconds()
-	keeps := s.remainingWork(j).Seconds() * (slow - 1)
-	leaves := out*(1-1/slow) + (s.setupTime(j) + s.config.Times.Checkpoint).Seconds()
-	return min(keeps, leaves) <= out
+// reroutingPays reports whether a job is expected to lose no more time on paths
+// around the failed switch of pod p than by waiting for its repair. The job keeps
+// these paths until its end, or leaves them after the repair by a restart.
+func (s *simulation) reroutingPays(j *fleetJob, p int, slowdown float64) bool {
+	outage := s.residualOutage(p).Seconds()
+	restart := (s.setupTime(j) + s.config.Times.Checkpoint).Seconds()
+	lossUntilEnd := s.remainingWork(j).Seconds() * (slowdown - 1)
+	lossUntilRepair := outage*(1-1/slowdown) + restart
+	return min(lossUntilEnd, lossUntilRepair) <= outage
 }
 
-// residualOutage returns how long the switch of a pod that went down last is expected to be.
+// residualOutage returns the expected remaining outage of the switch of pod p that
+// failed last.
 func (s *simulation) residualOutage(p int) fleet.Time {
 	kind := fleet.Switch
 	if s.pods[p].isPlanned {
@@ -54,27 +60,28 @@ func (s *simulation) residualOutage(p int) fleet.Time {
 	return s.config.Rates[kind].Repair.Residual(s.now - s.pods[p].switchDownTime)
 }
 
-// switchDown is what a switch that goes down does to the slices of its pod, each of which has links through it. Jobs
-// know of planned maintenance and write a checkpoint.
-func (s *simulation) switchDown(pod, number int, planned bool) {
+// switchDown takes a switch out of service. Each slice of whole cubes has links
+// through every switch of its pod. If the outage is planned, jobs write a
+// checkpoint before it.
+func (s *simulation) switchDown(pod, number int, isPlanned bool) {
 	p := &s.pods[pod]
 	p.switchesOut[switchDim(number)]++
-	p.switchDownTime, p.isPlanned = s.now, planned
+	p.switchDownTime, p.isPlanned = s.now, isPlanned
 	for _, slot := range s.jobsOn(pod) {
 		j := s.slots[slot]
 		if j.Shape.Cubes() == 0 {
 			continue
 		}
-		if s.config.OCS == ReactionInPlace &&
-			(j.phase == phaseRunning || j.phase == phaseLeaving) {
-			if slow := s.allowedSlowdown(j, pod); slow > 0 {
+		hasRun := j.phase == phaseRunning || j.phase == phaseLeaving
+		if s.config.OCS == ReactionInPlace && hasRun {
+			if slowdown := s.allowedSlowdown(j, pod); slowdown > 0 {
 				if j.phase == phaseRunning {
-					s.reroute(slot, slow)
+					s.reroute(slot, slowdown)
 				}
 				continue
 			}
 		}
-		if planned {
+		if isPlanned {
 			s.evict(slot)
 		} else {
 			s.interrupt(slot)
@@ -82,23 +89,24 @@ func (s *simulation) switchDown(pod, number int, planned bool) {
 	}
 }
 
-// reroute changes the routes of a job that runs.
-func (s *simulation) reroute(slot int32, slow float64) {
+// reroute changes the paths of a running job without a restart.
+func (s *simulation) reroute(slot int32, slowdown float64) {
 	j := s.slots[slot]
 	s.chargePhase(j, true)
-	j.slowdown, j.rerouted = slow, slow > 1
+	j.slowdown, j.rerouted = slowdown, slowdown > 1
 	s.startRun(slot)
 }
 
-// startSwitchMaintenance begins the planned maintenance of a switch.
+// startSwitchMaintenance starts the planned maintenance of the switch of part x.
 func (s *simulation) startSwitchMaintenance(x int) {
 	_, number := partKind(x % partsPerPod)
 	s.switchDown(x/partsPerPod, number, true)
 	s.setRepairEnd(x, 0)
 }
 
-// switchUp brings a switch back, and begins the maintenance that waited for it. Jobs return to usual routes in place or,
-// where it is expected to pay, by a restart.
+// switchUp returns a switch to service, and starts maintenance that waited for it.
+// If all switches are up, jobs return to normal paths: without a restart, or by a
+// restart if this is expected to save time.
 func (s *simulation) switchUp(pod, number int) {
 	p := &s.pods[pod]
 	p.switchesOut[switchDim(number)]--
@@ -118,41 +126,47 @@ func (s *simulation) switchUp(pod, number int) {
 		if !j.rerouted {
 			continue
 		}
-		again := s.setupTime(j) + s.config.Times.Checkpoint
+		restart := s.setupTime(j) + s.config.Times.Checkpoint
 		switch {
 		case s.config.OCS == ReactionInPlace && j.phase == phaseRunning:
 			s.reroute(slot, 1)
 		case s.config.OCS == ReactionInPlace && (j.phase == phaseSetup || j.phase == phaseTakeover):
 			if j.phase == phaseTakeover {
-				s.chargePhase(j, true) // its run was at the old speed
+				s.chargePhase(j, true) // at the speed of the run before
 			}
 			j.slowdown, j.rerouted = 1, false
-		case s.config.OCS == ReactionCheapest && j.phase == phaseRunning && s.remainingWork(j).Seconds()*(j.slowdown-1) > again.Seconds():
+		case s.config.OCS == ReactionCheapest && j.phase == phaseRunning:
+			if saved := s.remainingWork(j).Seconds() * (j.slowdown - 1); saved <= restart.Seconds() {
+				continue
+			}
 			s.increment(&s.counters.Migrations)
 			s.checkpointAndLeave(slot, s.addClaim(j, pod, j.place))
 		}
 	}
 }
 
-// reshape gives a job the slice of as many chips on which its step is shortest, if the placement chooses slices.
+// reshape gives a job the slice with as many chips on which its step is shortest,
+// if the placement chooses slices.
 func (s *simulation) reshape(j *fleetJob) {
 	r, ok := s.policy.(placement.Reshaper)
 	if !ok || j.Shape.Cubes() == 0 {
 		return
 	}
-	best, least := j.Shape, 1.0
+	best, minRatio := j.Shape, 1.0
 	for _, shape := range r.Reshapes(j.Shape) {
-		longer, err := s.config.ShapeSlowdown(s.ctx, &j.Job, shape)
+		ratio, err := s.config.ShapeSlowdown(s.ctx, &j.Job, shape)
 		if err != nil {
 			s.slowdownErr = err
 			return
 		}
-		if longer < least {
-			best, least = shape, longer
+		if ratio < minRatio {
+			best, minRatio = shape, ratio
 		}
 	}
 
-	work := func(t fleet.Time) fleet.Time { return max(fleet.Millisecond, fleet.FromSeconds(t.Seconds()*least)) }
-	j.Shape, j.Work, j.Estimate, j.requestedRatio = best, work(j.Work),
-		work(j.Estimate), 1/least
+	scaled := func(t fleet.Time) fleet.Time {
+		return max(fleet.Millisecond, fleet.FromSeconds(t.Seconds()*minRatio))
+	}
+	j.Shape, j.requestedRatio = best, 1/minRatio
+	j.Work, j.Estimate = scaled(j.Work), scaled(j.Estimate)
 }
