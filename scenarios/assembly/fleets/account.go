@@ -42,11 +42,11 @@ func (u TimeUse) String() string {
 type chipAccount struct {
 	from, until fleet.Time     // measured time
 	byUse       [NumUses]int64 // in chip-milliseconds
-	// requestedWork is the time, in chip-milliseconds, that the work would take on the
-	// slices that the jobs requested.
+	// requestedWork is the time, in chip-milliseconds, that the work would take on
+	// the slices that the jobs requested.
 	requestedWork float64
-	// occupiedTime is the time of chips with a job, in chip-milliseconds. It must equal the
-	// sum of the uses before Reservation.
+	// occupiedTime is the time of chips with a job, in chip-milliseconds. It must
+	// equal the sum of the uses before Reservation.
 	occupiedTime  int64
 	now           fleet.Time
 	unoccupied    [NumUses]int64 // chips without a job at time now, by use

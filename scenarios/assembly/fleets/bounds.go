@@ -26,7 +26,8 @@ func goodputBound(ctx context.Context, c *Config) (float64, error) {
 		j.interval = s.checkpointInterval(j)
 		remaining := c.End - max(c.Start, x.Submit+c.Times.Preflight+c.Times.Session)
 		if remaining > 0 {
-			// One checkpoint of the remaining time may have been written before it.
+			// One checkpoint of the remaining time may have been written before
+			// it.
 			work, _ := j.remainingRun(&c.Times).split(remaining)
 			work = min(x.Work, work+c.Times.Checkpoint, remaining)
 			sum += float64(x.Shape.Chips()) * float64(work)

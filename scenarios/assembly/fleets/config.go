@@ -73,8 +73,8 @@ type Config struct {
 	Pods int
 	// Record stores all events, for the files and figures of a run.
 	Record bool
-	// WatchedCubes is the number of cubes of a slice whose availability is measured; 0
-	// means none.
+	// WatchedCubes is the number of cubes of a slice whose availability is
+	// measured; 0 means none.
 	WatchedCubes int
 	// Jobs returns a source of the jobs, which are the same in each call.
 	Jobs    func() fleet.Source
@@ -86,9 +86,9 @@ type Config struct {
 
 	MinPreemptionGap fleet.Time // minimum time between two preemptions of a job
 	CampaignStart    fleet.Time // time when maintenance of all switches is due; 0 means never
-	// SilentShare is the share of failures of idle machines that only preflight or a job
-	// detects. MissedShare is the share of these that preflight misses. The job then fails
-	// after an hour on average.
+	// SilentShare is the share of failures of idle machines that only preflight or
+	// a job detects. MissedShare is the share of these that preflight misses. The
+	// job then fails after an hour on average.
 	SilentShare, MissedShare float64
 	// RouteSlowdown returns the factor by which a job's step takes longer on paths
 	// around a failed switch of dimension dim. It is at least 1, or 0 if the job

@@ -23,8 +23,8 @@ type Counts struct {
 	Connections       int                 // cross-connects of these that had to be made
 	Failures          [fleet.NumParts]int // by kind of part
 	Repairs           [fleet.NumParts]int // by kind of part
-	// Waits are the times from submission to the first placement, or to the end, of the
-	// jobs that fit an empty pod; sorted.
+	// Waits are the times from submission to the first placement, or to the end,
+	// of the jobs that fit an empty pod; sorted.
 	Waits []fleet.Time
 	// Turnaround is the mean time in seconds from submission to the end of the
 	// job, or to the end of the measured time. It includes the jobs that were

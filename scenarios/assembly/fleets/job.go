@@ -29,8 +29,8 @@ type fleetJob struct {
 	place    placement.Place
 	doneWork fleet.Time // work that is not lost any more
 	queuedAt fleet.Time // time of the last entry into the queue
-	// phaseStart is the start of the phase. In phaseLeaving and phaseTakeover it is the
-	// start of the preceding run, and runEnd is the end of this run.
+	// phaseStart is the start of the phase. In phaseLeaving and phaseTakeover it
+	// is the start of the preceding run, and runEnd is the end of this run.
 	phaseStart, runEnd fleet.Time
 
 	// The following fields describe the current run.
@@ -141,8 +141,8 @@ func (s *simulation) chargeRun(j *fleetJob, end fleet.Time, keepsAll bool) {
 		kept = r.checkpointed(span)
 	}
 
-	// The measured part is from lo to hi, relative to the start of the run. Its charge is
-	// the difference between the charges up to hi and up to lo.
+	// The measured part is from lo to hi, relative to the start of the run. Its
+	// charge is the difference between the charges up to hi and up to lo.
 	lo := min(max(j.phaseStart, s.account.from), end) - j.phaseStart
 	hi := min(end, max(s.account.until, j.phaseStart)) - j.phaseStart
 	chips := int64(j.Shape.Chips())

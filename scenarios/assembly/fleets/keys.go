@@ -8,7 +8,7 @@ import (
 	"sim/workloads/fleet"
 )
 
-// Fleet is a workload of kind "fleet": jobs over months.
+// Fleet are the keys of a workload of kind "fleet": jobs over months.
 type Fleet struct {
 	Days      int     `key:"days" doc:"simulated days" default:"60" min:"1" max:"36500"`
 	WarmUp    int     `key:"warm_up" doc:"number of first days that are not measured; fewer than days" default:"5" max:"36499"`
@@ -70,7 +70,8 @@ type Faults struct {
 	MissedShare        float64         `key:"preflight_misses" doc:"share of silent failures that preflight misses; the job then fails after one hour on average" default:"0.05" max:"1"`
 }
 
-// Defaults returns f with the failures of machines of its preset, and an availability that these leave.
+// Defaults returns f with the failures of machines of its preset, and with an
+// availability that these failures allow.
 func (f Faults) Defaults() *Faults {
 	p := f.preset()
 	f.Machine, f.MachineRepair, f.MachineMedian = units.Frequency(p.PerDay), engineTime(p.Mean),
@@ -80,7 +81,8 @@ func (f Faults) Defaults() *Faults {
 	return &f
 }
 
-// preset returns the machines of the preset, of TPU v4 if there is none.
+// preset returns the reliability of machines by the key preset. If the name is
+// unknown, it is that of TPU v4.
 func (f *Faults) preset() fleet.MachineReliability {
 	if p, ok := fleet.Presets()[f.Preset]; ok {
 		return p
@@ -88,18 +90,19 @@ func (f *Faults) preset() fleet.MachineReliability {
 	return fleet.Presets()["tpuv4"]
 }
 
-// engineTime converts a time of a fleet to that of keys.
+// engineTime converts a time of fleets to a time of keys.
 func engineTime(t fleet.Time) engine.Time {
 	return engine.Time(t/fleet.Millisecond) * engine.Millisecond
 }
 
-// Defaults returns t with the time that a checkpoint takes on the machines of f's preset.
+// Defaults returns t with the duration of a checkpoint on the machines of f's
+// preset.
 func (t Spans) Defaults(f *Faults) *Spans {
 	t.Checkpoint = engineTime(f.preset().Checkpoint)
 	return &t
 }
 
-// Pods is a fabric of kind "pods-of-cubes".
+// Pods are the keys of a fabric of kind "pods-of-cubes".
 type Pods struct {
 	Pods int `key:"pods" doc:"number of pods, each with 64 cubes of 4x4x4 chips and 48 optical switches; a job uses one pod" default:"1" min:"1" max:"256"`
 }
@@ -139,12 +142,12 @@ type Spans struct {
 	Standby    engine.Time `key:"standby" doc:"time to move state to a standby cube" default:"60s"`
 }
 
-// Compared are the keys of [policy] itself.
+// Compared are the keys of the table [policy] itself.
 type Compared struct {
 	Placements []string `key:"placements" doc:"placements to compare, one row each" choices:"@placements" default:"static-first-fit,static-best-fit,reconfigurable"`
 }
 
-// Keys are the keys of [policy] and below.
+// Keys are the keys of [policy] and its sub-tables.
 type Keys struct {
 	Compared
 	Queue Queue

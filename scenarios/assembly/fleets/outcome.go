@@ -12,8 +12,8 @@ type Outcome struct {
 	Chips     int            // of the fleet
 	Span      fleet.Time     // measured time
 	TimeByUse [NumUses]int64 // in chip-milliseconds
-	// RequestedWork is the time, in chip-milliseconds, that the work would take on the
-	// slices that the jobs requested.
+	// RequestedWork is the time, in chip-milliseconds, that the work would take on
+	// the slices that the jobs requested.
 	RequestedWork float64
 	Counts
 	BoundTurnaround         float64 // lower bound on Turnaround, in seconds

@@ -66,7 +66,8 @@ func (s *simulation) backfill(ahead *reservation) error {
 			continue
 		default:
 			l.next++
-			// Skip the jobs that end after the reservation even without a slowdown.
+			// Skip the jobs that end after the reservation even without a
+			// slowdown.
 			for result == delaysReservation && l.next < len(l.jobs) &&
 				ahead.isOutlastedBy(s, l.jobs[l.next], 1) {
 				l.next++

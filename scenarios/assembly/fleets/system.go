@@ -14,7 +14,7 @@ import (
 	"sim/workloads/fleet"
 )
 
-// Scenario is a fleet as files describe it.
+// Scenario is a fleet as scenario files describe it.
 type Scenario struct {
 	Seed     uint64
 	Fleet    Fleet
@@ -23,11 +23,11 @@ type Scenario struct {
 	FaultLog FaultLog
 	Pods     int
 	Policy   Keys
-	Read     func(file string) ([]byte, error) // a file that is named
-	Steps    []Step
+	Read     func(file string) ([]byte, error) // returns the content of a file that a key names
+	Steps    []Step                            // simulated steps, by the number of chips of a job
 }
 
-// faultLog reads the log of faults.
+// faultLog reads the log of faults that the scenario names.
 func (s *Scenario) faultLog() (*fleet.FaultLog, error) {
 	data, err := s.Read(s.FaultLog.File)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Scenario) faultLog() (*fleet.FaultLog, error) {
 	return fleet.ReadFaults(s.FaultLog.File, data, s.FaultLog.Servers)
 }
 
-// Description says in a line what is simulated.
+// Description returns one line that describes the simulation.
 func (s *Scenario) Description() string {
 	pods := "a pod"
 	if s.Pods > 1 {
@@ -50,9 +50,10 @@ func (s *Scenario) Description() string {
 		s.Policy.Queue.Discipline)
 }
 
+// fleetTime converts a time of keys to a time of fleets.
 func fleetTime(t engine.Time) fleet.Time { return fleet.FromSeconds(t.Seconds()) }
 
-// Mix returns the slices that are asked for.
+// Mix returns the mix of requested slices.
 func (s *Scenario) Mix() (fleet.Mix, error) {
 	if m, ok := fleet.Mixes()[s.Fleet.Mix]; ok {
 		return m, nil
@@ -60,7 +61,8 @@ func (s *Scenario) Mix() (fleet.Mix, error) {
 	return fleet.ParseMix(s.Fleet.Mix)
 }
 
-// FailureRates returns the failures and repairs.
+// FailureRates returns the rates of failures, repairs and planned maintenance by
+// kind of part.
 func (s *Scenario) FailureRates() (fleet.Rates, error) {
 	f := &s.Faults
 	machine, err := fleet.WithMedian(fleetTime(f.MachineRepair), fleetTime(f.MachineMedian))
@@ -70,10 +72,15 @@ func (s *Scenario) FailureRates() (fleet.Rates, error) {
 	if err != nil {
 		return fleet.Rates{}, err
 	}
+
+	constant := func(t engine.Time) fleet.Spread {
+		return fleet.Spread{Form: fleet.Constant, Mean: fleetTime(t)}
+	}
+	// The repair times of links and switches have a fixed ratio of median to mean.
 	part := func(t engine.Time, median float64) fleet.Spread {
 		x, err := fleet.WithMedian(fleetTime(t), fleet.FromSeconds(t.Seconds()*median))
-		if err != nil { // none at all
-			return fleet.Spread{Form: fleet.Constant, Mean: fleetTime(t)}
+		if err != nil { // the mean is 0
+			return constant(t)
 		}
 		return x
 	}
@@ -82,16 +89,15 @@ func (s *Scenario) FailureRates() (fleet.Rates, error) {
 		fleet.Machine: {PerDay: float64(f.Machine), Weibull: f.Shape, Repair: machine},
 		fleet.Cable: {
 			PerDay: float64(f.Link), Weibull: f.Shape, Repair: part(f.LinkRepair, 0.5),
-			QuickShare: f.OnlineShare, QuickRepair: fleet.Spread{Form: fleet.Constant,
-				Mean: fleetTime(f.OnlineTime)},
+			QuickShare: f.OnlineShare, QuickRepair: constant(f.OnlineTime),
 		},
-		fleet.Switch: {PerDay: float64(f.OCS), Weibull: f.Shape,
-			Repair: part(f.OCSRepair, 0.72)},
-		fleet.Cube: {Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant,
-			Mean: fleetTime(f.MaintenanceTime)}},
-		fleet.SwitchWork: {PerDay: float64(f.OCSMaintenance), Weibull: 1,
-			Repair: fleet.Spread{Form: fleet.Constant,
-				Mean: fleetTime(f.OCSMaintenanceTime)}},
+		fleet.Switch: {
+			PerDay: float64(f.OCS), Weibull: f.Shape, Repair: part(f.OCSRepair, 0.72),
+		},
+		fleet.Cube: {Weibull: 1, Repair: constant(f.MaintenanceTime)},
+		fleet.SwitchWork: {
+			PerDay: float64(f.OCSMaintenance), Weibull: 1, Repair: constant(f.OCSMaintenanceTime),
+		},
 	}
 
 	if s.FaultLog.File != "" {
@@ -108,44 +114,54 @@ func (s *Scenario) FailureRates() (fleet.Rates, error) {
 		}
 	}
 
+	// Choose the rate of maintenance of cubes so that hosts have the given
+	// availability.
 	if f.Availability == 1 {
 		return r, nil
 	}
-	if fleetTime(f.MaintenanceTime) < fleet.Minute {
-		return r, fmt.Errorf("fleet: planned maintenance that takes %v; want at least a minute, or a host availability of 1", fleetTime(f.MaintenanceTime))
+	if window := fleetTime(f.MaintenanceTime); window < fleet.Minute {
+		return r, fmt.Errorf("fleet: planned maintenance that takes %v; want at least a minute, or a host availability of 1", window)
 	}
 	return r, r.MaintenanceFor(f.Availability)
 }
 
-// SwitchesInMaintenance returns how many switches of a pod are due for maintenance at a time, on average.
+// SwitchesInMaintenance returns the mean number of switches of a pod whose
+// maintenance is due at the same time.
 func SwitchesInMaintenance(f *Faults) float64 {
 	return fleet.PodSwitches * float64(f.OCSMaintenance) * fleetTime(f.OCSMaintenanceTime).Days()
 }
 
-// EstimateEvents returns about how many jobs are drawn and how many parts fail or are maintained, at rates that Rates returned.
+// EstimateEvents returns the approximate number of jobs, and of failures and
+// maintenances. r are the rates that FailureRates returned.
 func (s *Scenario) EstimateEvents(r fleet.Rates) (jobs, failures float64) {
-	perDay := machinesPerPod*r[fleet.Machine].PerDay + cablesPerPod*r[fleet.Cable].PerDay + fleet.PodSwitches*(r[fleet.Switch].PerDay+r[fleet.SwitchWork].PerDay) + fleet.PodCubes*r[fleet.Cube].PerDay
+	switches := r[fleet.Switch].PerDay + r[fleet.SwitchWork].PerDay
+	perDay := machinesPerPod*r[fleet.Machine].PerDay + cablesPerPod*r[fleet.Cable].PerDay +
+		fleet.PodSwitches*switches + fleet.PodCubes*r[fleet.Cube].PerDay
 	podDays := float64(s.Fleet.Days) * float64(s.Pods)
-	aDay := s.Fleet.JobsADay
+	jobsPerDay := s.Fleet.JobsADay
 	if s.Fleet.Arrivals == "fig13" {
-		aDay = (&fleet.Demand{ByDay: fleet.Fig13()}).MeanPerDay()
+		jobsPerDay = (&fleet.Demand{ByDay: fleet.Fig13()}).MeanPerDay()
 	}
-	return aDay * podDays, perDay * podDays
+	return jobsPerDay * podDays, perDay * podDays
 }
 
-// demand returns the jobs that are drawn.
+// demand returns the distribution from which jobs are drawn. A log of jobs uses
+// the properties that it does not contain.
 func (s *Scenario) demand() (*fleet.Demand, error) {
 	f := &s.Fleet
 	mix, err := s.Mix()
 	if err != nil {
 		return nil, err
 	}
+
 	d := &fleet.Demand{
 		Seed: s.Seed, Mix: mix, PerDay: f.JobsADay * float64(s.Pods),
 		Until: fleet.Time(f.Days) * fleet.Day,
 		Chips: s.Pods * fleet.PodCubes * fleet.CubeChips, Load: f.Load,
+
 		Durations: fleet.Form(f.Durations), Sigma: f.Sigma, SizeExponent: f.BySize,
-		Bands:             [fleet.NumBands]float64{f.Prod, f.Batch, max(0, 1-f.Prod-f.Batch)},
+		Bands: [fleet.NumBands]float64{f.Prod, f.Batch, max(0, 1-f.Prod-f.Batch)},
+
 		FaultRoutingShare: f.OptIn, EstimateFactor: f.Estimates,
 		Traffic: fleet.Traffic{AllToAll: f.AllToAll, Neighbours: f.Neighbour},
 	}
@@ -159,8 +175,8 @@ func (s *Scenario) demand() (*fleet.Demand, error) {
 	return d, d.Check()
 }
 
-// Config returns the fleet, what it is asked to do and what befalls it. It fails where keys contradict each other or a
-// file cannot be used.
+// Config returns the input of the simulation. It fails if keys contradict each
+// other or a file cannot be used.
 func (s *Scenario) Config() (*Config, error) {
 	rates, err := s.FailureRates()
 	if err != nil {
@@ -170,23 +186,26 @@ func (s *Scenario) Config() (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	jobs, told := d.Jobs, ""
+	jobs, logNote := d.Jobs, ""
 	if s.Fleet.Arrivals == "log" {
 		data, err := s.Read(s.Log.File)
 		if err != nil {
 			return nil, err
 		}
+
 		log, err := d.ReadJobs(s.Log.Format, s.Log.File, data)
 		if err != nil {
 			return nil, err
 		}
-		jobs, told = func() fleet.Source { return &fleet.List{Jobs: log.Jobs} }, log.Words()
+		jobs = func() fleet.Source { return &fleet.List{Jobs: log.Jobs} }
+		logNote = log.Words()
 	}
 
 	p, t := &s.Policy, &s.Policy.Times
 	return &Config{
-		Seed: s.Seed, Pods: s.Pods, WatchedCubes: s.Fleet.Watch, Jobs: jobs,
-		LogNote: told, Rates: rates,
+		Queue: p.Queue, Fault: p.Fault,
+		Seed: s.Seed, Pods: s.Pods, WatchedCubes: s.Fleet.Watch,
+		Jobs: jobs, LogNote: logNote, Rates: rates,
 		Start: fleet.Time(s.Fleet.WarmUp) * fleet.Day,
 		End:   fleet.Time(s.Fleet.Days) * fleet.Day,
 		Times: Times{
@@ -196,37 +215,41 @@ func (s *Scenario) Config() (*Config, error) {
 			Interval: fleetTime(t.Interval), Standby: fleetTime(t.Standby),
 			Notice: fleetTime(p.Queue.Notice),
 		},
-		Queue: p.Queue, Fault: p.Fault, MinPreemptionGap: fleetTime(p.Queue.PreemptionGap),
-		CampaignStart: fleet.Time(s.Faults.Campaign) * fleet.Day,
-		SilentShare:   s.Faults.SilentShare, MissedShare: s.Faults.MissedShare,
+
+		MinPreemptionGap: fleetTime(p.Queue.PreemptionGap),
+		CampaignStart:    fleet.Time(s.Faults.Campaign) * fleet.Day,
+		SilentShare:      s.Faults.SilentShare, MissedShare: s.Faults.MissedShare,
 		RouteSlowdown: s.slowdownFunc(), ShapeSlowdown: s.shapeSlowdown,
 	}, nil
 }
 
-// fleetSystem is a fleet of which placements are compared.
+// fleetSystem compares placements of a fleet. It implements assembly.System.
 type fleetSystem struct {
 	config       *Config
-	goodputBound float64 // on goodput
-	spares       int
+	goodputBound float64 // upper bound on the goodput of all placements
+	spares       int     // spare cubes per pod by the newsvendor model
 }
 
-// New makes the system of s, which records what happens where that is asked for.
+// New returns the system of a checked scenario. record stores the events of small
+// fleets for files and figures.
 func New(ctx context.Context, s *Scenario, record bool) (assembly.System, error) {
 	c, err := s.Config()
 	if err != nil {
 		return nil, err
 	}
-	const mostRecorded = 1e6 // jobs, of half a gigabyte
+	const maxRecordedJobs = 1e6 // their events take half a gigabyte
 	jobs, _ := s.EstimateEvents(c.Rates)
-	c.Record = record && jobs <= mostRecorded
+	c.Record = record && jobs <= maxRecordedJobs
 	bound, err := goodputBound(ctx, c)
 	return &fleetSystem{c, bound, newsvendorSpares(c)}, err
 }
 
-// Reference returns nothing: no fleet is ideal.
+// Reference returns no metrics, because there is no ideal fleet. It implements
+// assembly.System.
 func (*fleetSystem) Reference() map[string]float64 { return map[string]float64{} }
 
-// Begin says what a log of jobs lacks.
+// Begin adds the note about a log of jobs to the title. It implements
+// assembly.System.
 func (y *fleetSystem) Begin(_ context.Context, o *assembly.Outcome) error {
 	if y.config.LogNote != "" {
 		o.Detail.Title += "; of the log: " + y.config.LogNote
@@ -234,7 +257,7 @@ func (y *fleetSystem) Begin(_ context.Context, o *assembly.Outcome) error {
 	return nil
 }
 
-// Decide simulates the fleet under a placement.
+// Decide simulates the fleet under a placement. It implements assembly.System.
 func (y *fleetSystem) Decide(
 	ctx context.Context, policy string, _ int, _ float64,
 ) (*assembly.PolicyResult, error) {
@@ -247,49 +270,57 @@ func (y *fleetSystem) Decide(
 		if err != nil {
 			return nil, err
 		}
-		a := &assembly.PolicyResult{Row: y.newRow(policy, o),
-			Timings: result.PolicyTimings{SimulateS: time.Since(begin).Seconds()}}
-		a.Describe = func(_ context.Context, out *assembly.Outcome) { y.config.describe(policy, o.recorder, out) }
+		a := &assembly.PolicyResult{
+			Row:     y.newRow(policy, o),
+			Timings: result.PolicyTimings{SimulateS: time.Since(begin).Seconds()},
+		}
+		a.Describe = func(_ context.Context, out *assembly.Outcome) {
+			y.config.describe(policy, o.recorder, out)
+		}
 		return a, nil
 	}
 
 	return nil, fmt.Errorf("fleet: no placement %q", policy)
 }
 
-// describe adds the files of jobs and events under a placement, and who had the cubes.
-func (c *Config) describe(policy string, rec *recorder, o *assembly.Outcome) {
-	if rec == nil {
+// describe adds the files of jobs and events under a placement, and the data of
+// the figure of cubes.
+func (c *Config) describe(policy string, r *recorder, o *assembly.Outcome) {
+	if r == nil {
 		return
 	}
-	o.Files = append(o.Files, rec.files(policy)...)
+	o.Files = append(o.Files, r.files(policy)...)
 	from, until := c.Start, min(c.End, c.Start+shownDays*fleet.Day)
 	o.Detail.Policies = append(o.Detail.Policies, result.Simulation{
-		Policy: policy, Fleet: &result.Fleet{FromS: from.Seconds(), UntilS: until.Seconds(),
-			Cubes: rec.cubeTracks(c), FreeSamples: rec.freeSamples,
-			Events: rec.shownEvents(c)},
+		Policy: policy,
+		Fleet: &result.Fleet{
+			FromS: from.Seconds(), UntilS: until.Seconds(),
+			Cubes: r.cubeTracks(c), FreeSamples: r.freeSamples, Events: r.shownEvents(c),
+		},
 	})
 }
 
-// newRow returns the metrics of an outcome.
+// newRow returns the row of a placement with the metrics of its outcome.
 func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 	m := map[string]float64{
 		"utilisation": o.Utilisation(), "goodput": o.Share(Work),
-		"bound_goodput":            y.goodputBound,
+		"bound_goodput": y.goodputBound,
+		"efficiency":    o.Efficiency(), "expected_efficiency": o.ExpectedEfficiency,
+		"work_done": o.RequestedWork / (float64(o.Chips) * float64(o.Span)),
+
 		"xconnects_per_day":        float64(o.Links) / o.Span.Days(),
 		"xconnect_changes_per_day": float64(o.Connections) / o.Span.Days(),
-		"turnaround_mean_s":        o.Turnaround, "bound_turnaround_s": o.BoundTurnaround,
-		"efficiency": o.Efficiency(), "expected_efficiency": o.ExpectedEfficiency,
+
+		"turnaround_mean_s": o.Turnaround, "bound_turnaround_s": o.BoundTurnaround,
 		"slices_fit": o.SlicesFit, "bound_slices_fit": o.MaxSlicesFit,
-		"work_done":           o.RequestedWork / (float64(o.Chips) * float64(o.Span)),
 		"system_availability": o.TolerableShare,
 	}
 
 	for name, n := range map[string]int{
 		"jobs": o.Submitted, "jobs_done": o.Ended, "jobs_refused": o.Rejected,
 		"interrupts": o.Interrupts, "evictions": o.Evictions,
-		"preflight_failures": o.PreflightFailures,
-		"takeovers":          o.Takeovers, "preemptions": o.Preemptions,
-		"migrations":        o.Migrations,
+		"preflight_failures": o.PreflightFailures, "takeovers": o.Takeovers,
+		"preemptions": o.Preemptions, "migrations": o.Migrations,
 		"spares_newsvendor": y.spares,
 	} {
 		m[name] = float64(n)
@@ -310,30 +341,40 @@ func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 	if o.BoundTurnaround > 0 {
 		m["gap_turnaround"] = o.Turnaround/o.BoundTurnaround - 1
 	}
+
 	o.availability.addMetrics(y.config, o.rewires, m)
 	for kind, name := range partNames {
-		m[name+"_failures"], m[name+"_repairs"] = float64(o.Failures[kind]),
-			float64(o.Repairs[kind])
+		m[name+"_failures"] = float64(o.Failures[kind])
+		m[name+"_repairs"] = float64(o.Repairs[kind])
 	}
+
 	if o.Submitted > 0 {
 		m["interrupted_share"] = float64(o.Interrupted) / float64(o.Submitted)
 	}
 	if o.MeanRunning > 0 {
 		m["ft_share"] = o.MeanRerouted / o.MeanRunning
 	}
+
+	// Waiting times: the mean and quantiles. Waits are sorted.
 	if n := len(o.Waits); n > 0 {
 		sum := 0.0
 		for _, w := range o.Waits {
 			sum += w.Seconds()
 		}
 		m["queue_mean_s"] = sum / float64(n)
-		for name, q := range map[string]float64{"queue_p50_s": 0.5, "queue_p90_s": 0.9, "queue_p99_s": 0.99} {
-			m[name] = o.Waits[min(n-1, int(math.Ceil(q*float64(n)))-1)].Seconds()
+		quantiles := map[string]float64{
+			"queue_p50_s": 0.5, "queue_p90_s": 0.9, "queue_p99_s": 0.99,
+		}
+		for name, q := range quantiles {
+			index := min(n-1, int(math.Ceil(q*float64(n)))-1)
+			m[name] = o.Waits[index].Seconds()
 		}
 	}
 
 	return result.Row{Policy: policy, Metrics: m, Labels: map[string]string{}}
 }
 
-// partNames name parts in metrics.
-var partNames = map[fleet.Part]string{fleet.Machine: "machine", fleet.Cable: "link", fleet.Switch: "ocs"}
+// partNames are the names of the kinds of parts in metrics.
+var partNames = map[fleet.Part]string{
+	fleet.Machine: "machine", fleet.Cable: "link", fleet.Switch: "ocs",
+}

@@ -1,6 +1,10 @@
-// Package slowdown computes the maximum link load of a slice with optimised paths, with all optical switches up or one
-// failed. The ratio is the slowdown of a job's step. Loads are computed on first use and cached. The loads of the paper's
-// slices of up to 512 chips are embedded. Package fleets combines them with the traffic of a job.
+// Package slowdown computes the maximum link load of a slice with optimised paths,
+// with all optical switches up or one failed. The ratio of the two is the slowdown
+// of the parts of a job's step that wait for traffic.
+//
+// Loads are computed on first use and cached. The loads of the paper's slices of
+// up to 512 chips are embedded. Package fleets combines them with the traffic of a
+// job. Start reading with LoadsOf.
 package slowdown
 
 import (
@@ -20,24 +24,26 @@ import (
 	"sim/workloads/fleet"
 )
 
-// NoFailure is the dimension of no switch.
+// NoFailure is the value of Slice.FailedDim if all switches are up.
 const NoFailure = -1
 
-// Loads are what the most loaded link of a slice carries, in messages.
+// Loads are the maximum link loads of a slice, in messages.
 type Loads struct {
-	AllToAll   float64 // when each chip sends one to every other, on routes chosen for that
-	Bound      float64 // no routes, one a pair, have less
-	Neighbours float64 // when each sends one to each neighbour, on the same routes
+	AllToAll   float64 // one message from each chip to every other, on paths chosen for this traffic
+	Bound      float64 // lower bound on AllToAll for any single paths
+	Neighbours float64 // one message from each chip to each neighbour, on the same paths
 }
 
-// Slice is a slice of whole cubes of whose switches one of a dimension is down, or None. Which of the 16 does not
-// matter: translations take each into the others.
+// Slice is a slice of whole cubes with at most one failed switch. Which of the 16
+// switches of a dimension failed does not matter, because translations of the
+// torus map them to each other.
 type Slice struct {
 	Shape     fleet.Shape
-	FailedDim int
+	FailedDim int // dimension of the failed switch, or NoFailure
 }
 
-// canonical returns the slice of the same loads whose dimension is the first of its length.
+// canonical returns a slice with the same loads. If several dimensions have the
+// length of FailedDim, it uses the first of them.
 func (s Slice) canonical() Slice {
 	if !s.Shape.Twisted {
 		for d := range max(0, s.FailedDim) {
@@ -53,13 +59,15 @@ func (s Slice) canonical() Slice {
 //go:embed loads.csv
 var storedCSV []byte
 
-// known are the loads that are stored, found those that were asked for.
+// storedLoads returns the embedded loads. computedLoads caches the loads that were
+// computed.
 var (
 	storedLoads   = sync.OnceValue(func() map[Slice]Loads { return parseLoads(storedCSV) })
 	computedLoads once.Map[Slice, Loads]
 )
 
-// LoadsOf returns the loads of a slice. It fails where ctx ends or no slice is such a torus.
+// LoadsOf returns the loads of a slice. It fails if ctx is cancelled or the shape
+// is not a valid torus.
 func LoadsOf(ctx context.Context, s Slice) (Loads, error) {
 	s = s.canonical()
 	if l, ok := closedForm(s); ok {
@@ -71,19 +79,23 @@ func LoadsOf(ctx context.Context, s Slice) (Loads, error) {
 	return computedLoads.Get(ctx, s, func() (Loads, error) { return computeLoads(ctx, s) })
 }
 
-// closedForm returns the loads of a regular slice with all switches up: half of each line's messages cross its middle, both
-// ways, N L / 8 on a link, which dimension order attains (Dally and Towles, "Principles and Practices of Interconnection
-// Networks", 2004, Sec. 3.3).
+// closedForm returns the loads of a regular slice with all switches up. Half of
+// the messages of each line cross its middle in one direction, which gives N L / 8
+// messages per link for N chips and lines of length L. Dimension-order routing
+// attains this load (Dally and Towles, "Principles and Practices of
+// Interconnection Networks", 2004, Sec. 3.3).
 func closedForm(s Slice) (Loads, bool) {
 	load := float64(s.Shape.Chips()*s.Shape.Dims[2]) / 8
 	return Loads{load, load, 1}, s.FailedDim == NoFailure && !s.Shape.Twisted
 }
 
-// maxOptimisedChips is above how many chips a slice has the loads that no routes can go below, for a search takes minutes. Those
-// that are found are within 1 % of them.
+// maxOptimisedChips is the largest slice for which paths are searched. For larger
+// slices a search takes minutes, so lower bounds replace the loads. In smaller
+// slices, the search comes within 1 % of these bounds.
 const maxOptimisedChips = 512
 
-// computeLoads has the optimiser choose routes, or bounds what these can be.
+// computeLoads searches for paths in small slices, and returns bounds for large
+// ones.
 func computeLoads(ctx context.Context, s Slice) (Loads, error) {
 	t, err := torus.New(s.Shape.Dims[:]...)
 	if err == nil && s.Shape.Twisted {
@@ -100,7 +112,7 @@ func computeLoads(ctx context.Context, s Slice) (Loads, error) {
 		load := max(cutBound(s), hopBound(t, h))
 		near := 1.0
 		if s.FailedDim != NoFailure {
-			near = 2 // a link's neighbours send round it
+			near = 2 // the neighbours at a failed link use a detour
 		}
 		return Loads{math.Ceil(load - 1e-9), load, near}, nil
 	}
@@ -108,7 +120,7 @@ func computeLoads(ctx context.Context, s Slice) (Loads, error) {
 	return optimise(ctx, s, t, h)
 }
 
-// sliceFaults returns what is down.
+// sliceFaults returns the faults of a slice.
 func sliceFaults(s Slice) torus.Faults {
 	if s.FailedDim == NoFailure {
 		return torus.Faults{}
@@ -116,24 +128,28 @@ func sliceFaults(s Slice) torus.Faults {
 	return torus.Faults{Switches: []torus.Switch{{Dim: s.FailedDim}}}
 }
 
-// cutBound returns what the links must carry that cross two planes of a regular slice, which part each of its lines: with one
-// of 16 switches down a sixteenth less of them where both, or one, are between cubes. Half of the messages cross that go
-// one way. Of twisted slices it is 0.
+// cutBound returns a lower bound on the maximum link load of a regular slice. It
+// is 0 for twisted slices.
+//
+// Two planes divide each line of a dimension into two parts. Half of the messages
+// between the parts go in each direction over the links at the planes. One of 16
+// failed switches removes a sixteenth of the links at a plane between cubes.
 func cutBound(s Slice) float64 {
 	bound := 0.0
 	if s.Shape.Twisted {
 		return bound
 	}
 	for d, side := range s.Shape.Dims {
-		for from := range fleet.Side {
+		for first := range fleet.Side {
 			for part := 1; part < side; part++ {
 				links := 2.0
-				for _, plane := range []int{from, from + part} {
+				for _, plane := range []int{first, first + part} {
 					if d == s.FailedDim && plane%fleet.Side == 0 {
 						links -= 1. / torus.Faces
 					}
 				}
-				bound = max(bound, float64(s.Shape.Chips()*part*(side-part))/(float64(side)*links))
+				messages := float64(s.Shape.Chips() * part * (side - part)) // of all lines
+				bound = max(bound, messages/(float64(side)*links))
 			}
 		}
 	}
@@ -141,15 +157,16 @@ func cutBound(s Slice) float64 {
 	return bound
 }
 
-// hopBound returns the mean load of the links of a torus if all messages take shortest paths. Translations by a cube leave
-// it as it is.
+// hopBound returns a lower bound on the maximum link load: the mean load of the
+// working links if all messages take shortest paths. Translations by a cube map
+// the faults to themselves, so the sources of one cube stand for all.
 func hopBound(t *torus.Torus, h *torus.Health) float64 {
-	next := make([][]int32, t.Nodes())
-	live := 0
+	neighbours := make([][]int32, t.Nodes())
+	up := 0
 	for i, l := range t.Links() {
 		if h.Link[i] == torus.Works {
-			next[l.From] = append(next[l.From], l.To)
-			live++
+			neighbours[l.From] = append(neighbours[l.From], l.To)
+			up++
 		}
 	}
 
@@ -163,8 +180,9 @@ func hopBound(t *torus.Torus, h *torus.Health) float64 {
 			distance[i] = -1
 		}
 		distance[n] = 0
+
 		for queue := []int32{n}; len(queue) > 0; queue = queue[1:] {
-			for _, to := range next[queue[0]] {
+			for _, to := range neighbours[queue[0]] {
 				if distance[to] < 0 {
 					distance[to] = distance[queue[0]] + 1
 					sum += distance[to]
@@ -174,13 +192,13 @@ func hopBound(t *torus.Torus, h *torus.Health) float64 {
 		}
 	}
 
-	return float64(sum) * float64(t.Nodes()) / fleet.CubeChips / float64(live)
+	return float64(sum) * float64(t.Nodes()) / fleet.CubeChips / float64(up)
 }
 
-// optimise finds routes.
+// optimise searches for paths with small maximum load for all-to-all traffic.
 func optimise(ctx context.Context, s Slice, t *torus.Torus, h *torus.Health) (Loads, error) {
-	p := &routing.Problem{Network: t.Network(h, engine.Link{Rate: 400e9, Channels: 2}),
-		Torus: t}
+	link := engine.Link{Rate: 400e9, Channels: 2}
+	p := &routing.Problem{Network: t.Network(h, link), Torus: t}
 	for a := range int32(t.Nodes()) {
 		for b := range int32(t.Nodes()) {
 			if a != b {
@@ -192,30 +210,32 @@ func optimise(ctx context.Context, s Slice, t *torus.Torus, h *torus.Health) (Lo
 	if err != nil {
 		return Loads{}, fmt.Errorf("slowdown: slice %s: %w", s.Shape, err)
 	}
-	return Loads{d.Metrics["max_link_load"], d.Bound,
-		d.Metrics["nearest_neighbour_max_load"]}, nil
+	return Loads{
+		d.Metrics["max_link_load"], d.Bound, d.Metrics["nearest_neighbour_max_load"],
+	}, nil
 }
 
-// parseLoads reads rows of slice, dimension of the switch that is down or -1, and loads.
+// parseLoads parses the embedded CSV file: slice, FailedDim, and the three loads.
+// It skips invalid rows; a test checks that there are none.
 func parseLoads(data []byte) map[Slice]Loads {
 	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
-	of := map[Slice]Loads{}
+	loads := map[Slice]Loads{}
 	for i, r := range rows {
-		if i == 0 {
-			continue // names
+		if i == 0 { // column names
+			continue
 		}
-		shape, bad := fleet.ParseShape(r[0])
-		down, bad2 := strconv.Atoi(r[1])
+		shape, shapeErr := fleet.ParseShape(r[0])
+		down, downErr := strconv.Atoi(r[1])
 		var x [3]float64
 		for k := range x {
 			if x[k], err = strconv.ParseFloat(r[2+k], 64); err != nil {
 				break
 			}
 		}
-		if bad == nil && bad2 == nil && err == nil { // a test holds that every row is read
-			of[Slice{shape, down}] = Loads{x[0], x[1], x[2]}
+		if shapeErr == nil && downErr == nil && err == nil {
+			loads[Slice{shape, down}] = Loads{x[0], x[1], x[2]}
 		}
 	}
 
-	return of
+	return loads
 }

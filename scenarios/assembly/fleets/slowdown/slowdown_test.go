@@ -19,7 +19,8 @@ var (
 	update = flag.Bool("update", false, "store those that are not")
 )
 
-// wanted are the slices whose loads are stored: those of the paper's mix, and those that can be twisted.
+// wanted are the slices whose loads are stored: those of the paper's mix, and
+// those that can be twisted.
 func wanted(t *testing.T) []Slice {
 	t.Helper()
 	var list []Slice
@@ -43,8 +44,9 @@ func wanted(t *testing.T) []Slice {
 	return list
 }
 
-// TestStored: what is stored is what the optimiser finds; every load is within 1 % of its bound, and at least what the
-// links of the planes between cubes must carry whose cuts are through the middle.
+// TestStored: what is stored is what the optimiser finds; every load is within 1 %
+// of its bound, and at least what the links of the planes between cubes must carry
+// whose cuts are through the middle.
 func TestStored(t *testing.T) {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, "slice,down,all_to_all,bound,neighbours")
@@ -105,8 +107,9 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestTwistedBound: the load of large twisted slices is the mean over links of shortest paths, found here on coordinates:
-// a wrap-around link of a short dimension lands half-way along every long one.
+// TestTwistedBound: the load of large twisted slices is the mean over links of
+// shortest paths, found here on coordinates: a wrap-around link of a short
+// dimension lands half-way along every long one.
 func TestTwistedBound(t *testing.T) {
 	for _, dims := range [][3]int{{8, 8, 16}, {8, 16, 16}} {
 		far := map[[3]int]int{{}: 0}
