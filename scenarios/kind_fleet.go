@@ -74,7 +74,7 @@ func cubesKind() *kind {
 			p := &s.Policy.Fleet
 			return []schema.Part{
 				{Path: "fabric", Doc: "The pods.", Specs: []any{&s.Fabric.Cubes}},
-				{Path: "policy", Doc: "The placements to compare.", Specs: []any{&p.Compared}},
+				{Path: "policy", Doc: "The placements to compare.", Specs: []any{&p.ComparedPlacements}},
 				{Path: "policy.queue", Doc: "The queue of waiting jobs.", Specs: []any{&p.Queue}},
 				{
 					Path:  "policy.fault",

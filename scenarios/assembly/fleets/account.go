@@ -8,8 +8,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TimeUse is what a chip spends its time on. Every chip-millisecond of every pod
-// belongs to exactly one use.
+// TimeUse is a use of chip-time. Every chip-millisecond of every pod belongs to
+// exactly one use.
 type TimeUse int
 
 // Uses of chip-time. Chips have a job in all uses before Reservation.
@@ -80,11 +80,15 @@ func (a *chipAccount) addCube(c *placement.Cube, sign int64) {
 	used := int64(bits.OnesCount64(c.Used))
 	free := int64(fleet.CubeChips) - used
 	a.occupiedChips += sign * used
+
+	// Every other chip of a cube in maintenance is unavailable. In other cubes it
+	// is down, reserved or idle.
 	if c.Closed > 0 {
 		a.unoccupied[Maintenance] += sign * free
 		return
 	}
 
+	// Chips of jobs count as occupied even if their machine is down.
 	down := int64(bits.OnesCount64(c.Down &^ c.Used))
 	a.unoccupied[Down] += sign * down
 	held := int64(bits.OnesCount64(c.Held &^ (c.Used | c.Down)))
@@ -92,10 +96,11 @@ func (a *chipAccount) addCube(c *placement.Cube, sign int64) {
 	a.unoccupied[Idle] += sign * (free - down - held)
 }
 
-// check fails if chip-time is not conserved: if the uses do not add up to the time
-// of all chips, or those of jobs to the time of occupied chips.
+// check fails if chip-time is not conserved. The uses must add up to the time of
+// all chips, and the uses of jobs to the time of occupied chips.
 func (a *chipAccount) check(chips int) error {
 	sum, jobTime := int64(0), int64(0)
+
 	for u, n := range a.byUse {
 		sum += n
 		if TimeUse(u) < Reservation {

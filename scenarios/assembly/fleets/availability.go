@@ -27,7 +27,7 @@ type availability struct {
 	fragmentationSum float64       // sum over samples
 }
 
-// podCapacity is what a pod without jobs could offer.
+// podCapacity describes a pod without its jobs.
 type podCapacity struct {
 	slice   float64 // 1 if it has space for the slice
 	fixed   float64 // 1 if it has space for the slice at its fixed place
@@ -44,6 +44,8 @@ func newAvailability(c *Config, policy placement.Policy) *availability {
 	if w.cubes == 0 {
 		return w
 	}
+
+	// Without optical switches, a slice is the smallest box that is large enough.
 	w.current, w.switchesSeen = make([]podCapacity, c.Pods), make([]int, c.Pods)
 	w.shape = fleet.Shape{Dims: [3]int{fleet.Side, fleet.Side, fleet.Side * w.cubes}}
 	for _, b := range w.boxes { // the last one is the smallest box that is large enough
@@ -108,6 +110,8 @@ func (w *availability) podCapacity(s *simulation, p int) podCapacity {
 
 	up := pod.Free()
 	var c podCapacity
+
+	// The slice fits at its fixed place.
 	if up&w.fixedCubes == w.fixedCubes {
 		c.fixed = 1
 	}
@@ -117,6 +121,7 @@ func (w *availability) podCapacity(s *simulation, p int) podCapacity {
 	if s.policy.Rewires() && blocked {
 		return c
 	}
+
 	if _, ok := s.policy.Place(&pod, w.shape); ok {
 		c.slice = 1
 	}
@@ -163,10 +168,12 @@ func (w *availability) addMetrics(c *Config, rewires bool, m map[string]float64)
 	if w.cubes == 0 {
 		return
 	}
+
 	span := float64(c.End-c.Start) * float64(c.Pods)
 	m["availability"] = w.sums.slice / span
 	m["availability_fixed"] = w.sums.fixed / span
 
+	// Expected values: all cubes of a fixed slice must be up.
 	up := c.Rates.CubeAvailability()
 	machineUp := 1 - c.Rates[fleet.Machine].Unavailability()
 	m["machine_availability"] = machineUp * (1 - c.Rates[fleet.Cube].Unavailability())
@@ -185,6 +192,8 @@ func (w *availability) addMetrics(c *Config, rewires bool, m map[string]float64)
 	if c.OCS != ReactionWait {
 		switches = fleet.BinomialTail(fleet.PodSwitches-1, fleet.PodSwitches, switchUp)
 	}
+
+	// With switches, any cubes that are up form a slice.
 	m["expected_availability"] = switches * fleet.BinomialTail(w.cubes, fleet.PodCubes, up)
 	m["expected_slice_goodput"] = switches * fleet.SliceGoodput(w.cubes, fleet.PodCubes, up)
 }

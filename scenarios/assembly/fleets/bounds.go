@@ -37,14 +37,14 @@ func goodputBound(ctx context.Context, c *Config) (float64, error) {
 	return min(1, sum/(float64(c.chips())*float64(c.End-c.Start))), nil
 }
 
-// uncontended describes the jobs that are submitted in the measured time and fit
-// an empty pod, if no other jobs were in their way.
-type uncontended struct {
+// uncontendedReference describes the jobs that are submitted in the measured time
+// and fit an empty pod, if no other jobs competed with them.
+type uncontendedReference struct {
 	turnaround float64 // lower bound on the mean time from submission to the end, in seconds
 	efficiency float64 // expected work relative to the time for which jobs have chips
 }
 
-// uncontendedBounds computes the values of uncontended.
+// uncontendedBounds computes the reference.
 //
 // The bound on the turnaround is the larger of two bounds. In the first, each job
 // starts when it is submitted. In the second, one server with all chips serves the
@@ -52,7 +52,7 @@ type uncontended struct {
 // number of jobs in the system at any time, and therefore the sum of their times
 // in the system (Schrage, "A proof of the optimality of the shortest remaining
 // processing time discipline", 1968).
-func (s *simulation) uncontendedBounds() uncontended {
+func (s *simulation) uncontendedBounds() uncontendedReference {
 	c, source := s.config, s.config.Jobs()
 	server := srptServer{chips: float64(c.chips()), remaining: engine.NewQueue(0)}
 	var alone, work, occupied float64 // in milliseconds; in chip-seconds
@@ -85,10 +85,10 @@ func (s *simulation) uncontendedBounds() uncontended {
 
 	n := float64(len(server.arrivals))
 	if n == 0 {
-		return uncontended{}
+		return uncontendedReference{}
 	}
 	turnaround := max(server.finish(float64(c.End)), alone) / n / 1000
-	return uncontended{turnaround, work / occupied}
+	return uncontendedReference{turnaround, work / occupied}
 }
 
 // srptServer is a server with all chips of the fleet that serves the job with the
@@ -142,6 +142,7 @@ func newsvendorSpares(c *Config) int {
 	up := c.Rates.CubeAvailability()
 	cubes, time := 0.0, 0.0 // sums of cubes and of 1, weighted by cube-time
 	source := c.Jobs()
+
 	for n := 0; n < 10_000; n++ {
 		j, ok := source.Next()
 		if !ok {
@@ -160,8 +161,8 @@ func newsvendorSpares(c *Config) int {
 }
 
 // sampleFreeSlices counts how many more slices of 8 cubes fit, once per day while
-// there are jobs: those that the placement finds, and those of the best placement
-// without optical switches.
+// there are jobs. It counts the slices that the placement finds, and the most that
+// boxes in the grid allow.
 func (s *simulation) sampleFreeSlices() {
 	c := &s.counters
 	for ; c.nextSample*fleet.Day <= s.now; c.nextSample++ {

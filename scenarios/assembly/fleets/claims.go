@@ -7,7 +7,8 @@ import (
 	"sim/policies/placement"
 )
 
-// claim reserves a place for a job while other jobs still leave it.
+// claim reserves a place for a job while other jobs still leave it. The chips of
+// the place that are free are held, so no other job gets them.
 type claim struct {
 	job   *fleetJob
 	pod   int
@@ -25,6 +26,8 @@ func (s *simulation) addClaim(j *fleetJob, pod int, place placement.Place) *clai
 
 // setHeld reserves the chips of a claim, or releases them.
 func (s *simulation) setHeld(c *claim, isHeld bool) {
+	// The place is lost if a part of it fails or is closed for maintenance. Only
+	// slices of whole cubes need links between cubes.
 	chips := chipsOf(&c.place)
 	for _, cube := range c.place.Cubes {
 		s.changeCube(c.pod, int(cube), func(x *placement.Cube) {
@@ -54,6 +57,8 @@ func (s *simulation) resolveClaims() error {
 				isReady = false
 			}
 		}
+
+		// A job may not run if too many switches are down.
 		slowdown := s.allowedSlowdown(c.job, c.pod)
 		if slowdown == 0 {
 			isLost = true
@@ -66,6 +71,9 @@ func (s *simulation) resolveClaims() error {
 		s.claims = slices.Delete(s.claims, i, i+1)
 		s.setHeld(c, false)
 		c.job.claim = nil
+
+		// A job whose place is lost returns to the queue if it waits. Otherwise it
+		// goes there at the end of its checkpoint.
 		switch {
 		case !isLost:
 			if err := s.startJob(c.job, c.pod, c.place, slowdown); err != nil {

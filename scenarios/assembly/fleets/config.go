@@ -6,6 +6,12 @@
 // The open decision is the placement (policies/placement). The package does not
 // depend on the name of any placement.
 //
+// The simulation is event-driven with a resolution of a millisecond. The network
+// inside a slice is not simulated: a job has a fixed amount of work, and failed
+// switches or other slices stretch it by a slowdown (package slowdown). Every
+// millisecond of every chip is charged to a TimeUse, and the simulation checks
+// that none is lost.
+//
 // Start reading with Config, the input of a simulation, then simulation, its state
 // and event loop, and Outcome, its result. Events of jobs and parts are in
 // events.go, the scheduling of waiting jobs is in schedule.go, and preemption.go
@@ -78,7 +84,7 @@ type Config struct {
 	WatchedCubes int
 	// Jobs returns a source of the jobs, which are the same in each call.
 	Jobs    func() fleet.Source
-	LogNote string // what a log of jobs does not contain; "" if it is complete
+	LogNote string // properties that a log of jobs lacks; "" if it is complete
 
 	Rates      fleet.Rates // failures and repairs, by kind of part
 	Start, End fleet.Time  // measured time

@@ -33,6 +33,8 @@ type Counts struct {
 }
 
 // counters are the counts of a running simulation, with the state that they need.
+// Counts and integrals begin with the measured time; the state includes the time
+// before.
 type counters struct {
 	Counts
 	lastTime fleet.Time // time of the last event
@@ -54,6 +56,7 @@ type counters struct {
 	slicesFit, maxSlicesFit int // sums over samples; see sampleFreeSlices
 }
 
+// newCounters returns counters at the start of a simulation.
 func newCounters() counters {
 	return counters{
 		fitsEmptyPod: map[fleet.Shape]bool{},
@@ -66,6 +69,7 @@ func (s *simulation) isMeasured() bool { return s.now >= s.config.Start }
 
 // increment increments a counter in the measured time.
 func (s *simulation) increment(n *int) {
+	// Jobs that never fit are rejected immediately.
 	if s.isMeasured() {
 		*n++
 	}
@@ -103,10 +107,10 @@ func (t *counters) countPlaced(s *simulation, j *fleetJob) {
 
 // countConnections counts the cross-connects of a slice. made is the number that
 // were not connected already.
-func (t *counters) countConnections(s *simulation, j *fleetJob, made int) {
+func (t *counters) countConnections(s *simulation, j *fleetJob, connections int) {
 	if s.isMeasured() {
 		t.Links += fleet.PodSwitches * j.Shape.Cubes()
-		t.Connections += made
+		t.Connections += connections
 	}
 }
 
@@ -135,6 +139,7 @@ func (t *counters) advance(s *simulation) {
 	if span == 0 {
 		return
 	}
+
 	t.runTime += span * int64(t.runningJobs)
 	t.reroutedTime += span * int64(t.reroutedJobs)
 	for p := range s.pods {

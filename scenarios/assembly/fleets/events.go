@@ -13,6 +13,7 @@ func (s *simulation) endPhase(slot int32) error {
 	j := s.slots[slot]
 	switch j.phase {
 	case phaseSetup:
+		// Preflight takes the machine down, and the job returns to the queue.
 		if j.failsPreflight {
 			s.increment(&s.counters.PreflightFailures)
 			s.requeue(slot, false)
@@ -23,10 +24,13 @@ func (s *simulation) endPhase(slot int32) error {
 	case phaseTakeover:
 		s.startRun(slot)
 	case phaseRunning:
+		// The job fails because of a bad machine, unless the machine was repaired in
+		// the meantime. In this case it continues to its end.
 		if j.onBadMachine {
-			if s.detectBadMachine(j); !j.onBadMachine { // the machine was repaired in the meantime
-				s.setEvent(s.slotEventID(slot),
-					j.phaseStart+j.remainingRun(&s.config.Times).length)
+			s.detectBadMachine(j)
+			if !j.onBadMachine {
+				end := j.phaseStart + j.remainingRun(&s.config.Times).length
+				s.setEvent(s.slotEventID(slot), end)
 			}
 			return nil
 		}
@@ -55,6 +59,7 @@ func (s *simulation) startRun(slot int32) {
 		s.counters.reroutedJobs++
 	}
 
+	// The run ends with its work, unless a failure stops it first.
 	end := s.now + j.remainingRun(&s.config.Times).length
 	if j.onBadMachine {
 		// Preflight missed the machine. The job fails after an hour on average.
@@ -112,7 +117,7 @@ func (s *simulation) countStop(j *fleetJob) {
 }
 
 // chargePhase charges the time of a job's current phase up to now. In phases that
-// include a run, keepsAll tells whether the work since the last checkpoint is
+// include a run, keepsAll determines whether the work since the last checkpoint is
 // kept.
 func (s *simulation) chargePhase(j *fleetJob, keepsAll bool) {
 	chips := j.Shape.Chips()
@@ -135,6 +140,7 @@ func (s *simulation) chargePhase(j *fleetJob, keepsAll bool) {
 		s.chargeRun(j, s.now, keepsAll)
 		s.countStop(j)
 	case phaseLeaving:
+		// A checkpoint that is not completed is lost.
 		s.chargeRun(j, j.runEnd, keepsAll)
 		use := Checkpoint
 		if !keepsAll {
@@ -186,6 +192,8 @@ func (s *simulation) failOrRepair(x int) {
 		cube := number / fleet.CubeLinks
 		s.changeCube(pod, cube, func(c *placement.Cube) { c.Unlinked++ })
 		s.startRepair(x, kind)
+
+		// Jobs below a cube use no links between cubes.
 		for _, slot := range slices.Clone(s.pods[pod].slotsOnCube[cube]) {
 			if s.slots[slot].Shape.Cubes() > 0 {
 				s.hitJob(slot, cube)
@@ -195,12 +203,14 @@ func (s *simulation) failOrRepair(x int) {
 		s.startRepair(x, kind)
 		s.switchDown(pod, number, false)
 	case fleet.SwitchWork:
-		if p := &s.pods[pod]; s.config.Rolling && p.switchesDown() > 0 { // one switch at a time
-			p.dueSwitches = append(p.dueSwitches, x)
+		// With rolling maintenance, at most one switch of a pod is down.
+		if p := &s.pods[pod]; s.config.Rolling && p.switchesDown() > 0 {
+			p.pendingSwitches = append(p.pendingSwitches, x)
 		} else {
 			s.startSwitchMaintenance(x)
 		}
 	case fleet.Cube:
+		// No job may be placed on the cube from now on.
 		s.changeCube(pod, number, func(c *placement.Cube) { c.Closed++ })
 		s.pods[pod].closing[number] = true
 		s.clearCube(pod, number)
@@ -291,9 +301,10 @@ func (s *simulation) moveToStandby(slot int32, cube int, free uint64) {
 	p.slotsOnCube[cube] = p.slotsOnCube[cube][:0]
 	p.slotsOnCube[to] = append(p.slotsOnCube[to], slot)
 	s.startMaintenanceIfEmpty(j.pod, cube)
+
 	// The slice was connected before, so it can be connected with another cube.
-	if made, err := wiring.Connect(p.Pod, j.Shape, j.place.Cubes); err == nil {
-		s.counters.countConnections(s, j, made)
+	if connections, err := wiring.Connect(p.Pod, j.Shape, j.place.Cubes); err == nil {
+		s.counters.countConnections(s, j, connections)
 	}
 	s.stopRun(slot, phaseTakeover, s.config.Times.Standby)
 }
@@ -312,7 +323,7 @@ func (s *simulation) clearCube(pod, cube int) {
 // evict makes a job leave for maintenance. A running job writes a checkpoint
 // first.
 func (s *simulation) evict(slot int32) {
-	switch s.slots[slot].phase {
+	switch s.slots[slot].phase { // jobs in other phases leave anyway
 	case phaseRunning:
 		s.increment(&s.counters.Evictions)
 		s.checkpointAndLeave(slot, nil)
@@ -351,8 +362,8 @@ func (s *simulation) completeRepair(x, pod int, kind fleet.Part, number int) {
 	}
 
 	// Repairs by a crew release the crew.
-	isMaintenance := kind == fleet.Cube || kind == fleet.SwitchWork
-	if !isMaintenance && !s.parts[x].isRemote {
+	wasMaintenance := kind == fleet.Cube || kind == fleet.SwitchWork
+	if !wasMaintenance && !s.parts[x].isRemote {
 		s.startNextRepair()
 	}
 	s.drawFailure(x)
@@ -390,6 +401,7 @@ func (s *simulation) startRepair(x int, kind fleet.Part) {
 func (s *simulation) startNextRepair() {
 	c := &s.crews
 	c.busy--
+
 	for _, list := range []*[]int{&c.urgent, &c.others} {
 		if len(*list) > 0 {
 			x := (*list)[0]

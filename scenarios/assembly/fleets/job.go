@@ -21,7 +21,8 @@ const (
 	phaseInterrupted          // a failure hit the job and is not detected yet
 )
 
-// fleetJob is a job in a simulation.
+// fleetJob is a job in a simulation. Its work is measured in time on its slice
+// without faults.
 type fleetJob struct {
 	fleet.Job
 	phase    jobPhase
@@ -46,7 +47,7 @@ type fleetJob struct {
 	interrupted    bool       // interrupted by a failure before
 	requestedRatio float64    // duration of work on the requested slice, relative to the actual one
 	lastMove       fleet.Time // time of the last preemption or move; 0 means never
-	claim          *claim     // reserved place; nil if there is none
+	claim          *claim     // reserved place; nil without a reservation
 }
 
 // runSchedule describes a run without interruptions: intervals of work, each
@@ -132,13 +133,13 @@ func (j *fleetJob) workIn(running fleet.Time) fleet.Time {
 }
 
 // chargeRun charges a run that ends at time end, and adds its work to the job.
-// keepsAll tells whether the work since the last checkpoint is kept.
+// keepsAll determines whether the work since the last checkpoint is kept.
 func (s *simulation) chargeRun(j *fleetJob, end fleet.Time, keepsAll bool) {
 	r := j.remainingRun(&s.config.Times)
 	span := end - j.phaseStart
-	kept := span // part of the span that is not lost
+	saved := span // part of the span that is not lost
 	if !keepsAll {
-		kept = r.checkpointed(span)
+		saved = r.checkpointed(span)
 	}
 
 	// The measured part is from lo to hi, relative to the start of the run. Its
@@ -146,17 +147,17 @@ func (s *simulation) chargeRun(j *fleetJob, end fleet.Time, keepsAll bool) {
 	lo := min(max(j.phaseStart, s.account.from), end) - j.phaseStart
 	hi := min(end, max(s.account.until, j.phaseStart)) - j.phaseStart
 	chips := int64(j.Shape.Chips())
-	runHi, writeHi := r.split(min(hi, kept))
-	runLo, writeLo := r.split(min(lo, kept))
+	runHi, writeHi := r.split(min(hi, saved))
+	runLo, writeLo := r.split(min(lo, saved))
 	work := j.workIn(runHi) - j.workIn(runLo)
 	if hi > lo {
 		s.account.byUse[Work] += chips * int64(work)
 		s.account.requestedWork += float64(chips*int64(work)) * j.requestedRatio
 		s.account.byUse[Routing] += chips * int64(runHi-runLo-work)
 		s.account.byUse[Checkpoint] += chips * int64(writeHi-writeLo)
-		s.account.byUse[Rework] += chips * int64(max(0, hi-max(lo, kept)))
+		s.account.byUse[Rework] += chips * int64(max(0, hi-max(lo, saved)))
 	}
 
-	running, _ := r.split(kept)
+	running, _ := r.split(saved)
 	j.doneWork = min(j.Work, j.doneWork+j.workIn(running))
 }

@@ -28,27 +28,29 @@ type Fleet struct {
 	Estimates float64 `key:"estimates" doc:"factor within which users' estimates of durations are correct; 1 means exact" default:"1" min:"1" max:"100"`
 }
 
-// Log are the keys of [workload.log].
+// Log are the keys of [workload.log], a file with the arrivals of jobs.
 type Log struct {
 	File   string `key:"file" doc:"file with the jobs" default:""`
 	Format string `key:"format" doc:"format of the log: 'rfold', 'helios' (also Acme), 'philly' or 'swf'; docs/fleet.md describes them" default:"rfold" choices:"@joblogs"`
 	SHA256 string `key:"sha256" doc:"SHA-256 of the file; other content is rejected" else:"the file's"`
 }
 
-// Steps are the keys of [workload.steps].
+// Steps are the keys of [workload.steps], the simulated training steps of jobs.
 type Steps struct {
 	Scenarios []string `key:"scenarios" doc:"scenarios of a step on a torus, files or built-in: jobs whose slice has as many chips run this step, simulated on their slice with its first router, with and without a failed switch" default:"" empty:"" implicit:""`
 	Digest    string   `key:"digest" doc:"digest of the step scenarios; others are rejected" else:"theirs" implicit:"" when:"steps-named"`
 }
 
-// FaultLog are the keys of [workload.faults.log].
+// FaultLog are the keys of [workload.faults.log], a file with the outages of
+// servers.
 type FaultLog struct {
 	File    string `key:"file" doc:"JSON file in InfiniteHBD's form: start and end of faults of servers, in days" default:""`
 	Servers int    `key:"servers" doc:"number of servers in the log, including those without failures; a machine has the faults of one server" default:"400" min:"1" max:"1000000" when:"faults-logged"`
 	SHA256  string `key:"sha256" doc:"SHA-256 of the file; other content is rejected" else:"the file's" when:"faults-logged"`
 }
 
-// Faults are the keys of [workload.faults].
+// Faults are the keys of [workload.faults]: failures, repairs and planned
+// maintenance of machines, links and switches.
 type Faults struct {
 	Preset             string          `key:"preset" doc:"fleet whose failure rates are used: TPU v4, or GPU fleets, in which a machine is a server" default:"tpuv4" choices:"tpuv4|infinitehbd|meta-rsc1|meta-rsc2|llama3" when:"faults-drawn"`
 	Machine            units.Frequency `key:"machine" doc:"failures per day of a machine of four chips" else:"the preset's" when:"faults-drawn"`
@@ -81,8 +83,8 @@ func (f Faults) Defaults() *Faults {
 	return &f
 }
 
-// preset returns the reliability of machines by the key preset. If the name is
-// unknown, it is that of TPU v4.
+// preset returns the reliability of machines by the key preset, or of TPU v4
+// machines if the name is unknown.
 func (f *Faults) preset() fleet.MachineReliability {
 	if p, ok := fleet.Presets()[f.Preset]; ok {
 		return p
@@ -107,7 +109,8 @@ type Pods struct {
 	Pods int `key:"pods" doc:"number of pods, each with 64 cubes of 4x4x4 chips and 48 optical switches; a job uses one pod" default:"1" min:"1" max:"256"`
 }
 
-// Queue are the keys of [policy.queue].
+// Queue are the keys of [policy.queue]: the order in which waiting jobs start, and
+// the means to make space for them.
 type Queue struct {
 	Discipline    string      `key:"discipline" doc:"which waiting jobs may start, in order of priority and submission: 'fcfs', none before one that does not fit; 'backfill', any that fits; 'easy', any that fits and by estimates does not delay the first that does not" default:"backfill" choices:"fcfs|backfill|easy"`
 	Preemption    bool        `key:"preemption" doc:"whether jobs that do not fit replace running jobs of lower priority, those with the least chip-time lost" default:"false"`
@@ -117,7 +120,8 @@ type Queue struct {
 	Reserve       int         `key:"reserve" doc:"number of free cubes per pod reserved for interrupted jobs" default:"0" max:"64"`
 }
 
-// Fault are the keys of [policy.fault].
+// Fault are the keys of [policy.fault]: the reactions to failures, and the order
+// of repairs.
 type Fault struct {
 	OCS              string  `key:"ocs" doc:"reaction to a failed switch: 'wait', jobs of whole cubes wait for its repair; 'route', jobs that opted in restart on routes around it; 'in-place', these change routes without a restart; 'cheapest', these restart on such routes, restart in another pod, or wait, with the lowest expected loss, and return to normal routes after the repair if that is cheaper" default:"route" choices:"wait|route|in-place|cheapest"`
 	Machine          string  `key:"machine" doc:"reaction to a failed machine or link of a job: 'reschedule', the job restarts on other cubes; 'hot-standby', a free cube takes over and no work is lost; 'cheapest', the one that loses less time" default:"reschedule" choices:"reschedule|hot-standby|cheapest"`
@@ -129,7 +133,7 @@ type Fault struct {
 	Crews            int     `key:"repair_crews" doc:"maximum number of simultaneous repairs, except remote ones; 0 means no limit" default:"0" max:"100000"`
 }
 
-// Spans are the keys of [policy.times].
+// Spans are the keys of [policy.times], the durations of operations.
 type Spans struct {
 	Detect     engine.Time `key:"detect" doc:"time from a failure to the reaction" default:"30s"`
 	Poll       engine.Time `key:"poll" doc:"interval at which the pod manager connects waiting jobs" default:"5s"`
@@ -142,14 +146,14 @@ type Spans struct {
 	Standby    engine.Time `key:"standby" doc:"time to move state to a standby cube" default:"60s"`
 }
 
-// Compared are the keys of the table [policy] itself.
-type Compared struct {
+// ComparedPlacements are the keys of the table [policy] itself.
+type ComparedPlacements struct {
 	Placements []string `key:"placements" doc:"placements to compare, one row each" choices:"@placements" default:"static-first-fit,static-best-fit,reconfigurable"`
 }
 
 // Keys are the keys of [policy] and its sub-tables.
 type Keys struct {
-	Compared
+	ComparedPlacements
 	Queue Queue
 	Fault Fault
 	Times Spans

@@ -61,12 +61,14 @@ func Simulate(ctx context.Context, c *Config, policy placement.Policy) (*Outcome
 		return nil, err
 	}
 
+	// The reference uses the placement results that the simulation cached.
 	t := &s.counters
 	best := s.uncontendedBounds()
 	if s.slowdownErr != nil {
 		return nil, s.slowdownErr
 	}
 
+	// Convert integrals and sums to means.
 	span := float64(c.End - c.Start)
 	samples := float64(max(1, t.samples*c.Pods))
 	return &Outcome{

@@ -10,7 +10,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// departure is a running job that may leave its place.
+// departure is a running job that may leave its place to make space for another
+// job.
 type departure struct {
 	slot int32
 	cost int64 // in chip-milliseconds
@@ -20,6 +21,7 @@ type departure struct {
 // jobs to other places, or preempts jobs of lower bands. It reports whether j has
 // a claim then.
 func (s *simulation) makeSpace(j *fleetJob, pods []int) bool {
+	// Moves cost less than preemptions, so they are tried first.
 	if s.config.Defragment {
 		for _, p := range pods {
 			if s.allowedSlowdown(j, p) > 0 && s.defragment(j, p) {
@@ -114,9 +116,10 @@ func (s *simulation) findClearing(
 	return place, slices.DeleteFunc(leaving, isElsewhere), ok
 }
 
-// preempt makes jobs of lower bands leave a place in pod p for job j: those with
-// the lowest loss, and each at most once per MinPreemptionGap (Verma et al.,
-// "Large-scale cluster management at Google with Borg", EuroSys 15, Sec. 2.5).
+// preempt makes jobs of lower bands leave a place in pod p for job j. It chooses
+// the jobs with the lowest loss, and each job at most once per MinPreemptionGap
+// (Verma et al., "Large-scale cluster management at Google with Borg", EuroSys 15,
+// Sec. 2.5).
 func (s *simulation) preempt(j *fleetJob, p int) bool {
 	t := &s.config.Times
 	writesCheckpoint := t.Notice >= t.Checkpoint
@@ -209,6 +212,8 @@ func (s *simulation) defragment(j *fleetJob, p int) bool {
 // around failed switches are not accepted.
 func (s *simulation) findPlaces(p int, leaving []departure, taken *placement.Place) ([]claim, bool) {
 	trials := map[int]*placement.Pod{} // copies of pods with the new places
+
+	// A copy of a pod is made when it is needed.
 	trial := func(q int) *placement.Pod {
 		if trials[q] == nil {
 			copied := *s.pods[q].Pod
@@ -223,6 +228,8 @@ func (s *simulation) findPlaces(p int, leaving []departure, taken *placement.Pla
 	for _, d := range leaving {
 		x := s.slots[d.slot]
 		found := false
+
+		// Try the own pod first.
 		for i := range s.pods {
 			q := (p + i) % len(s.pods)
 			if s.allowedSlowdown(x, q) != 1 {

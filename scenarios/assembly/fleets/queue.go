@@ -72,6 +72,9 @@ func (q *jobQueue) openPods(l *classQueue) []int {
 		}
 		q.podBuffer = append(q.podBuffer, p)
 	}
+
+	// Pods are tried by number, so the result does not depend on the order of
+	// changes.
 	slices.Sort(q.podBuffer)
 	return q.podBuffer
 }
@@ -82,6 +85,7 @@ func compareJobs(a, b *fleetJob) int {
 	if c := cmp.Compare(a.Band, b.Band); c != 0 {
 		return c
 	}
+
 	if a.returned != b.returned {
 		if a.returned {
 			return -1
@@ -105,7 +109,7 @@ func (q *jobQueue) add(j *fleetJob) {
 }
 
 // first returns the queue whose first job comes first of all, or nil if no job
-// waits.
+// waits. The number of classes is small, so a search is sufficient.
 func (q *jobQueue) first() *classQueue {
 	var best *classQueue
 	for _, l := range q.order {

@@ -12,7 +12,8 @@ import (
 )
 
 // recorder stores the events of a simulation for the files and figures of a run. A
-// nil recorder stores nothing.
+// nil recorder stores nothing. Attempts and events are those of all pods, while
+// outages and samples describe the first pod only.
 type recorder struct {
 	attempts    []attempt
 	open        map[*fleetJob]int  // index of the current attempt, by job
@@ -20,7 +21,7 @@ type recorder struct {
 	events      []recordedEvent
 	outages     []cubeOutage               // of the first pod
 	freeSamples []result.FreeSample        // of the first pod
-	downSince   [fleet.PodCubes]fleet.Time // start of a cube's current outage, in the first pod; -1 if it is in use
+	downSince   [fleet.PodCubes]fleet.Time // start of a cube's current outage; -1 if it is in use
 }
 
 // attempt is the time from one placement of a job to its departure.
@@ -32,7 +33,7 @@ type attempt struct {
 	cubes            []int8
 	queued, placedAt fleet.Time
 	runStart, leftAt fleet.Time // runStart is -1 if the job did not run
-	keptWork         fleet.Time // the job's completed work at the end of the attempt
+	doneWork         fleet.Time // the job's completed work at the end of the attempt
 	work             fleet.Time // the job's total work
 	rerouted         bool       // used paths around a failed switch
 	end              string     // reason of the departure
@@ -70,6 +71,8 @@ func (r *recorder) startAttempt(s *simulation, j *fleetJob) {
 	if r == nil {
 		return
 	}
+
+	// A job that ran before was queued again when it left.
 	queued, hasRun := r.lastLeft[j.Number]
 	if !hasRun {
 		queued = j.Submit
@@ -99,7 +102,7 @@ func (r *recorder) endAttempt(s *simulation, j *fleetJob, reason string) {
 		return
 	}
 	a := &r.attempts[r.open[j]]
-	a.leftAt, a.keptWork, a.end = s.now, j.doneWork, reason
+	a.leftAt, a.doneWork, a.end = s.now, j.doneWork, reason
 	a.rerouted = a.rerouted || j.rerouted
 	delete(r.open, j)
 	r.lastLeft[j.Number] = s.now
@@ -209,7 +212,7 @@ func (r *recorder) files(policy string) []result.File {
 		}
 		fmt.Fprintf(&jobs, ",%s,%s,%s,%s,%s,%s,%s,%t\n",
 			formatSeconds(a.queued), formatSeconds(a.placedAt), run, formatSeconds(a.leftAt),
-			a.end, formatSeconds(a.work), formatSeconds(a.keptWork), a.rerouted)
+			a.end, formatSeconds(a.work), formatSeconds(a.doneWork), a.rerouted)
 	}
 
 	events.WriteString("at_s,pod,part,number,event\n")
@@ -268,6 +271,7 @@ func (r *recorder) cubeTracks(c *Config) []result.Track {
 		}
 	}
 
+	// The outages follow, and all spans are sorted by start.
 	for _, o := range r.outages {
 		kind := "down"
 		if o.isMaintenance {

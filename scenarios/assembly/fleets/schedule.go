@@ -10,18 +10,19 @@ import (
 	"sim/workloads/fleet"
 )
 
-// schedule starts the waiting jobs that the discipline allows, after each event.
+// schedule starts the waiting jobs that the discipline allows. It is called after
+// each event.
 func (s *simulation) schedule() error {
 	if err := s.resolveClaims(); err != nil {
 		return err
 	}
 	q := &s.queue
-	defer func() { q.clock++ }() // what was used in this round frees nothing
+	defer func() { q.clock++ }() // each call is one round
 
 	// Under FCFS and EASY, start jobs from the front of the queue. EASY then makes
 	// a reservation for the first job that does not fit.
-	var ahead *reservation
-	for s.config.Discipline != Backfill && ahead == nil {
+	var first *reservation
+	for s.config.Discipline != Backfill && first == nil {
 		l := q.first()
 		if l == nil || s.config.Discipline == FCFS && q.isBlocked(l) {
 			return nil
@@ -39,25 +40,25 @@ func (s *simulation) schedule() error {
 		case s.config.Discipline == FCFS:
 			return nil
 		default:
-			ahead = s.reserve(l.jobs[0])
+			first = s.reserve(l.jobs[0])
 		}
 	}
 
-	return s.backfill(ahead)
+	return s.backfill(first)
 }
 
-// backfill tries all waiting jobs in order. ahead is a reservation for the first
+// backfill tries all waiting jobs in order. first is a reservation for the first
 // job, which is not tried again, or nil.
 //
 // The jobs of a class differ only in whether they would delay the reservation, and
 // in the cost of paths around a failed switch. If one of them finds no space, none
 // of its class does.
-func (s *simulation) backfill(ahead *reservation) error {
-	list := s.candidates(ahead) // ordered by the next job of each class
+func (s *simulation) backfill(first *reservation) error {
+	list := s.candidates(first) // ordered by the next job of each class
 	for len(list) > 0 {
 		l := list[0]
 		list = list[1:]
-		started, result, err := s.tryJob(l, l.next, ahead)
+		started, result, err := s.tryJob(l, l.next, first)
 		switch {
 		case err != nil:
 			return err
@@ -69,12 +70,14 @@ func (s *simulation) backfill(ahead *reservation) error {
 			// Skip the jobs that end after the reservation even without a
 			// slowdown.
 			for result == delaysReservation && l.next < len(l.jobs) &&
-				ahead.isOutlastedBy(s, l.jobs[l.next], 1) {
+				first.isOutlastedBy(s, l.jobs[l.next], 1) {
 				l.next++
 			}
 		}
+
+		// Insert the class by its next job.
 		if l.next < len(l.jobs) {
-			i, _ := slices.BinarySearchFunc(list, l, compareLines)
+			i, _ := slices.BinarySearchFunc(list, l, compareClasses)
 			list = slices.Insert(list, i, l)
 		}
 	}
@@ -82,24 +85,26 @@ func (s *simulation) backfill(ahead *reservation) error {
 	return nil
 }
 
-// compareLines orders classes by the jobs that are tried next.
-func compareLines(a, b *classQueue) int {
+// compareClasses orders classes by the jobs that are tried next.
+func compareClasses(a, b *classQueue) int {
 	return compareJobs(a.jobs[a.next], b.jobs[b.next])
 }
 
-// candidates returns the classes whose jobs may fit since pods have changed, in
-// order.
-func (s *simulation) candidates(ahead *reservation) []*classQueue {
+// candidates returns the classes whose jobs may fit, in order. Classes that found
+// no space are skipped until a pod changes.
+func (s *simulation) candidates(first *reservation) []*classQueue {
 	q := &s.queue
 	q.tried = q.tried[:0]
 	for _, l := range q.order {
 		l.next = 0 // skip the job with the reservation
-		if ahead != nil && len(l.jobs) > 0 && l.jobs[0] == ahead.job {
+		if first != nil && len(l.jobs) > 0 && l.jobs[0] == first.job {
 			l.next = 1
 		}
 		if l.next == len(l.jobs) || q.isBlocked(l) {
 			continue
 		}
+
+		// Jobs that can make space are tried even if too few cubes are free.
 		if s.config.Preemption || s.config.Defragment || s.mayFit(l) {
 			q.tried = append(q.tried, l)
 		} else {
@@ -107,7 +112,7 @@ func (s *simulation) candidates(ahead *reservation) []*classQueue {
 		}
 	}
 
-	slices.SortFunc(q.tried, compareLines)
+	slices.SortFunc(q.tried, compareClasses)
 	return slices.Clone(q.tried)
 }
 
@@ -119,6 +124,7 @@ func (s *simulation) mayFit(l *classQueue) bool {
 		if s.queue.freedAt[p] <= l.triedAt {
 			return false
 		}
+
 		if n == 0 || n <= s.pods[p].freeCubes() {
 			return true
 		}
@@ -129,18 +135,18 @@ func (s *simulation) mayFit(l *classQueue) bool {
 // tryJob starts job i of a class, or makes other jobs leave a place for it. It
 // reports whether it did, and why not otherwise.
 func (s *simulation) tryJob(
-	l *classQueue, i int, ahead *reservation,
+	l *classQueue, i int, first *reservation,
 ) (started bool, _ placeResult, _ error) {
 	j := l.jobs[i]
 	pods := s.queue.openPods(l)
-	pod, place, slowdown, result := s.findPlace(j, pods, ahead)
+	pod, place, slowdown, result := s.findPlace(j, pods, first)
 	if result == placeFound {
 		s.queue.remove(l, i)
 		return true, placeFound, s.startJob(j, pod, place, slowdown)
 	}
 
 	// Space is not made while another job has a reservation.
-	canMakeSpace := ahead == nil && (s.config.Preemption || s.config.Defragment)
+	canMakeSpace := first == nil && (s.config.Preemption || s.config.Defragment)
 	if canMakeSpace && s.makeSpace(j, slices.Clone(pods)) {
 		s.queue.remove(l, i)
 		return true, result, s.resolveClaims() // the place may be free immediately
@@ -166,7 +172,7 @@ const (
 // findPlace finds a place for a job in the pod with the lowest slowdown, the first
 // of equal ones. It also returns this slowdown.
 func (s *simulation) findPlace(
-	j *fleetJob, pods []int, ahead *reservation,
+	j *fleetJob, pods []int, first *reservation,
 ) (pod int, place placement.Place, slowdown float64, _ placeResult) {
 	best := noSpace
 	for _, p := range pods {
@@ -186,7 +192,7 @@ func (s *simulation) findPlace(
 		if !ok || !j.returned && s.usesReserve(s.pods[p].Pod, &candidate) {
 			continue
 		}
-		if ahead != nil && ahead.isDelayedBy(s, j, p, candidate, podSlowdown) {
+		if first != nil && first.isDelayedBy(s, j, p, candidate, podSlowdown) {
 			best = max(best, delaysReservation)
 			continue
 		}
@@ -226,16 +232,18 @@ func (s *simulation) startJob(
 	s.increment(&s.availability.starts)
 	s.recorder.startAttempt(s, j)
 	if j.Shape.Cubes() > 0 && s.policy.Rewires() {
-		made, err := wiring.Connect(s.pods[p].Pod, j.Shape, place.Cubes)
+		connections, err := wiring.Connect(s.pods[p].Pod, j.Shape, place.Cubes)
 		if err != nil {
 			return err
 		}
-		s.counters.countConnections(s, j, made)
+		s.counters.countConnections(s, j, connections)
 	}
 
 	j.phase, j.phaseStart = phaseSetup, s.now
 	j.rerouted = s.pods[p].switchesDown() > 0 && j.Shape.Cubes() > 0
 	j.onBadMachine = s.findBadMachine(j) >= 0
+
+	// A failed preflight ends before the session is set up.
 	if j.failsPreflight = false; j.onBadMachine && s.config.Times.Preflight > 0 {
 		random := fleet.HashUniform(s.config.Seed, uint64(j.Number), uint64(j.attempts))
 		j.failsPreflight = random >= s.config.MissedShare
@@ -371,7 +379,8 @@ func (s *simulation) jobEnds(p int) []jobEnd {
 }
 
 // expectedEnd returns the time when a job leaves its place by the user's estimate.
-// It is in the past if the job takes longer.
+// It is in the past if the job takes longer. Jobs that leave, or that were
+// interrupted, end with their phase.
 func (s *simulation) expectedEnd(j *fleetJob) fleet.Time {
 	t := &s.config.Times
 	switch j.phase {

@@ -32,7 +32,7 @@ type simulation struct {
 	now    fleet.Time
 
 	source  fleet.Source // of jobs
-	nextJob *fleetJob    // the next job to arrive; nil if there is none
+	nextJob *fleetJob    // the next job to arrive; nil after the last one
 	queue   jobQueue     // waiting jobs
 
 	pods      []podState
@@ -53,18 +53,19 @@ type simulation struct {
 	slowdownErr error         // error of Config.RouteSlowdown or ShapeSlowdown
 }
 
-// podState is a pod with the jobs on it.
+// podState is a pod with the jobs on it. A job occupies one slot, and is listed
+// for each of its cubes.
 type podState struct {
 	*placement.Pod
-	switchesOut    [3]int     // failed switches, by dimension
-	switchDownTime fleet.Time // when the last of them failed
-	isPlanned      bool       // this one is in planned maintenance
-	freeCount      int        // cached number of free cubes; see freeCubes
-	hasFreeCount   bool
-	dueSwitches    []int                   // parts whose maintenance waits for other switches
-	slotsOnCube    [fleet.PodCubes][]int32 // slots of the jobs on each cube
-	badChips       [fleet.PodCubes]uint64  // chips of machines with undetected failures, by cube
-	closing        [fleet.PodCubes]bool    // maintenance waits for the jobs on the cube
+	switchesOut     [3]int     // failed switches, by dimension
+	switchDownTime  fleet.Time // when the last of them failed
+	inMaintenance   bool       // this one is in planned maintenance
+	freeCount       int        // cached number of free cubes; see freeCubes
+	hasFreeCount    bool
+	pendingSwitches []int                   // parts whose maintenance waits for other switches
+	slotsOnCube     [fleet.PodCubes][]int32 // slots of the jobs on each cube
+	badChips        [fleet.PodCubes]uint64  // chips of machines with undetected failures, by cube
+	closing         [fleet.PodCubes]bool    // maintenance waits for the jobs on the cube
 }
 
 // partState is a part that can fail, or the planned maintenance of a part.
@@ -119,6 +120,8 @@ func newSimulation(ctx context.Context, c *Config, policy placement.Policy) *sim
 	for i := len(s.slots) - 1; i >= 0; i-- {
 		s.freeSlots = append(s.freeSlots, int32(i))
 	}
+
+	// Parts without failures have no events.
 	for p := range s.pods {
 		s.pods[p].Pod = placement.NewPod()
 		for i := range s.pods[p].Cubes {
@@ -181,7 +184,8 @@ func (s *simulation) startDown(x, pod, number int) {
 	s.startRepair(x, fleet.Machine)
 }
 
-// drawArrival sets the next arrival of a job.
+// drawArrival takes the next job from the source and sets its arrival. Jobs are
+// ordered by the time of submission.
 func (s *simulation) drawArrival() {
 	j, ok := s.source.Next()
 	if s.nextJob = nil; !ok || j.Submit >= s.config.End {

@@ -74,6 +74,7 @@ func (s *Scenario) shapeSlowdown(
 func (s *Scenario) stepRatio(
 	ctx context.Context, j *fleet.Job, from, to slowdown.Slice,
 ) (float64, error) {
+	// Jobs with a simulated step use its durations.
 	for _, x := range s.Steps {
 		if x.Chips == j.Shape.Chips() && j.Shape.Cubes() > 0 {
 			return x.ratio(ctx, from, to)

@@ -54,7 +54,7 @@ func (s *simulation) reroutingPays(j *fleetJob, p int, slowdown float64) bool {
 // failed last.
 func (s *simulation) residualOutage(p int) fleet.Time {
 	kind := fleet.Switch
-	if s.pods[p].isPlanned {
+	if s.pods[p].inMaintenance {
 		kind = fleet.SwitchWork
 	}
 	return s.config.Rates[kind].Repair.Residual(s.now - s.pods[p].switchDownTime)
@@ -63,15 +63,17 @@ func (s *simulation) residualOutage(p int) fleet.Time {
 // switchDown takes a switch out of service. Each slice of whole cubes has links
 // through every switch of its pod. If the outage is planned, jobs write a
 // checkpoint before it.
-func (s *simulation) switchDown(pod, number int, isPlanned bool) {
+func (s *simulation) switchDown(pod, number int, isMaintenance bool) {
 	p := &s.pods[pod]
 	p.switchesOut[switchDim(number)]++
-	p.switchDownTime, p.isPlanned = s.now, isPlanned
+	p.switchDownTime, p.inMaintenance = s.now, isMaintenance
 	for _, slot := range s.jobsOn(pod) {
 		j := s.slots[slot]
 		if j.Shape.Cubes() == 0 {
 			continue
 		}
+
+		// Jobs that can change their paths continue.
 		hasRun := j.phase == phaseRunning || j.phase == phaseLeaving
 		if s.config.OCS == ReactionInPlace && hasRun {
 			if slowdown := s.allowedSlowdown(j, pod); slowdown > 0 {
@@ -81,7 +83,7 @@ func (s *simulation) switchDown(pod, number int, isPlanned bool) {
 				continue
 			}
 		}
-		if isPlanned {
+		if isMaintenance {
 			s.evict(slot)
 		} else {
 			s.interrupt(slot)
@@ -105,6 +107,7 @@ func (s *simulation) startSwitchMaintenance(x int) {
 }
 
 // switchUp returns a switch to service, and starts maintenance that waited for it.
+//
 // If all switches are up, jobs return to normal paths: without a restart, or by a
 // restart if this is expected to save time.
 func (s *simulation) switchUp(pod, number int) {
@@ -114,9 +117,11 @@ func (s *simulation) switchUp(pod, number int) {
 	if p.switchesDown() > 0 {
 		return
 	}
-	if len(p.dueSwitches) > 0 {
-		x := p.dueSwitches[0]
-		p.dueSwitches = p.dueSwitches[1:]
+
+	// Maintenance that was waiting starts now.
+	if len(p.pendingSwitches) > 0 {
+		x := p.pendingSwitches[0]
+		p.pendingSwitches = p.pendingSwitches[1:]
 		s.startSwitchMaintenance(x)
 		return
 	}
@@ -146,12 +151,14 @@ func (s *simulation) switchUp(pod, number int) {
 }
 
 // reshape gives a job the slice with as many chips on which its step is shortest,
-// if the placement chooses slices.
+// if the placement chooses slices. Work and estimate shrink accordingly.
 func (s *simulation) reshape(j *fleetJob) {
 	r, ok := s.policy.(placement.Reshaper)
 	if !ok || j.Shape.Cubes() == 0 {
 		return
 	}
+
+	// Compare with the requested slice, whose ratio is 1.
 	best, minRatio := j.Shape, 1.0
 	for _, shape := range r.Reshapes(j.Shape) {
 		ratio, err := s.config.ShapeSlowdown(s.ctx, &j.Job, shape)
@@ -164,9 +171,9 @@ func (s *simulation) reshape(j *fleetJob) {
 		}
 	}
 
-	scaled := func(t fleet.Time) fleet.Time {
+	rescale := func(t fleet.Time) fleet.Time {
 		return max(fleet.Millisecond, fleet.FromSeconds(t.Seconds()*minRatio))
 	}
 	j.Shape, j.requestedRatio = best, 1/minRatio
-	j.Work, j.Estimate = scaled(j.Work), scaled(j.Estimate)
+	j.Work, j.Estimate = rescale(j.Work), rescale(j.Estimate)
 }

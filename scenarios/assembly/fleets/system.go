@@ -65,6 +65,8 @@ func (s *Scenario) Mix() (fleet.Mix, error) {
 // kind of part.
 func (s *Scenario) FailureRates() (fleet.Rates, error) {
 	f := &s.Faults
+
+	// The repair times of machines are given by mean and median.
 	machine, err := fleet.WithMedian(fleetTime(f.MachineRepair), fleetTime(f.MachineMedian))
 	if f.MachineRepair == 0 {
 		machine, err = fleet.Spread{Form: fleet.Constant}, nil
@@ -100,6 +102,7 @@ func (s *Scenario) FailureRates() (fleet.Rates, error) {
 		},
 	}
 
+	// A log of faults replaces the drawn failures of machines.
 	if s.FaultLog.File != "" {
 		log, err := s.faultLog()
 		if err != nil {
@@ -182,6 +185,7 @@ func (s *Scenario) Config() (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	d, err := s.demand()
 	if err != nil {
 		return nil, err

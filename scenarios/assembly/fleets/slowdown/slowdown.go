@@ -108,6 +108,7 @@ func computeLoads(ctx context.Context, s Slice) (Loads, error) {
 	if err != nil {
 		return Loads{}, fmt.Errorf("slowdown: slice %s: %w", s.Shape, err)
 	}
+
 	if t.Nodes() > maxOptimisedChips {
 		load := max(cutBound(s), hopBound(t, h))
 		near := 1.0
@@ -216,7 +217,7 @@ func optimise(ctx context.Context, s Slice, t *torus.Torus, h *torus.Health) (Lo
 }
 
 // parseLoads parses the embedded CSV file: slice, FailedDim, and the three loads.
-// It skips invalid rows; a test checks that there are none.
+// It skips invalid rows; a test checks that all rows are valid.
 func parseLoads(data []byte) map[Slice]Loads {
 	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
 	loads := map[Slice]Loads{}
