@@ -71,9 +71,9 @@ func TestLostCheckpoint(t *testing.T) {
 			Standby: 10 * fleet.Minute}
 		o := simulate(t, c, "reconfigurable")
 		first := o.recorder.attempts[0]
-		if first.number != 0 || first.keptWork != tt.saved || first.end != tt.end {
+		if first.number != 0 || first.doneWork != tt.saved || first.end != tt.end {
 			t.Errorf("%s: got job %d %s with %v of saved work, want job 0 %s with %v", tt.name,
-				first.number, first.end, first.keptWork, tt.end, tt.saved)
+				first.number, first.end, first.doneWork, tt.end, tt.saved)
 		}
 		if want := int64(tt.rework) * int64(half.Chips()); o.TimeByUse[Rework] != want {
 			t.Errorf("%s: got %d chip-ms of rework, want %d", tt.name, o.TimeByUse[Rework], want)

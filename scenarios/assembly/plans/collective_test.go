@@ -12,8 +12,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestGatherSchedules: what a picture is told of a plan adds up to its cost, has its links, and has the longest of the
-// messages that the plan is written out as.
+// TestGatherSchedules: what a picture is told of a plan adds up to its cost, has
+// its links, and has the longest of the messages that the plan is written out as.
 func TestGatherSchedules(t *testing.T) {
 	kinds := map[string]bool{}
 	reused := 0
@@ -83,7 +83,8 @@ func TestGatherSchedules(t *testing.T) {
 	}
 }
 
-// pieceBytes is the size of a piece, its shard and part cut so that the first ones have a byte more.
+// pieceBytes is the size of a piece, its shard and part cut so that the first ones
+// have a byte more.
 func pieceBytes(pl *plan.Plan, p *plan.Piece) int64 {
 	even := func(bytes int64, k, n int64) int64 { return bytes/n*k + min(k, bytes%n) }
 	n := int64(pl.GPUs)
@@ -104,8 +105,8 @@ func lengths(runs []result.ScheduleRun) []int64 {
 	return list
 }
 
-// TestGatherScheduleLarge: of a large plan as many topologies as there is room for have their links listed, and
-// thousands of equal steps take a run.
+// TestGatherScheduleLarge: of a large plan as many topologies as there is room for
+// have their links listed, and thousands of equal steps take a run.
 func TestGatherScheduleLarge(t *testing.T) {
 	p := &plan.Collective{GPUs: 4096, Degree: 4, Op: collective.AllGather, Bytes: 4096 * 4096,
 		Rate: 8e11, Latency: 500 * engine.Nanosecond}

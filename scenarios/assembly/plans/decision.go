@@ -19,15 +19,16 @@ import (
 	"sim/scenarios/schema"
 )
 
-// planningResult is a planner's plan, simulated and measured.
+// planningResult is the plan of one planner, with its simulation and its metrics.
 type planningResult struct {
 	system    *exchangeSystem
-	candidate *plan.Candidate
-	plan      *plan.Plan // nil at level cost and of fluid schedules
+	candidate *plan.Candidate // the plan before it is built
+	plan      *plan.Plan      // the built plan; nil at level cost and for fluid schedules
 	assembly.PolicyResult
 }
 
-// Decide lets one planner plan, and simulates the plan that is best for the delay.
+// Decide calls one planner, and simulates the candidate with the lowest cost. It
+// implements assembly.System.
 func (d *exchangeSystem) Decide(
 	ctx context.Context, name string, _ int, _ float64,
 ) (*assembly.PolicyResult, error) {
@@ -38,27 +39,32 @@ func (d *exchangeSystem) Decide(
 	return &a.PolicyResult, nil
 }
 
-// decide is Decide with the plan; without one the answer has a fault.
+// decide implements Decide. If the planner has no plan, the result is a rejection.
 func (d *exchangeSystem) decide(ctx context.Context, name string) (*planningResult, error) {
 	begin := time.Now()
-	chosen, err := d.bestCandidate(ctx, name)
+	candidate, err := d.bestCandidate(ctx, name)
 	if errors.Is(err, reconfigure.ErrUnserved) {
-		return &planningResult{PolicyResult: *assembly.RejectedResult(name, err.Error(),
-			func() schema.Diagnostic { return d.unservedDiagnostic(name, err) })}, nil
+		rejected := assembly.RejectedResult(name, err.Error(), func() schema.Diagnostic {
+			return d.unservedDiagnostic(name, err)
+		})
+		return &planningResult{PolicyResult: *rejected}, nil
 	}
 
 	if err != nil {
 		return nil, err
 	}
-	a := &planningResult{system: d, candidate: chosen}
-	a.Row, a.Describe = result.Row{Policy: name, Metrics: map[string]float64{},
-		Labels: map[string]string{}}, a.describe
+	a := &planningResult{system: d, candidate: candidate}
+	a.Row = result.Row{
+		Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{},
+	}
+	a.Describe = a.describe
 	solved := time.Now()
 	a.Timings.SolveS = max(d.planning.Took(name), solved.Sub(begin)).Seconds()
+
 	if err := a.addMetrics(); err != nil {
 		return nil, err
 	}
-	if d.s.Engine.Level != "cost" && chosen.Build != nil {
+	if d.s.Engine.Level != "cost" && candidate.Build != nil {
 		if err := a.buildPlan(ctx, name); err != nil {
 			return nil, err
 		}
@@ -71,8 +77,9 @@ func (d *exchangeSystem) decide(ctx context.Context, name string) (*planningResu
 	return a, nil
 }
 
-// bestCandidate returns the candidate of a planner that ends first, or that has fewest slots of those within the topologies
-// that the scenario allows.
+// bestCandidate returns the candidate of a planner with the lowest exposed time.
+// If the scenario limits the number of topologies, it returns the one with the
+// smallest number of slots among the candidates within the limit.
 func (d *exchangeSystem) bestCandidate(ctx context.Context, name string) (*plan.Candidate, error) {
 	maxTopologies, cost := d.s.Policy.Reconfigurations, d.exposedTime
 	if maxTopologies > 0 {
@@ -93,7 +100,8 @@ func (d *exchangeSystem) bestCandidate(ctx context.Context, name string) (*plan.
 	return best, err
 }
 
-// cost returns how long a candidate takes, from the dark; where all-to-alls follow each other a single topology stays.
+// cost returns the duration of a candidate. Without a topology that is set up
+// already, it starts with a reconfiguration.
 func (d *exchangeSystem) cost(c *plan.Candidate) engine.Time {
 	if d.keepsTopology(c) {
 		return c.Cost(0, d.slot)
@@ -101,12 +109,14 @@ func (d *exchangeSystem) cost(c *plan.Candidate) engine.Time {
 	return c.Cost(d.domain.Delay, d.slot)
 }
 
-// keepsTopology reports whether a candidate finds its topology set up.
+// keepsTopology reports whether the topology of a candidate is set up already, by
+// the preceding all-to-all.
 func (d *exchangeSystem) keepsTopology(c *plan.Candidate) bool {
 	return d.isRepeated && c.Reconfigurations == 1
 }
 
-// addMetrics says what the plan costs, and how far that is from the bounds of its number of topologies and of any.
+// addMetrics adds the cost of the candidate and the gaps to two bounds: the bound
+// for its number of topologies, and the bound for any number.
 func (a *planningResult) addMetrics() error {
 	c, d, m := a.candidate, a.system, a.Row.Metrics
 	m["completion_s"] = d.cost(c).Seconds()
@@ -114,8 +124,8 @@ func (a *planningResult) addMetrics() error {
 	m["slots"] = float64(c.Slots)
 	if c.Fluid > 0 {
 		m["slots"] = c.Fluid
-		m["bound_slots_fluid"], m["bound_completion_fluid_s"] = c.FluidBound,
-			d.completionBound(true).Seconds()
+		m["bound_slots_fluid"] = c.FluidBound
+		m["bound_completion_fluid_s"] = d.completionBound(true).Seconds()
 		a.Row.Labels["schedule"] = "fluid"
 	}
 
@@ -126,7 +136,8 @@ func (a *planningResult) addMetrics() error {
 	if b.Round > 0 {
 		m["bound_slots_round"] = float64(b.Round)
 	}
-	m["bound_slots_forward"], m["bound_slots_relay"] = float64(b.Forward), float64(b.Relay)
+	m["bound_slots_forward"] = float64(b.Forward)
+	m["bound_slots_relay"] = float64(b.Relay)
 	gap, model, err := d.bounds.Gap(c)
 	if err != nil {
 		return err
@@ -136,9 +147,10 @@ func (a *planningResult) addMetrics() error {
 	if c.Proved && gap > 0 {
 		a.Row.Labels["proved"] = proofDescription(c)
 	}
-	if least := d.completionBound(c.Fluid > 0).Seconds(); least > 0 {
-		m["gap_completion"] = (d.cost(c).Seconds() - least) / least
-		if a.Row.Labels["gap_completion_model"] = d.rules().Model(); c.Fluid > 0 {
+	if bound := d.completionBound(c.Fluid > 0).Seconds(); bound > 0 {
+		m["gap_completion"] = (d.cost(c).Seconds() - bound) / bound
+		a.Row.Labels["gap_completion_model"] = d.rules().Model()
+		if c.Fluid > 0 {
 			a.Row.Labels["gap_completion_model"] = plan.FluidModel
 		}
 	}
@@ -149,42 +161,50 @@ func (a *planningResult) addMetrics() error {
 	return nil
 }
 
-// proofDescription says among which plans a candidate is proved to have the fewest slots.
+// proofDescription returns the class of plans in which a candidate is proved to
+// have the smallest number of slots.
 func proofDescription(c *plan.Candidate) string {
-	words := "no plan on as many circulants in which all GPUs do alike takes fewer slots"
+	text := "no plan on as many circulants in which all GPUs do alike takes fewer slots"
 	if !c.Relay {
-		words += " without relaying"
+		text += " without relaying"
 	}
-	return words
+	return text
 }
 
-// maxTransmissions is the most that a plan is written out with, of 28 bytes each.
+// maxTransmissions limits the transmissions of a plan that is built. Each takes 28
+// bytes.
 const maxTransmissions = 1 << 27
 
-// buildPlan writes the plan out and checks it.
+// buildPlan builds and checks the plan. If the plan is too large, it adds a label
+// with the reason instead.
 func (a *planningResult) buildPlan(ctx context.Context, name string) error {
 	d := a.system
-	if most := float64(a.candidate.Slots) * float64(d.domain.GPUs*d.domain.Switches); most > maxTransmissions || a.candidate.Slots > plan.MaxSlotsPerPhase {
-		a.Row.Labels["plan"] = fmt.Sprintf("not written out: %.3g transmissions in %d slots; larger chunks are fewer", most, a.candidate.Slots)
+	c, circuits := a.candidate, float64(d.domain.GPUs*d.domain.Switches)
+	transmissions := float64(c.Slots) * circuits
+	if transmissions > maxTransmissions || c.Slots > plan.MaxSlotsPerPhase {
+		a.Row.Labels["plan"] = fmt.Sprintf("not written out: %.3g transmissions in %d slots; larger chunks are fewer",
+			transmissions, c.Slots)
 		return nil
 	}
 
-	stop := func() bool { return ctx.Err() != nil }
-	built, err := a.candidate.Build(int64((d.domain.Delay+d.slot-1)/d.slot), stop)
+	isCancelled := func() bool { return ctx.Err() != nil }
+	delaySlots := int64((d.domain.Delay + d.slot - 1) / d.slot)
+	built, err := c.Build(delaySlots, isCancelled)
 	if err != nil {
 		return err
 	}
+
+	// Change the name in a copy, because planners may share an imported plan.
 	p := new(plan.Plan)
-	*p = *built // which may be one that was imported, for others too
-	if p.Name = name + ": " + a.candidate.Origin; reconfigure.ByName(name).Given {
-		p.Name = built.Name
+	*p = *built
+	p.Name = name + ": " + c.Origin
+	if reconfigure.ByName(name).Given {
 	}
-	if err := p.SealWithStop(stop); err != nil {
-		return fmt.Errorf("the plan of %s: %w", a.candidate.Origin, err)
+	if err := p.SealWithStop(isCancelled); err != nil {
+		return fmt.Errorf("the plan of %s: %w", c.Origin, err)
 	}
-	if got := p.TotalSlots(); a.candidate.Switches == nil && got != a.candidate.Slots {
-		return fmt.Errorf("the plan of %s takes %d slots and not %d", a.candidate.Origin, got,
-			a.candidate.Slots)
+	if slots := p.TotalSlots(); c.Switches == nil && slots != c.Slots {
+		return fmt.Errorf("the plan of %s takes %d slots and not %d", c.Origin, slots, c.Slots)
 	}
 
 	a.plan = p
@@ -192,21 +212,21 @@ func (a *planningResult) buildPlan(ctx context.Context, name string) error {
 	return nil
 }
 
-// simulate simulates the plan as the scenario asks.
+// simulate simulates the plan at the level of the scenario.
 func (a *planningResult) simulate(ctx context.Context) error {
 	if a.plan != nil {
-		return addSimulation(ctx, a.system.s.Engine.Level, a.domain(), a.plan,
-			a.system.chunk, &a.Row)
+		return addSimulation(ctx, a.system.s.Engine.Level, a.domain(), a.plan, a.system.chunk, &a.Row)
 	}
-	if metric := map[string]string{"packet": "synchronised_s",
-		"flow": "fluid_s"}[a.system.s.Engine.Level]; metric != "" {
+	metrics := map[string]string{"packet": "synchronised_s", "flow": "fluid_s"}
+	if metric := metrics[a.system.s.Engine.Level]; metric != "" {
 		a.Row.Labels[metric] = cmp.Or(a.Row.Labels["plan"],
 			"a fluid schedule has no plan to play")
 	}
 	return nil
 }
 
-// domain is the domain as the plan finds it: without a delay where its topology stays.
+// domain returns the domain for the simulation. It has no delay if the topology is
+// set up already.
 func (a *planningResult) domain() *scaleup.Domain {
 	d := *a.system.domain
 	if a.system.keepsTopology(a.candidate) {
@@ -215,8 +235,10 @@ func (a *planningResult) domain() *scaleup.Domain {
 	return &d
 }
 
-// addSimulation simulates a plan, of chunks of so many bytes or in steps: at level packet on queues, every transmission in
-// its slot or step, and every one as soon as links are free; at level flow as fluid.
+// addSimulation simulates a plan with chunks of the given bytes, or a plan in
+// steps, and adds the times to row. At level packet it simulates packets twice:
+// synchronised with the slots or steps, and starting as soon as links are free. At
+// level flow it simulates rates.
 func addSimulation(
 	ctx context.Context, level string, d *scaleup.Domain, p *plan.Plan, chunk int64,
 	row *result.Row,
@@ -231,8 +253,8 @@ func addSimulation(
 		if err != nil {
 			return err
 		}
-		row.Metrics["synchronised_s"], row.Metrics["free_running_s"] = end.Seconds(),
-			free.Completion.Seconds()
+		row.Metrics["synchronised_s"] = end.Seconds()
+		row.Metrics["free_running_s"] = free.Completion.Seconds()
 		if p.Steps == nil {
 			row.Metrics["largest_queue"] = float64(free.LargestQueue)
 		}
@@ -247,17 +269,19 @@ func addSimulation(
 	return nil
 }
 
-// maxDrawnTransmissions is the most transmissions of a plan that are kept for its picture.
+// maxDrawnTransmissions limits the transmissions of a plan that are stored for its
+// figure.
 const maxDrawnTransmissions = 60_000
 
-// describe adds the plan and its picture.
+// describe adds the plan, its timeline and the data of its figure to an outcome.
 func (a *planningResult) describe(ctx context.Context, o *assembly.Outcome) {
 	d := a.system
 	p := result.Simulation{Policy: a.Row.Policy, MakespanS: d.cost(a.candidate).Seconds()}
 	if a.plan != nil && o.TimelineTasks > 0 {
 		p.Timeline = slotTimeline(a.plan, a.domain(), d.slot, d.chunk, o.TimelineTasks)
 	} else if o.TimelineTasks > 0 {
-		p.Timeline = &result.Timeline{Omitted: "all, as there is no plan in slots: " + cmp.Or(a.Row.Labels["plan"], "the schedule is fluid")}
+		reason := cmp.Or(a.Row.Labels["plan"], "the schedule is fluid")
+		p.Timeline = &result.Timeline{Omitted: "all, as there is no plan in slots: " + reason}
 	}
 	if a.plan != nil {
 		p.Schedule = slotSchedule(a.plan, a.candidate.Origin, d.slot, a.domain().Delay)
@@ -266,11 +290,12 @@ func (a *planningResult) describe(ctx context.Context, o *assembly.Outcome) {
 	o.Detail.Policies = append(o.Detail.Policies, p)
 }
 
-// slotSchedule describes a plan for its picture.
+// slotSchedule returns a plan in slots in the form for figures.
 func slotSchedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.Schedule {
-	out := &result.Schedule{Origin: origin, GPUs: p.GPUs, Degree: p.Degree,
-		SlotS:  slot.Seconds(),
-		DelayS: delay.Seconds(), Intervals: p.Switches != nil}
+	out := &result.Schedule{
+		Origin: origin, GPUs: p.GPUs, Degree: p.Degree, SlotS: slot.Seconds(),
+		DelayS: delay.Seconds(), Intervals: p.Switches != nil,
+	}
 	for i, t := range p.Topologies {
 		f := result.SchedulePhase{Slots: int(p.Slots[i]), Busy: make([]int, p.Slots[i])}
 		for _, e := range t {
@@ -283,24 +308,24 @@ func slotSchedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.
 		f := &out.Phases[t.Phase]
 		f.Busy[t.Slot]++
 		if len(p.Tx) <= maxDrawnTransmissions {
-			f.Sent = append(f.Sent, [6]int{int(t.Slot), int(t.From), int(t.To), int(t.Src),
-				int(t.Dst), int(t.Chunk)})
+			f.Sent = append(f.Sent, [6]int{
+				int(t.Slot), int(t.From), int(t.To), int(t.Src), int(t.Dst), int(t.Chunk),
+			})
 		}
 	}
 
 	return out
 }
 
-// Description says in a line what is done on what.
+// Description returns one line that describes the workload and the domain.
 func (s *Scenario) Description() string {
 	f, w := &s.Fabric.ScaleUp, &s.Workload
 	switches := "1 optical switch"
 	if f.Switches > 1 {
 		switches = fmt.Sprintf("%d optical switches", f.Switches)
 	}
-	text := fmt.Sprintf("%s on %d GPUs with %s, links of %v, %s to reconfigure", w.Kind,
-		f.GPUs,
-		switches, f.LinkRate, units.ShortTime(f.Delay))
+	text := fmt.Sprintf("%s on %d GPUs with %s, links of %v, %s to reconfigure",
+		w.Kind, f.GPUs, switches, f.LinkRate, units.ShortTime(f.Delay))
 	if s.Title != "" {
 		text = s.Title + ": " + text
 	}

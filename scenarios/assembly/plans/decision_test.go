@@ -17,7 +17,8 @@ import (
 	"sim/workloads/training"
 )
 
-// newScenario returns a collective of a kind on 6 GPUs with 2 switches, at a level.
+// newScenario returns a collective of a kind on 6 GPUs with 2 switches, at a
+// level.
 func newScenario(kind, level string) *Scenario {
 	s := &Scenario{Name: "s.toml", Seed: 3, Engine: input.Engine{Level: level}}
 	s.Workload.Kind = kind
@@ -53,8 +54,8 @@ func decide(
 	return a.Row, o, z.Reference(), nil
 }
 
-// TestMetrics: metrics of plans agree with each other and with the closed forms of the model, whatever the collective,
-// the sizes, the level and the planner.
+// TestMetrics: metrics of plans agree with each other and with the closed forms of
+// the model, whatever the collective, the sizes, the level and the planner.
 func TestMetrics(t *testing.T) {
 	const gpus = 6
 	matrix := make([][]int, gpus)
@@ -151,8 +152,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// described checks what is described of a plan: its picture has as many topologies as the metrics say, and its timeline
-// ends when it does.
+// described checks what is described of a plan: its picture has as many topologies
+// as the metrics say, and its timeline ends when it does.
 func described(t *testing.T, name string, row result.Row, o *assembly.Outcome, unwritten bool) {
 	t.Helper()
 	if len(o.Detail.Policies) != 1 || !o.UsesPlanners {
@@ -190,7 +191,8 @@ func described(t *testing.T, name string, row result.Row, o *assembly.Outcome, u
 	}
 }
 
-// TestScenarioKeys: switches on their own, a number of topologies, and a file that is not the one checked.
+// TestScenarioKeys: switches on their own, a number of topologies, and a file that
+// is not the one checked.
 func TestScenarioKeys(t *testing.T) {
 	s := newScenario("all-to-all", "packet")
 	s.Policy.Reconfigurations = 2
@@ -199,7 +201,8 @@ func TestScenarioKeys(t *testing.T) {
 		t.Errorf("%v topologies, of at most 2 (%v)", row.Metrics["reconfigurations"], err)
 	}
 
-	// Two direct shifts do not reach all of 6 GPUs: no plan, and the key that forbids it.
+	// Two direct shifts do not reach all of 6 GPUs: no plan, and the key that
+	// forbids it.
 	s.Policy.Reconfigurations = 1
 	s.Policy.Planners = []string{"spreadout"}
 	none, err := UnservedDiagnostics(t.Context(), s, s.Policy.Planners, 1)
@@ -224,7 +227,8 @@ func TestScenarioKeys(t *testing.T) {
 	}
 }
 
-// TestBadScenarios: what a system cannot be built of, or a planner cannot plan, is an error.
+// TestBadScenarios: what a system cannot be built of, or a planner cannot plan, is
+// an error.
 func TestBadScenarios(t *testing.T) {
 	reading := errors.New("reading")
 	for name, c := range map[string]struct {
@@ -298,7 +302,8 @@ func TestEndedAnywhere(t *testing.T) {
 	}
 }
 
-// endingContext is a context that has ended once Err has been called a number of times.
+// endingContext is a context that has ended once Err has been called a number of
+// times.
 type endingContext struct {
 	context.Context
 	after, calls int
@@ -313,7 +318,8 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-// TestTimelines: every transmission of a plan is on the timeline in its slot, after the switches have reconfigured.
+// TestTimelines: every transmission of a plan is on the timeline in its slot,
+// after the switches have reconfigured.
 func TestTimelines(t *testing.T) {
 	s := newScenario("all-to-all", "plan")
 	_, o, _, err := decide(t.Context(), s, "reconfigure-during")
@@ -382,8 +388,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// newStep returns a training step whose experts are spread over one domain of 8 GPUs, with so many stages and
-// micro-batches.
+// newStep returns a training step whose experts are spread over one domain of 8
+// GPUs, with so many stages and micro-batches.
 func newStep(t *testing.T, level string, stages, microbatches int) *Scenario {
 	t.Helper()
 	a, ok := training.Model("mixtral-8x22b")
@@ -408,8 +414,9 @@ func newStep(t *testing.T, level string, stages, microbatches int) *Scenario {
 	return s
 }
 
-// TestSteps: on one stage nothing overlaps, so a step is longer by four all-to-alls for every layer of every
-// micro-batch, less what of reconfigurations is hidden; on several, by no more than that and no less than those of one
+// TestSteps: on one stage nothing overlaps, so a step is longer by four
+// all-to-alls for every layer of every micro-batch, less what of reconfigurations
+// is hidden; on several, by no more than that and no less than those of one
 // micro-batch.
 func TestSteps(t *testing.T) {
 	for _, c := range []struct {

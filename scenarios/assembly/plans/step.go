@@ -15,20 +15,21 @@ import (
 	"sim/workloads/training"
 )
 
-// stepSystem is a training step whose all-to-alls between tokens and experts stay inside scale-up domains, one a stage,
-// built. Everything else goes between domains over an ideal fabric.
+// stepSystem is a training step in which all-to-alls between tokens and experts
+// stay inside scale-up domains, one domain per stage. All other communication uses
+// an ideal fabric between domains. It implements assembly.System.
 type stepSystem struct {
 	*exchangeSystem
 	spec                 training.Spec
-	timeWithoutExchanges engine.Time // the step with all-to-alls that take no time
+	timeWithoutExchanges engine.Time // iteration time if all-to-alls take no time
 }
 
-// newStepSystem builds the step of s.
+// newStepSystem returns the system of a training step.
 func newStepSystem(ctx context.Context, s *Scenario, workers int) (*stepSystem, error) {
 	spec := s.Workload.Spec
-	all := *s
-	all.Workload.Exchange.Message = units.Bytes(spec.ExpertBytes())
-	d, err := newExchangeSystem(ctx, &all, workers)
+	exchange := *s
+	exchange.Workload.Exchange.Message = units.Bytes(spec.ExpertBytes())
+	d, err := newExchangeSystem(ctx, &exchange, workers)
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +42,10 @@ func newStepSystem(ctx context.Context, s *Scenario, workers int) (*stepSystem, 
 	return t, err
 }
 
-// leadTimes returns how long before each of the four all-to-alls of a layer, there and back in both passes, switches may
-// begin to reconfigure for it: while what comes before it computes of so many layers, where it is known.
+// leadTimes returns exchangeSystem.leadTimes. Switches may reconfigure during the
+// compute that precedes an all-to-all, if the all-to-all is known in advance.
+// layers is the number of layers of this compute. A lead time is at most the
+// reconfiguration delay.
 func (s *Scenario) leadTimes(
 	spec *training.Spec, layers float64,
 ) (times [4]engine.Time, err error) {
@@ -55,7 +58,7 @@ func (s *Scenario) leadTimes(
 		}
 	}
 
-	if s.Fabric.ScaleUp.KnownAhead == "returns" {
+	if s.Fabric.ScaleUp.KnownAhead == "returns" { // the first dispatch is not known
 		times[0] = 0
 	}
 	for i := range times {
@@ -64,19 +67,23 @@ func (s *Scenario) leadTimes(
 	return times, nil
 }
 
-// exchangeTimes returns what a candidate takes of each of the four all-to-alls of a layer, less what of reconfigurations for its
-// first topology lies behind computing.
+// exchangeTimes returns the exposed durations of the four all-to-alls of a layer
+// with a candidate: their cost less the part of the first reconfiguration that
+// compute hides.
 func (d *exchangeSystem) exchangeTimes(c *plan.Candidate) (each [4]engine.Time) {
-	hides := !d.keepsTopology(c) && c.DelaySlots == 0 // else its delays are whole slots
+	// A plan with DelaySlots contains its delays as whole slots.
+	hidesDelay := !d.keepsTopology(c) && c.DelaySlots == 0
 	for i := range each {
-		if each[i] = d.cost(c); hides {
+		each[i] = d.cost(c)
+		if hidesDelay {
 			each[i] -= d.leadTimes[i]
 		}
 	}
 	return each
 }
 
-// exposedTime is what a candidate takes on average of the all-to-alls, less what of it lies behind computing.
+// exposedTime returns the mean exposed duration of the four all-to-alls with a
+// candidate.
 func (d *exchangeSystem) exposedTime(c *plan.Candidate) engine.Time {
 	hidden := engine.Time(0)
 	for _, t := range d.exchangeTimes(c) {
@@ -85,7 +92,8 @@ func (d *exchangeSystem) exposedTime(c *plan.Candidate) engine.Time {
 	return d.cost(c) - hidden/4
 }
 
-// simulateStep returns how long the step takes when the all-to-alls of a layer take so long.
+// simulateStep returns the iteration time if the all-to-alls of a layer have the
+// given durations.
 func (t *stepSystem) simulateStep(ctx context.Context, each [4]engine.Time) (engine.Time, error) {
 	it, err := training.Build(t.spec, training.BuildOptions{})
 	if err != nil {
@@ -94,11 +102,14 @@ func (t *stepSystem) simulateStep(ctx context.Context, each [4]engine.Time) (eng
 	if err := it.AddExchanges(each); err != nil {
 		return 0, err
 	}
+
+	// Each stage is a pod with one port per GPU.
 	nic := t.s.Fabric.ScaleUp.NICRate
 	gpus := t.spec.StageGPUs()
-	pods, err := it.Place(training.Layout{GPUsPerPod: gpus,
-		Replicas: []training.ReplicaLayout{{Pod: fabric.Pod{Ports: gpus, Rate: nic},
-			NIC: nic}}})
+	pods, err := it.Place(training.Layout{
+		GPUsPerPod: gpus,
+		Replicas:   []training.ReplicaLayout{{Pod: fabric.Pod{Ports: gpus, Rate: nic}, NIC: nic}},
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -106,16 +117,18 @@ func (t *stepSystem) simulateStep(ctx context.Context, each [4]engine.Time) (eng
 	if err != nil {
 		return 0, err
 	}
-	out, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: it.Graph},
-		composition.NewRouteDecision(n, r, flow.Options{Service: flow.LevelPriority}))
+	job := &composition.Job{Graph: it.Graph}
+	decision := composition.NewRouteDecision(n, r, flow.Options{Service: flow.LevelPriority})
+	out, err := composition.Simulate(ctx, "flow", job, decision)
 	if err != nil {
 		return 0, fmt.Errorf("simulating the step: %w", err)
 	}
 	return out.Trace.Makespan, nil
 }
 
-// ExchangeTimes returns how long the plan of the first planner of s takes for its all-to-all, of which one follows
-// another: of the four of a layer, there and back in both passes, less what lies behind computing so many layers.
+// ExchangeTimes returns the exposed durations of the four all-to-alls of a layer
+// under the first planner of s. The all-to-alls follow each other. layers is the
+// number of layers of the compute between them.
 func ExchangeTimes(
 	ctx context.Context, s *Scenario, layers float64,
 ) (each [4]engine.Time, err error) {
@@ -134,16 +147,20 @@ func ExchangeTimes(
 	return d.exchangeTimes(chosen), nil
 }
 
+// Reference returns the metrics of the domain, and the iteration time without
+// all-to-alls. It implements assembly.System.
 func (t *stepSystem) Reference() map[string]float64 {
 	m := t.exchangeSystem.Reference()
 	m["makespan_s"] = t.timeWithoutExchanges.Seconds()
 	return m
 }
 
-// decide lets one planner plan the all-to-all, and simulates the step with it.
+// Decide calls one planner for the all-to-all, and simulates the step with its
+// plan. It implements assembly.System.
 //
-// A plan of one topology never reconfigures again; all others set up each of their topologies in every all-to-all,
-// since the way back needs the links turned round.
+// A plan with one topology never reconfigures again. Any other plan sets up each
+// of its topologies in every all-to-all, because the return needs the circuits in
+// the opposite direction.
 func (t *stepSystem) Decide(
 	ctx context.Context, name string, _ int, _ float64,
 ) (*assembly.PolicyResult, error) {
@@ -155,21 +172,22 @@ func (t *stepSystem) Decide(
 		return &p.PolicyResult, nil
 	}
 	m := p.Row.Metrics
-	whole, each := t.cost(p.candidate), t.exchangeTimes(p.candidate)
-	m["all_to_all_s"] = whole.Seconds()
+	cost, each := t.cost(p.candidate), t.exchangeTimes(p.candidate)
+	m["all_to_all_s"] = cost.Seconds()
 	delete(m, "completion_s")
 	end, err := t.simulateStep(ctx, each)
 	if err != nil {
 		return nil, err
 	}
 	if t.s.Fabric.ScaleUp.ReconfiguresAhead() {
-		shown := end
-		if all := [4]engine.Time{whole, whole, whole, whole}; all != each {
-			if shown, err = t.simulateStep(ctx, all); err != nil {
+		// Compare with the step in which no reconfiguration is hidden.
+		exposedEnd := end
+		if all := [4]engine.Time{cost, cost, cost, cost}; all != each {
+			if exposedEnd, err = t.simulateStep(ctx, all); err != nil {
 				return nil, err
 			}
 		}
-		m["hidden_s"] = (shown - end).Seconds()
+		m["hidden_s"] = (exposedEnd - end).Seconds()
 	}
 
 	m["makespan_s"] = end.Seconds()

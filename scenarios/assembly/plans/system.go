@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 
 	"sim/engine"
 	"sim/fabric/scaleup"
@@ -19,22 +18,26 @@ import (
 	"sim/workloads/collective"
 )
 
-// exchangeSystem is a scenario of an all-to-all on a scale-up domain, built. Its policies are planners.
+// exchangeSystem is an all-to-all on a scale-up domain, for which planners make
+// plans in slots. It implements assembly.System.
 type exchangeSystem struct {
 	s        *Scenario
 	domain   *scaleup.Domain
-	chunk    int64 // bytes
-	slot     engine.Time
+	chunk    int64       // in bytes
+	slot     engine.Time // time in which a circuit carries one chunk
 	bounds   *plan.Bounder
-	planning *reconfigure.PlannerSet
-	// isRepeated says that all-to-alls follow each other, so that a plan of one topology finds it set up.
+	planning *reconfigure.PlannerSet // candidates of the planners; shared by scenarios with other delays
+	// isRepeated reports that all-to-alls follow each other. A plan with one
+	// topology then keeps it set up.
 	isRepeated bool
-	// leadTimes is how long before each of the four all-to-alls of a training step's layer switches may begin to
-	// reconfigure.
+	// leadTimes are the times for which switches may reconfigure before each of
+	// the four all-to-alls of a training step's layer: dispatch and combine,
+	// forward and backward.
 	leadTimes [4]engine.Time
 }
 
-// New makes the system of s, planned by so many goroutines; 0 is one a processor.
+// New returns the system of s. workers is the number of goroutines of planners; 0
+// means one per processor.
 func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	workers = cmp.Or(workers, runtime.GOMAXPROCS(0))
 	switch {
@@ -46,17 +49,16 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	return newExchangeSystem(ctx, s, workers)
 }
 
-// Domain returns the hardware of s.
+// Domain returns the scale-up domain of s.
 func (s *Scenario) Domain() *scaleup.Domain {
 	f := &s.Fabric.ScaleUp
 	return &scaleup.Domain{
 		GPUs: f.GPUs, Switches: f.Switches, Rate: f.LinkRate, Latency: f.LinkLatency,
-		Delay:       f.Delay,
-		Independent: f.Reconfigure == "independent",
+		Delay: f.Delay, Independent: f.Reconfigure == "independent",
 	}
 }
 
-// newExchangeSystem builds the all-to-all of s.
+// newExchangeSystem returns the system of an all-to-all.
 func newExchangeSystem(ctx context.Context, s *Scenario, workers int) (*exchangeSystem, error) {
 	d := &exchangeSystem{s: s, domain: s.Domain()}
 	if err := d.domain.Check(); err != nil {
@@ -64,9 +66,10 @@ func newExchangeSystem(ctx context.Context, s *Scenario, workers int) (*exchange
 	}
 	w := &s.Workload
 	d.chunk = int64(w.Exchange.Chunk)
-	if w.IsTraining {
-		d.chunk = min(d.chunk, int64(w.Exchange.Message)) // else slots would be longer than messages
+	if w.IsTraining { // a slot must not be longer than a message
+		d.chunk = min(d.chunk, int64(w.Exchange.Message))
 	}
+	// The problem of the planners: chunks between pairs of GPUs.
 	sizes, err := s.sizes()
 	if err != nil {
 		return nil, err
@@ -75,10 +78,13 @@ func newExchangeSystem(ctx context.Context, s *Scenario, workers int) (*exchange
 	if p.Chunks, err = collective.Chunks(sizes, d.chunk); err != nil {
 		return nil, err
 	}
+
 	d.slot = d.domain.Slot(d.chunk)
-	if d.bounds, err = plan.NewBounder(p, func() bool { return ctx.Err() != nil }); err != nil {
+	isCancelled := func() bool { return ctx.Err() != nil }
+	if d.bounds, err = plan.NewBounder(p, isCancelled); err != nil {
 		return nil, err
 	}
+
 	o, err := s.plannerOptions(workers)
 	if err != nil {
 		return nil, err
@@ -87,7 +93,7 @@ func newExchangeSystem(ctx context.Context, s *Scenario, workers int) (*exchange
 	return d, err
 }
 
-// sizes returns the bytes of every ordered pair's message, row by row.
+// sizes returns the bytes of the message of each ordered pair of GPUs, row by row.
 func (s *Scenario) sizes() ([]int64, error) {
 	w, n := &s.Workload, s.Fabric.ScaleUp.GPUs
 	switch w.Exchange.Sizes {
@@ -109,13 +115,18 @@ func (s *Scenario) sizes() ([]int64, error) {
 	return all, nil
 }
 
-// plannerOptions returns the options of all planners.
+// plannerOptions returns the options of the planners. It reads the file of plans
+// if a planner imports them.
 func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
-	o := reconfigure.Options{Settings: s.Policy.Keys.Settings, Workers: workers,
-		Independent: s.Fabric.ScaleUp.Reconfigure == "independent"}
-	if !slices.ContainsFunc(s.Policy.Planners, func(name string) bool { return reconfigure.ByName(name).Given }) {
+	o := reconfigure.Options{
+		Settings: s.Policy.Keys.Settings, Workers: workers,
+		Independent: s.Fabric.ScaleUp.Reconfigure == "independent",
+	}
+	importsPlans := func(name string) bool { return reconfigure.ByName(name).Given }
+	if !slices.ContainsFunc(s.Policy.Planners, importsPlans) {
 		return o, nil
 	}
+
 	data, err := s.Read(o.Imported.File)
 	if err != nil {
 		return o, err
@@ -124,6 +135,8 @@ func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
 		return o, fmt.Errorf("%s is not the file that the scenario was checked with",
 			o.Imported.File)
 	}
+
+	// Imported plans of independent switches contain the delay in slots.
 	if d := s.Domain(); d.Independent {
 		slot := d.Slot(int64(s.Workload.Exchange.Chunk))
 		o.DelaySlots = int64((d.Delay + slot - 1) / slot)
@@ -133,57 +146,8 @@ func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
 	return o, err
 }
 
-// sharedPlannings keeps those of late, so that a sweep over reconfiguration delays plans once.
-var sharedPlannings planningCache
-
-// planningCache is a set of plannings of which the oldest are forgotten. Its zero value is empty.
-type planningCache struct {
-	mu    sync.Mutex
-	keys  [][sha256.Size]byte // oldest first
-	byKey map[[sha256.Size]byte]*reconfigure.PlannerSet
-}
-
-// maxPlannings is how many are kept: those of few studies' settings that are at work at a time, and of the stages of a
-// step whose sizes are drawn.
-const maxPlannings = 64
-
-func (k *planningCache) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.PlannerSet, error) {
-	h := sha256.New()
-	fmt.Fprintf(h, "%d %d %d\n", p.GPUs, p.Degree, p.Seed)
-	for _, c := range p.Chunks {
-		h.Write([]byte{byte(c), byte(c >> 8), byte(c >> 16), byte(c >> 24)})
-	}
-	relevant := o
-	relevant.Plans, relevant.Imported, relevant.Workers = nil,
-		reconfigure.ImportedOptions{}, 0
-	fmt.Fprintf(h, "%+v\n", relevant)
-	if err := plan.WriteJSON(h, o.Plans); err != nil {
-		return nil, err
-	}
-	key := [sha256.Size]byte(h.Sum(nil))
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if s, ok := k.byKey[key]; ok {
-		return s, nil
-	}
-	s, err := reconfigure.NewPlannerSet(p, o)
-	if err != nil {
-		return nil, err
-	}
-	if k.byKey == nil {
-		k.byKey = map[[sha256.Size]byte]*reconfigure.PlannerSet{}
-	}
-	if len(k.keys) == maxPlannings {
-		delete(k.byKey, k.keys[0])
-		k.keys = slices.Delete(k.keys, 0, 1)
-	}
-
-	k.keys = append(k.keys, key)
-	k.byKey[key] = s
-	return s, nil
-}
-
-// referenceMetrics are of the work and the domain alone.
+// Reference returns the metrics that depend only on the workload and the domain.
+// It implements assembly.System.
 func (d *exchangeSystem) Reference() map[string]float64 {
 	chunks := 0
 	for _, c := range d.planning.Problem.Chunks {
@@ -194,30 +158,24 @@ func (d *exchangeSystem) Reference() map[string]float64 {
 	return m
 }
 
-// completionBound is a lower bound on the completion time of every plan that the scenario lets planners make, of whole
-// chunks or fluid.
-func (d *exchangeSystem) completionBound(fluid bool) engine.Time {
-	return d.bounds.Completion(d.rules(), d.domain.Delay, d.slot, fluid)
+// completionBound returns a lower bound on the completion time of every plan that
+// the scenario allows. isFluid includes plans that split chunks arbitrarily.
+func (d *exchangeSystem) completionBound(isFluid bool) engine.Time {
+	return d.bounds.Completion(d.rules(), d.domain.Delay, d.slot, isFluid)
 }
 
-// rules are what all plans of the scenario keep to, whichever planners are listed: a cell of a sweep is of one planner,
-// and has the same numbers as its row in a run.
+// rules returns the rules that all plans of the scenario obey. They do not depend
+// on the listed planners, so that a cell of a sweep has the same bounds as the row
+// in a run.
 func (d *exchangeSystem) rules() plan.Rules {
 	return plan.Rules{
-		Relay:       true,
-		Independent: d.domain.Independent, Topologies: d.s.Policy.Reconfigurations,
-		Standing: d.isRepeated,
+		Relay: true, Independent: d.domain.Independent,
+		Topologies: d.s.Policy.Reconfigurations, Standing: d.isRepeated,
 	}
 }
 
+// Begin marks the outcome as one of planners. It implements assembly.System.
 func (d *exchangeSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
 	o.UsesPlanners = true
 	return nil
-}
-
-// ForgetPlans drops the plans that are kept from scenario to scenario.
-func ForgetPlans() {
-	sharedPlannings.mu.Lock()
-	defer sharedPlannings.mu.Unlock()
-	sharedPlannings.keys, sharedPlannings.byKey = nil, nil
 }

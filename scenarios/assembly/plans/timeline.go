@@ -12,7 +12,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// trackNames are those of so many GPUs, and of switches that reconfigure: each on its own, or all at once.
+// trackNames returns the names of the tracks of a timeline: one per GPU, and one
+// per switch. Switches that reconfigure together share a track.
 func trackNames(gpus, switches int) (names []string) {
 	for g := range gpus {
 		names = append(names, fmt.Sprintf("GPU %d", g))
@@ -26,8 +27,9 @@ func trackNames(gpus, switches int) (names []string) {
 	return names
 }
 
-// slotTimeline is the timeline of a plan of chunks: every transmission in its slot, after the one that brought the chunk, and
-// reconfigurations.
+// slotTimeline returns the timeline of a plan in slots: each transmission in its
+// slot, and the reconfigurations. A transmission depends on the preceding
+// transmission of its chunk, and on the reconfiguration before its phase.
 func slotTimeline(
 	p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, limit int,
 ) *result.Timeline {
@@ -36,31 +38,32 @@ func slotTimeline(
 	if p.Switches != nil {
 		t.Nodes = trackNames(p.GPUs, p.Degree)
 	}
-	add := func(k engine.Task, start, end engine.Time) int32 {
+	addTask := func(k engine.Task, start, end engine.Time) int32 {
 		trace.Start, trace.End = append(trace.Start, start), append(trace.End, end)
 		return g.AddTask(k)
 	}
 
-	begin, at := make([]engine.Time, len(p.Topologies)+1), engine.Time(0)
-	up := make([]int32, len(p.Topologies)) // the reconfiguration that a phase waits for
-	var node, phase []int32
-	reconfigure := func(of, to int32, start, end engine.Time) {
-		up[to] = add(engine.Task{Duration: end - start}, start, end)
-		node, phase = append(node, int32(p.GPUs)+of), append(phase, to)
+	// Add the reconfigurations. The tasks before firstTx have a track and a phase.
+	begin, now := make([]engine.Time, len(p.Topologies)+1), engine.Time(0) // of each phase
+	reconfigurationOf := make([]int32, len(p.Topologies))                  // task, by phase; -1 if there is none
+	var node, phase []int32                                                // by task
+	reconfigure := func(track, to int32, start, end engine.Time) {
+		reconfigurationOf[to] = addTask(engine.Task{Duration: end - start}, start, end)
+		node, phase = append(node, int32(p.GPUs)+track), append(phase, to)
 	}
 
 	for i := range p.Topologies {
-		if up[i] = -1; p.Switches == nil {
+		reconfigurationOf[i] = -1
+		if p.Switches == nil {
 			if d.Delay > 0 {
-				reconfigure(0, int32(i), at, at+d.Delay)
+				reconfigure(0, int32(i), now, now+d.Delay)
 			}
-			at += d.Delay
+			now += d.Delay
 		}
-		begin[i] = at
-		at += engine.Time(p.Slots[i]) * slot
+		begin[i] = now
+		now += engine.Time(p.Slots[i]) * slot
 	}
-
-	begin[len(p.Topologies)] = at
+	begin[len(p.Topologies)] = now
 	if p.Switches != nil {
 		for _, l := range p.SwitchSetups() {
 			if start, end := begin[l.DownFrom], begin[l.Phase]; end > start {
@@ -69,50 +72,54 @@ func slotTimeline(
 		}
 	}
 
+	// Add the transmissions.
 	type link struct{ from, to int32 }
-	known, uses := map[link]int32{}, map[int32]int32{}
-	brought := map[[3]int32]int32{} // by chunk the transmission before
-	first := int32(len(g.Tasks))
+	indexOfLink := map[link]int32{}    // in t.Links
+	linkOfTask := map[int32]int32{}    // index in t.Links
+	previousOf := map[[3]int32]int32{} // the last transmission, by chunk
+	firstTx := int32(len(g.Tasks))
 	for _, x := range p.Tx {
 		start := begin[x.Phase] + engine.Time(x.Slot)*slot
-		id := add(engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1,
-			Bytes: chunk}, start, start+slot)
+		transfer := engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1, Bytes: chunk}
+		id := addTask(transfer, start, start+slot)
 		c := [3]int32{x.Src, x.Dst, x.Chunk}
-		if before, ok := brought[c]; ok {
-			g.AddEdge(before, id, 0)
+		if previous, ok := previousOf[c]; ok {
+			g.AddEdge(previous, id, 0)
 		}
-		if u := up[x.Phase]; u >= 0 {
-			g.AddEdge(u, id, 0)
+		if r := reconfigurationOf[x.Phase]; r >= 0 {
+			g.AddEdge(r, id, 0)
 		}
-		brought[c] = id
-		at, ok := known[link{x.From, x.To}]
+		previousOf[c] = id
+
+		ends := link{x.From, x.To}
+		index, ok := indexOfLink[ends]
 		if !ok {
-			at = int32(len(t.Links))
-			known[link{x.From, x.To}], t.Links = at,
-				append(t.Links, engine.Link{From: x.From, To: x.To})
+			index = int32(len(t.Links))
+			indexOfLink[ends] = index
+			t.Links = append(t.Links, engine.Link{From: x.From, To: x.To})
 		}
-		uses[id] = at
+		linkOfTask[id] = index
 	}
 
 	g.Namer = func(id int32) string {
-		if id < first {
+		if id < firstTx {
 			return fmt.Sprintf("reconfiguration for topology %d", phase[id]+1)
 		}
-		x := &p.Tx[id-first]
-		return fmt.Sprintf("chunk %d of %d to %d (slot %d of topology %d)", x.Chunk,
-			x.Src, x.Dst,
-			x.Slot+1, x.Phase+1)
+		x := &p.Tx[id-firstTx]
+		return fmt.Sprintf("chunk %d of %d to %d (slot %d of topology %d)",
+			x.Chunk, x.Src, x.Dst, x.Slot+1, x.Phase+1)
 	}
 
 	if err := g.Freeze(); err != nil {
 		return &result.Timeline{Omitted: "all: " + err.Error()}
 	}
 	t.ComputeNode = func(id int32) int32 { return node[id] }
-	t.VisitLinks = func(id int32, visit func(int32, float64)) { visit(uses[id], 1) }
+	t.VisitLinks = func(id int32, visit func(int32, float64)) { visit(linkOfTask[id], 1) }
 	return t.Timeline(limit)
 }
 
-// stepTimeline is the timeline of a plan in steps, simulated synchronised.
+// stepTimeline returns the timeline of a plan in steps, simulated with
+// synchronised steps.
 func stepTimeline(ctx context.Context, p *plan.Plan, fluid bool, limit int) *result.Timeline {
 	m, err := simulate.SimulateMessages(ctx, p, fluid)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// UnservedDiagnostics returns why none of the planners has a plan for s, a diagnostic each; nil where one has, or may have.
+// UnservedDiagnostics returns one diagnostic per planner if no planner has a plan
+// for s. It returns nil if a planner has one, or may have one.
 func UnservedDiagnostics(
 	ctx context.Context, s *Scenario, planners []string, workers int,
 ) (schema.Diagnostics, error) {
@@ -20,52 +21,58 @@ func UnservedDiagnostics(
 	if err != nil {
 		return nil, err
 	}
-	d, ok := sys.(*exchangeSystem)
-	if step, training := sys.(*stepSystem); training {
-		d, ok = step.exchangeSystem, true
+	exchange, ok := sys.(*exchangeSystem)
+	if step, isStep := sys.(*stepSystem); isStep {
+		exchange, ok = step.exchangeSystem, true
 	}
-	if !ok {
+	if !ok { // planners of other collectives always have a plan
 		return nil, nil
 	}
-	var none schema.Diagnostics
+
+	var diagnostics schema.Diagnostics
 	for _, name := range planners {
-		_, err := d.bestCandidate(ctx, name)
+		_, err := exchange.bestCandidate(ctx, name)
 		if !errors.Is(err, reconfigure.ErrUnserved) {
-			return nil, nil // it has one, or a run will say what else is wrong
+			return nil, nil // there is a plan, or the run will report another error
 		}
-		none = append(none, d.unservedDiagnostic(name, err))
+		diagnostics = append(diagnostics, exchange.unservedDiagnostic(name, err))
 	}
 
-	return none, nil
+	return diagnostics, nil
 }
 
-// unservedDiagnostic is the fault of the input that a planner has no plan, for some reason, and no other has.
-func (d *exchangeSystem) unservedDiagnostic(name string, why error) schema.Diagnostic {
-	key, want := "policy.planners", "choose another planner, or add others, which then go on"
+// unservedDiagnostic returns the diagnostic of a scenario for which a planner has
+// no plan because of err. It applies if no other planner has one.
+func (d *exchangeSystem) unservedDiagnostic(name string, err error) schema.Diagnostic {
+	key, remedy := "policy.planners", "choose another planner, or add others, which then go on"
 	switch {
 	case reconfigure.ByName(name).Given:
-		key, want = "policy."+name+".file", "name a file with a plan of it"
+		key, remedy = "policy."+name+".file", "name a file with a plan of it"
 	case d.s.Policy.Reconfigurations > 0:
-		i := slices.IndexFunc(reconfigure.Table,
-			func(r reconfigure.Row) bool { return r.OneTopology && r.Collective != nil })
-		key, want = "policy.reconfigurations",
-			"allow more, or choose a planner of one topology, such as "+schema.Quote(reconfigure.Table[i].Name)
+		i := slices.IndexFunc(reconfigure.Table, func(r reconfigure.Row) bool {
+			return r.OneTopology && r.Collective != nil
+		})
+		key = "policy.reconfigurations"
+		remedy = "allow more, or choose a planner of one topology, such as " +
+			schema.Quote(reconfigure.Table[i].Name)
 	}
-	what := strings.TrimPrefix(why.Error(), reconfigure.ErrUnserved.Error()+": ")
-	return schema.Diagnostic{File: d.s.Name, Key: key,
-		Problem: name + " has no plan: " + what,
-		Remedy:  want}
+	reason := strings.TrimPrefix(err.Error(), reconfigure.ErrUnserved.Error()+": ")
+	return schema.Diagnostic{
+		File: d.s.Name, Key: key, Problem: name + " has no plan: " + reason, Remedy: remedy,
+	}
 }
 
-// MissingPlanReason says why no run of s has plans to write, "" where one has.
+// MissingPlanReason returns why no run of s has plans to export, or "" if some run
+// has.
 func (s *Scenario) MissingPlanReason() string {
-	fluid := []string{string(baselines.ScheduleFluid), string(baselines.SchedulePaths)}
+	fluidSchedules := []string{string(baselines.ScheduleFluid), string(baselines.SchedulePaths)}
+	reconfigures := func(name string) bool { return !reconfigure.ByName(name).OneTopology }
 	switch p := &s.Policy; {
 	case s.IsStepwise():
 		return ""
 	case s.Engine.Level == "cost":
 		return "engine.level = \"cost\" writes no plans out; set \"plan\""
-	case slices.Contains(fluid, p.Static) && !slices.ContainsFunc(p.Planners, func(name string) bool { return !reconfigure.ByName(name).OneTopology }):
+	case slices.Contains(fluidSchedules, p.Static) && !slices.ContainsFunc(p.Planners, reconfigures):
 		return fmt.Sprintf("policy.static.schedule = %q has no plan; set \"simulated\" or \"packed\"", p.Static)
 	}
 	return ""
