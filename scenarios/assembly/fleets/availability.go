@@ -115,6 +115,7 @@ func (w *availability) podCapacity(s *simulation, p int) podCapacity {
 	if up&w.fixedCubes == w.fixedCubes {
 		c.fixed = 1
 	}
+
 	// With failed switches, slices need paths around one of them.
 	down := s.pods[p].switchesDown()
 	blocked := down > 1 || down == 1 && s.config.OCS == ReactionWait
@@ -181,6 +182,7 @@ func (w *availability) addMetrics(c *Config, rewires bool, m map[string]float64)
 	if rewires {
 		m["slice_goodput"] = w.sums.goodput / span
 	}
+
 	// Planned maintenance of a switch waits for the other switches, so it is not
 	// independent.
 	plansSwitchWork := c.Rates[fleet.SwitchWork].PerDay > 0 || c.CampaignStart > 0

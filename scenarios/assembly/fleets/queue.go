@@ -126,6 +126,7 @@ func (q *jobQueue) remove(l *classQueue, i int) {
 		l.jobs = slices.Delete(l.jobs, i, i+1)
 		return
 	}
+
 	// The first job is removed in constant time, unlike with slices.Delete.
 	l.jobs[0] = nil
 	l.jobs = l.jobs[1:]

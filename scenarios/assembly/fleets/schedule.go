@@ -67,6 +67,7 @@ func (s *simulation) backfill(first *reservation) error {
 			continue
 		default:
 			l.next++
+
 			// Skip the jobs that end after the reservation even without a
 			// slowdown.
 			for result == delaysReservation && l.next < len(l.jobs) &&
@@ -296,6 +297,7 @@ func (s *simulation) meanTimeToInterruption(j *fleetJob) fleet.Time {
 	if n := j.Shape.Cubes(); n > 0 {
 		return s.config.Rates.MeanTimeToInterruption(n)
 	}
+
 	// A job below a cube needs only its machines.
 	jobMachines := math.Ceil(float64(j.Shape.Chips()) / fleet.MachineChips)
 	perDay := jobMachines * s.config.Rates[fleet.Machine].PerDay

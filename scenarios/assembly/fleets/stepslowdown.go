@@ -89,6 +89,7 @@ func (s *Scenario) stepRatio(
 	if err != nil {
 		return 0, err
 	}
+
 	// The shares of a step that wait for traffic grow with the maximum link loads.
 	allToAll := j.Traffic.AllToAll * (b.AllToAll/a.AllToAll - 1)
 	neighbours := j.Traffic.Neighbours * (b.Neighbours/a.Neighbours - 1)

@@ -78,6 +78,7 @@ func (s *Scenario) FailureRates() (fleet.Rates, error) {
 	constant := func(t engine.Time) fleet.Spread {
 		return fleet.Spread{Form: fleet.Constant, Mean: fleetTime(t)}
 	}
+
 	// The repair times of links and switches have a fixed ratio of median to mean.
 	part := func(t engine.Time, median float64) fleet.Spread {
 		x, err := fleet.WithMedian(fleetTime(t), fleet.FromSeconds(t.Seconds()*median))

@@ -72,6 +72,7 @@ func (a *routingResult) criticalChain() *result.Chain {
 	if chain.Parts == nil {
 		return nil
 	}
+
 	// The last transfer arrives after its end by its latency.
 	chain.Parts[last].LatencyS += (t.Makespan - previousEnd).Seconds()
 	return chain
@@ -111,6 +112,7 @@ func (a *routingResult) uncontendedTime(
 	if packet == 0 || math.IsInf(rate, 1) {
 		return over, alone, 0
 	}
+
 	// The first packet is sent again on each link. Its time on the slowest link is
 	// part of alone already.
 	bits := min(packet, bytes) * 8

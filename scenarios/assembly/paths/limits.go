@@ -140,6 +140,7 @@ func (a *routingResult) drainTime() (seconds float64, mayDrop bool) {
 			minRate = min(minRate, l.Rate)
 		}
 	}
+
 	// A packet waits for a full buffer on each link of the longest path.
 	queueTime := float64(buffer+r.s.Workload.Packet) * 8 / minRate / (1 - a.errorProbability())
 	return float64(a.loads.MaxHops) * (queueTime + r.s.Fabric.LinkLatency.Seconds()), true
@@ -233,6 +234,7 @@ func (a *routingResult) maxSequentialHops() float64 {
 	if it.Spec.CallsInGraph() {
 		return maxTransferChain(it.Graph) * float64(a.loads.MaxHops)
 	}
+
 	// Each micro-batch passes each virtual stage forward and backward.
 	passes := 2*it.Spec.Microbatches*it.Spec.PP*it.Spec.Chunks + 1
 	return float64(passes) * float64(a.loads.MaxHops)

@@ -34,6 +34,7 @@ func (r *routingSystem) permutationTraffic(message int64) (*collective.Traffic, 
 func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 	w := &r.s.Workload
 	tensor, data := links.Dims(w.TensorDims), links.Dims(w.DataDims)
+
 	// The periods of slices and of rings.
 	var periods [2][]onPeriod
 	start := w.Start

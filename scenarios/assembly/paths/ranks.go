@@ -120,6 +120,7 @@ func (l *trafficLoad) mergeRateGroups(
 				out.AddEdge(first, int32(i), 0)
 			}
 		}
+
 		// Add up the uses of each resource, in the order of their first
 		// occurrence.
 		for _, first := range representative {

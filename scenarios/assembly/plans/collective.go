@@ -67,6 +67,7 @@ func collectiveSchedule(whole *plan.Plan) *result.Schedule {
 		for _, a := range phase.Offsets {
 			f.Offsets = append(f.Offsets, int(a))
 		}
+
 		// Equal steps that follow each other are one run.
 		for _, b := range phase.Longest {
 			if last := len(f.Steps) - 1; last >= 0 && f.Steps[last].Bytes == b {

@@ -69,6 +69,7 @@ func newExchangeSystem(ctx context.Context, s *Scenario, workers int) (*exchange
 	if w.IsTraining { // a slot must not be longer than a message
 		d.chunk = min(d.chunk, int64(w.Exchange.Message))
 	}
+
 	// The problem of the planners: chunks between pairs of GPUs.
 	sizes, err := s.sizes()
 	if err != nil {

@@ -9,34 +9,43 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// planReader goes through the transmissions of a plan phase by phase.
+// planReader reads the transmissions of a plan in slots phase by phase, and
+// follows the chunks. Chunks are numbered over all flows.
 type planReader struct {
-	plan         *plan.Plan
-	firstChunk   []int32 // by flow: the number of its first chunk
-	gpuOfChunk   []int32 // by chunk: its GPU
-	next         int     // transmission
-	indexOfChunk []int32 // by chunk: its place in the current phase, if that place is its own
+	plan       *plan.Plan
+	firstChunk []int32 // number of the first chunk, by flow
+	gpuOfChunk []int32 // current GPU, by chunk number
+	next       int     // index of the next transmission
+
+	// indexOfChunk is scratch, indexed by chunk number. An entry is valid only if
+	// the element that it refers to belongs to the same chunk.
+	indexOfChunk []int32
 }
 
-// planPhase is a phase: its transmissions, the link of each, and the ports of its topology.
+// planPhase is one phase of a plan with its topology.
 type planPhase struct {
 	tx          []plan.Tx
 	slots       int32
-	chunkNumber []int32 // of the chunk, by transmission
-	link        []int32 // by transmission
-	degree      int
-	linkOfPort  []int32 // by GPU and port: the link
-	steps       []engine.Step
+	chunkNumber []int32 // by transmission
+	link        []int32 // index in the topology, by transmission
+
+	degree     int           // maximum number of outgoing links of a GPU
+	linkOfPort []int32       // link, by GPU and port; -1 if the port is not used
+	steps      []engine.Step // step of a path over a link, by link
 }
 
+// newPlanReader returns a reader at the start of a plan, with each chunk at its
+// source.
 func newPlanReader(p *plan.Plan) (*planReader, error) {
 	first, err := p.ChunkNumbers()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSimulate, err)
 	}
 	total := first[len(first)-1]
-	u := &planReader{plan: p, firstChunk: first, gpuOfChunk: make([]int32, total),
-		indexOfChunk: make([]int32, total)}
+	u := &planReader{
+		plan: p, firstChunk: first,
+		gpuOfChunk: make([]int32, total), indexOfChunk: make([]int32, total),
+	}
 	for f := range p.Chunks {
 		for c := first[f]; c < first[f+1]; c++ {
 			u.gpuOfChunk[c] = int32(f / p.GPUs)
@@ -45,18 +54,20 @@ func newPlanReader(p *plan.Plan) (*planReader, error) {
 	return u, nil
 }
 
-// readPhase returns phase i. It fails where a transmission is out of order, has no link, or its chunk is elsewhere; that
-// links carry one chunk a slot is left to the simulate.
+// readPhase returns phase i. It fails if a transmission is out of order or has no
+// link, or if its chunk is on another GPU. It does not check that a link carries
+// one chunk per slot; the simulation does.
 func (u *planReader) readPhase(i int) (*planPhase, error) {
 	p, t := u.plan, u.plan.Topologies[i]
 	n := p.GPUs
 	s := &planPhase{slots: p.Slots[i], steps: make([]engine.Step, len(t))}
+
+	// Number the outgoing links of each GPU.
 	out := make([]int, n)
 	for e, edge := range t {
 		if edge.From < 0 || int(edge.From) >= n || edge.To < 0 || int(edge.To) >= n {
 			return nil, fmt.Errorf("%w: topology %d: edge %d->%d leaves GPUs 0..%d",
-				ErrSimulate, i,
-				edge.From, edge.To, n-1)
+				ErrSimulate, i, edge.From, edge.To, n-1)
 		}
 		s.steps[e] = engine.MakeStep(out[edge.From], 0)
 		out[edge.From]++
@@ -70,15 +81,18 @@ func (u *planReader) readPhase(i int) (*planPhase, error) {
 	for e, edge := range t {
 		s.linkOfPort[int(edge.From)*s.degree+s.steps[e].Port()] = int32(e)
 	}
-	last := make([]int32, len(t)) // slot+1 in which a link was last used
+
+	// Follow the chunks over the links.
+	lastUse := make([]int32, len(t)) // 1 + slot of the last use, by link
 	begin := u.next
 	for ; u.next < len(p.Tx) && int(p.Tx[u.next].Phase) == i; u.next++ {
 		x := p.Tx[u.next]
 		invalid := func(format string, args ...any) error {
 			return fmt.Errorf("%w: %v: %s", ErrSimulate, x, fmt.Sprintf(format, args...))
 		}
+		outOfOrder := u.next > begin && x.Slot < p.Tx[u.next-1].Slot
 		switch {
-		case x.Slot < 0 || x.Slot >= p.Slots[i] || u.next > begin && x.Slot < p.Tx[u.next-1].Slot:
+		case x.Slot < 0 || x.Slot >= p.Slots[i] || outOfOrder:
 			return nil, invalid("no such slot, or out of order")
 		case min(x.From, x.To, x.Src, x.Dst) < 0 || int(max(x.From, x.To, x.Src, x.Dst)) >= n:
 			return nil, invalid("a GPU outside 0..%d", n-1)
@@ -89,10 +103,13 @@ func (u *planReader) readPhase(i int) (*planPhase, error) {
 		if u.gpuOfChunk[c] != x.From {
 			return nil, invalid("the chunk is at GPU %d", u.gpuOfChunk[c])
 		}
-		link := int32(-1) // the first that is free in the slot, or the first
+
+		// Of parallel links, use the first that is free in the slot, or else the
+		// first.
+		link := int32(-1)
 		for _, e := range s.linkOfPort[int(x.From)*s.degree : int(x.From+1)*s.degree] {
-			if e >= 0 && t[e].To == x.To && (link < 0 || last[link] == x.Slot+1) {
-				if link < 0 || last[e] <= x.Slot {
+			if e >= 0 && t[e].To == x.To && (link < 0 || lastUse[link] == x.Slot+1) {
+				if link < 0 || lastUse[e] <= x.Slot {
 					link = e
 				}
 			}
@@ -100,20 +117,21 @@ func (u *planReader) readPhase(i int) (*planPhase, error) {
 		if link < 0 {
 			return nil, invalid("there is no such link")
 		}
-		last[link] = x.Slot + 1
+		lastUse[link] = x.Slot + 1
 		u.gpuOfChunk[c] = x.To
-		s.link, s.chunkNumber = append(s.link, link), append(s.chunkNumber, c)
+		s.link = append(s.link, link)
+		s.chunkNumber = append(s.chunkNumber, c)
 	}
 
 	s.tx = p.Tx[begin:u.next]
 	return s, nil
 }
 
-// checkDelivered fails where transmissions are left over or a chunk is not at its destination.
+// checkDelivered fails if transmissions remain, or if a chunk is not at its
+// destination.
 func (u *planReader) checkDelivered() error {
 	if u.next < len(u.plan.Tx) {
-		return fmt.Errorf("%w: %v: no such phase, or out of order", ErrSimulate,
-			u.plan.Tx[u.next])
+		return fmt.Errorf("%w: %v: no such phase, or out of order", ErrSimulate, u.plan.Tx[u.next])
 	}
 	for f := range u.plan.Chunks {
 		for c := u.firstChunk[f]; c < u.firstChunk[f+1]; c++ {
@@ -126,14 +144,17 @@ func (u *planReader) checkDelivered() error {
 	return nil
 }
 
-// chunkPath is the way of a chunk in a phase: links path[from:to] of legs.
+// chunkPath is the path of a chunk in a phase. Its links are links[from:to] of
+// chunkPaths.
 type chunkPath struct {
-	tx       int32 // its first transmission
+	tx       int32 // first transmission of the chunk
 	from, to int32
 }
 
-// chunkPaths gathers the ways of the chunks of a phase, in the order of their first transmission.
-func (u *planReader) chunkPaths(s *planPhase) (list []chunkPath, path []int32) {
+// chunkPaths returns the paths of the chunks of a phase, ordered by first
+// transmission, and their links.
+func (u *planReader) chunkPaths(s *planPhase) (list []chunkPath, links []int32) {
+	// Count the links of each path.
 	for i := range s.tx {
 		c := s.chunkNumber[i]
 		if k := u.indexOfChunk[c]; int(k) >= len(list) || s.chunkNumber[list[k].tx] != c {
@@ -143,28 +164,31 @@ func (u *planReader) chunkPaths(s *planPhase) (list []chunkPath, path []int32) {
 		list[u.indexOfChunk[c]].to++
 	}
 
-	at := int32(0)
+	// Place the paths one after the other, and fill them in the order of
+	// transmissions.
+	total := int32(0)
 	for k := range list {
-		list[k].from, at = at, at+list[k].to
+		list[k].from, total = total, total+list[k].to
 		list[k].to = list[k].from
 	}
-
-	path = make([]int32, at)
+	links = make([]int32, total)
 	for i, link := range s.link {
-		l := &list[u.indexOfChunk[s.chunkNumber[i]]]
-		path[l.to] = link
-		l.to++
+		path := &list[u.indexOfChunk[s.chunkNumber[i]]]
+		links[path.to] = link
+		path.to++
 	}
-
-	return list, path
+	return list, links
 }
 
-// newPaths are paths over the links of the stage, none as yet.
+// newPaths returns an empty set of paths over the links of the phase.
 func (s *planPhase) newPaths() *engine.Paths {
 	return &engine.Paths{Degree: s.degree, Link: s.linkOfPort}
 }
 
-// sortByChunk orders legs by the number of their chunk in its flow, then as they were.
+// sortByChunk sorts paths by the number of the chunk in its flow. The order of
+// equal ones does not change.
 func sortByChunk(s *planPhase, list []chunkPath) {
-	slices.SortStableFunc(list, func(a, b chunkPath) int { return cmp.Compare(s.tx[a.tx].Chunk, s.tx[b.tx].Chunk) })
+	slices.SortStableFunc(list, func(a, b chunkPath) int {
+		return cmp.Compare(s.tx[a.tx].Chunk, s.tx[b.tx].Chunk)
+	})
 }

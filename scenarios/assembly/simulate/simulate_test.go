@@ -35,7 +35,8 @@ func txs(rows ...[7]int32) []plan.Tx {
 
 const chunk = 4_000_000 // T is 40.5 us
 
-// TestSynchronised: whatever the plan, the rate and the chunk, it ends at d R + T x slots, to the tick.
+// TestSynchronised: whatever the plan, the rate and the chunk, it ends at d R + T
+// x slots, to the tick.
 func TestSynchronised(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := plantest.Draw(t)
@@ -63,8 +64,9 @@ func TestSynchronised(t *testing.T) {
 	})
 }
 
-// TestSynchronisedRounding: a chunk of just over a whole number of ticks, whose slot is rounded up and whose packet,
-// for its time per byte is rounded too, takes two ticks less.
+// TestSynchronisedRounding: a chunk of just over a whole number of ticks, whose
+// slot is rounded up and whose packet, for its time per byte is rounded too, takes
+// two ticks less.
 func TestSynchronisedRounding(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 2, Switches: 1, Rate: 1.032652189743042e+06}
 	p := &plan.Plan{GPUs: 2, Degree: 1, Chunks: []int32{0, 0, 1, 0},
@@ -79,14 +81,16 @@ func TestSynchronisedRounding(t *testing.T) {
 	}
 }
 
-// TestContention: any transmission moved to a slot in which its link is busy is caught, and named with the other one.
+// TestContention: any transmission moved to a slot in which its link is busy is
+// caught, and named with the other one.
 func TestContention(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := plantest.Draw(t)
 		var pairs [][2]int
 		for i, x := range p.Tx {
 			for j, y := range p.Tx {
-				// Of two first hops on one link, one goes in the slot of the other: nothing else is wrong then.
+				// Of two first hops on one link, one goes in the slot of the
+				// other: nothing else is wrong then.
 				if i != j && x.Phase == y.Phase && x.From == y.From && x.To == y.To &&
 					y.Slot < x.Slot && x.From == x.Src && y.From == y.Src {
 					pairs = append(pairs, [2]int{i, j})
@@ -133,10 +137,12 @@ func TestContentionNamed(t *testing.T) {
 	}
 }
 
-// TestFree: by hand, 10 us a chunk and 1 us of latency on a ring of 3. GPU 0 sends 2 chunks to 1 and one to 2. The plan
-// has chunk 1 of 0->1 first, but those of number 0 go before it, in the plan's order: 0->2 #0 until 10 us, there at 11,
-// 0->1 #0 until 20, #1 until 30, there at 31. GPU 1 sends #0 for 2 until 10 us, then #1 until 20, for 0->2 comes only
-// at 11; that one goes until 30 and is there at 31. So the phase takes 31 us, after R = 100 us.
+// TestFree: by hand, 10 us a chunk and 1 us of latency on a ring of 3. GPU 0 sends
+// 2 chunks to 1 and one to 2. The plan has chunk 1 of 0->1 first, but those of
+// number 0 go before it, in the plan's order: 0->2 #0 until 10 us, there at 11,
+// 0->1 #0 until 20, #1 until 30, there at 31. GPU 1 sends #0 for 2 until 10 us,
+// then #1 until 20, for 0->2 comes only at 11; that one goes until 30 and is there
+// at 31. So the phase takes 31 us, after R = 100 us.
 func TestFree(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 3, Switches: 1, Rate: 8e9, Latency: engine.Microsecond,
 		Delay: 100 * engine.Microsecond}
@@ -157,16 +163,18 @@ func TestFree(t *testing.T) {
 	}
 	f, err := simulate.Fluid(context.Background(), d, p, 10_000)
 
-	// Fluid: link 0->1 has 3 chunks, 1->2 too; a third each, until all end at 30 us.
+	// Fluid: link 0->1 has 3 chunks, 1->2 too; a third each, until all end at 30
+	// us.
 	if err != nil || f.Completion != 130*us {
 		t.Errorf("%+v %v", f, err)
 	}
 }
 
-// TestFreeOvertakes: a chunk in transit overtakes those with higher numbers that wait at their source. Ring of 4, 10 us
-// a chunk and a latency of 1 ps: GPU 1 has 3 chunks for 2; 0->3 #0 comes to it just after 10 us, goes on at 20 and 30
-// us and is there at 40, when the last of 1->2 is too. Behind all of those it would be there at 50. It waits alone at
-// GPU 1.
+// TestFreeOvertakes: a chunk in transit overtakes those with higher numbers that
+// wait at their source. Ring of 4, 10 us a chunk and a latency of 1 ps: GPU 1 has
+// 3 chunks for 2; 0->3 #0 comes to it just after 10 us, goes on at 20 and 30 us
+// and is there at 40, when the last of 1->2 is too. Behind all of those it would
+// be there at 50. It waits alone at GPU 1.
 func TestFreeOvertakes(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 4, Switches: 1, Rate: 8e9, Latency: 1}
 	p := &plan.Plan{GPUs: 4, Degree: 1, Chunks: make([]int32, 16),
@@ -185,8 +193,9 @@ func TestFreeOvertakes(t *testing.T) {
 	}
 }
 
-// TestFluidBound: in each phase fluid takes at least what its busiest link needs, and no longer than all chunks one
-// after the other; free packets take at least that too.
+// TestFluidBound: in each phase fluid takes at least what its busiest link needs,
+// and no longer than all chunks one after the other; free packets take at least
+// that too.
 func TestFluidBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := plantest.Draw(t)
@@ -239,7 +248,8 @@ func TestFluidBound(t *testing.T) {
 	})
 }
 
-// TestShifts: on shifted rings all ways of playing agree but for latency: n = 8, k = 1 in one ring takes 28 T.
+// TestShifts: on shifted rings all ways of playing agree but for latency: n = 8, k
+// = 1 in one ring takes 28 T.
 func TestShifts(t *testing.T) {
 	p := ring(8, 1)
 	d := domain(8, 1)
@@ -282,8 +292,9 @@ func ring(n int, chunks int32) *plan.Plan {
 	return p
 }
 
-// TestOwnSwitches: two GPUs of two switches; switch 0 is lit after R, switch 1 after 3 slots. By hand, R = 2 slots:
-// phase 0 is dark, phase 1 has switch 0, phase 2 both.
+// TestOwnSwitches: two GPUs of two switches; switch 0 is lit after R, switch 1
+// after 3 slots. By hand, R = 2 slots: phase 0 is dark, phase 1 has switch 0,
+// phase 2 both.
 func TestOwnSwitches(t *testing.T) {
 	swap := scaleup.Circulant(3, 1)
 	back := scaleup.Circulant(3, 2)
@@ -370,7 +381,8 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestParallelLinks: two chunks in one slot on two links side by side do not contend.
+// TestParallelLinks: two chunks in one slot on two links side by side do not
+// contend.
 func TestParallelLinks(t *testing.T) {
 	p := &plan.Plan{GPUs: 3, Degree: 2, Chunks: []int32{0, 2, 0, 0, 0, 0, 0, 0, 0},
 		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1, 1)}, Slots: []int32{1}}
@@ -387,8 +399,9 @@ func TestParallelLinks(t *testing.T) {
 	}
 }
 
-// TestTwiceRound: a chunk that goes over a link twice takes twice its share of it as fluid: on a ring of 3, from 0 past
-// 2 to 2 again, 80 us for links of 40 us a chunk.
+// TestTwiceRound: a chunk that goes over a link twice takes twice its share of it
+// as fluid: on a ring of 3, from 0 past 2 to 2 again, 80 us for links of 40 us a
+// chunk.
 func TestTwiceRound(t *testing.T) {
 	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 0, 1, 0, 0, 0, 0, 0, 0},
 		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{5}}
@@ -407,9 +420,10 @@ func TestTwiceRound(t *testing.T) {
 	}
 }
 
-// TestLaterLighting: freely, a switch is dark for R from the end of the phase that it was lit in, however short that
-// was. Phase 0 dark, phase 1 with offset 1 (a chunk), phase 2 dark, phase 3 with offset 2 (a chunk): R + T + R + T,
-// though a slot more of darkness stands in the plan.
+// TestLaterLighting: freely, a switch is dark for R from the end of the phase that
+// it was lit in, however short that was. Phase 0 dark, phase 1 with offset 1 (a
+// chunk), phase 2 dark, phase 3 with offset 2 (a chunk): R + T + R + T, though a
+// slot more of darkness stands in the plan.
 func TestLaterLighting(t *testing.T) {
 	p := &plan.Plan{
 		GPUs: 3, Degree: 1, Chunks: []int32{0, 1, 1, 0, 0, 0, 0, 0, 0},
@@ -433,7 +447,8 @@ func TestLaterLighting(t *testing.T) {
 	}
 }
 
-// TestTwoHopsInASlot: a chunk that is sent on in the slot in which it comes is not there yet.
+// TestTwoHopsInASlot: a chunk that is sent on in the slot in which it comes is not
+// there yet.
 func TestTwoHopsInASlot(t *testing.T) {
 	p := clash()
 	p.Chunks, p.Slots = []int32{0, 0, 1, 0, 0, 0, 0, 0, 0}, []int32{1}
@@ -456,7 +471,8 @@ func TestNoQueue(t *testing.T) {
 	}
 }
 
-// TestIdleSlots: slots in which nothing is sent take as long as others, first and in between.
+// TestIdleSlots: slots in which nothing is sent take as long as others, first and
+// in between.
 func TestIdleSlots(t *testing.T) {
 	p := clash()
 	p.Slots, p.Tx = []int32{6}, txs([7]int32{0, 1, 0, 1, 0, 1, 0},

@@ -13,58 +13,67 @@ import (
 	"sim/workloads/collective"
 )
 
-// simulateSteps simulates a plan in steps, packet by packet (each message a packet, up to the largest) or as fluid,
-// synchronised or free: see work. A synchronised one takes what the closed cost says (to the tick if latency is above
-// 0: else the remainder that a link carries from one message to the next may add one a step); a free one is faster or
-// as fast.
-func simulateSteps(ctx context.Context, p *plan.Plan, free, fluid bool) (engine.Time, error) {
-	w, err := newMessageGraph(ctx, p, free)
+// simulateSteps returns the duration of a plan in steps. Each message is sent in
+// packets of the largest possible size, or at a rate if isFluid is set. isFree
+// omits the synchronisation of steps; see messageGraph.
+//
+// A synchronised simulation takes the closed-form cost of the plan, to the tick if
+// the latency is above 0. Without latency, the fraction of a tick that a link
+// carries from one message to the next may add one tick per step. A free
+// simulation takes at most as long.
+func simulateSteps(ctx context.Context, p *plan.Plan, isFree, isFluid bool) (engine.Time, error) {
+	w, err := newMessageGraph(ctx, p, isFree)
 	if err != nil {
 		return 0, err
 	}
-	trace, err := w.simulate(ctx, fluid)
+	trace, err := w.simulate(ctx, isFluid)
 	if err != nil {
 		return 0, err
 	}
 	return trace.Makespan, nil
 }
 
-// Messages is a plan in steps as it is simulated, synchronised: the transfers of its messages, and its reconfigurations.
+// Messages is the simulation of a plan in steps: the transfers of its messages,
+// and its reconfigurations.
 type Messages struct {
 	Graph *engine.Graph
 	Trace *engine.Trace
 	Links []engine.Link // of all topologies
-	Link  []int32       // by task; -1 of none
+	Link  []int32       // index in Links, by task; -1 for other tasks
 }
 
-// SimulateMessages simulates a plan in steps as Synchronised does, or as fluid, and returns every message.
-func SimulateMessages(ctx context.Context, p *plan.Plan, fluid bool) (*Messages, error) {
+// SimulateMessages simulates a plan in steps with synchronised steps, in packets
+// or at rates. It returns the times of all messages.
+func SimulateMessages(ctx context.Context, p *plan.Plan, isFluid bool) (*Messages, error) {
 	w, err := newMessageGraph(ctx, p, false)
 	if err != nil {
 		return nil, err
 	}
-	trace, err := w.simulate(ctx, fluid)
+	trace, err := w.simulate(ctx, isFluid)
 	if err != nil {
 		return nil, err
 	}
+
 	m := &Messages{Graph: w.graph, Trace: trace, Links: w.network.Links}
 	for i, c := range w.paths.Class {
-		if m.Link = append(m.Link, -1); c > 0 {
-			m.Link[i] = w.paths.Link[int(w.flows[i].Src)*w.paths.Degree+int(c)-1]
+		link := int32(-1)
+		if c > 0 { // class c uses port c-1 of the sender
+			link = w.paths.Link[int(w.flows[i].Src)*w.paths.Degree+int(c)-1]
 		}
+		m.Link = append(m.Link, link)
 	}
 
 	return m, nil
 }
 
-// simulate simulates the work.
-func (w *messageGraph) simulate(ctx context.Context, fluid bool) (*engine.Trace, error) {
+// simulate simulates the task graph.
+func (w *messageGraph) simulate(ctx context.Context, isFluid bool) (*engine.Trace, error) {
 	level := "packet"
-	if fluid {
+	if isFluid {
 		level = "flow"
 	}
-	d := composition.NewPathDecision(w.network, w.flows, w.paths,
-		int32(min(w.plan.Steps.Bytes, maxPacket)), packet.Options{})
+	packetBytes := int32(min(w.plan.Steps.Bytes, maxPacket))
+	d := composition.NewPathDecision(w.network, w.flows, w.paths, packetBytes, packet.Options{})
 	r, err := composition.Simulate(ctx, level, &composition.Job{Graph: w.graph}, d)
 	if err != nil {
 		return nil, err
@@ -72,25 +81,34 @@ func (w *messageGraph) simulate(ctx context.Context, fluid bool) (*engine.Trace,
 	return r.Trace, nil
 }
 
-// messageGraph is a plan as transfers, one a message, over a network that has the links of all topologies side by side: nothing
-// is on its way during a reconfiguration, which is a compute before every phase but those that
-// reuse a topology. Inside a phase the messages of a step wait for the whole step before; where they are free, a
-// message waits for the one before it on its link, and for those that bring its sender what it sends. The last task
-// ends with all.
+// messageGraph is a plan in steps as a task graph: one transfer per message, one
+// compute per reconfiguration, and milestones without duration.
+//
+// The network contains the circuits of all topologies at the same time. This is
+// possible because nothing is sent during a reconfiguration. A phase that reuses a
+// topology has no reconfiguration.
+//
+// If steps are synchronised, the messages of a step depend on all messages of the
+// step before. If they are free, a message depends on the preceding message on its
+// link, and on the messages that bring its content to the sender. The last task is
+// a milestone at the end of the plan.
 type messageGraph struct {
 	plan      *plan.Plan
 	isFree    bool
-	stop      halt.When
+	stop      halt.When // reports a cancellation
 	graph     *engine.Graph
 	network   *engine.Network
-	flows     []engine.Flow // by task
-	paths     *engine.Paths
-	firstPort []int // by phase: the first port of its topology
+	flows     []engine.Flow // indexed by task
+	paths     *engine.Paths // class 0 has no links, class i+1 uses port i of the sender
+	firstPort []int         // first port of the topology, by phase
 }
 
-// newMessageGraph makes the work of a plan. Errors: ErrSimulate for more ports a node than a path can name, or more than
-// collective.MaxTasks messages; the error of ctx if it ends.
-func newMessageGraph(ctx context.Context, p *plan.Plan, free bool) (_ *messageGraph, err error) {
+// newMessageGraph returns the task graph of a plan. It fails with ErrSimulate if a
+// path cannot represent the number of ports of a GPU, or if there are more than
+// collective.MaxTasks messages. If ctx is cancelled, it returns the error of ctx.
+func newMessageGraph(ctx context.Context, p *plan.Plan, isFree bool) (_ *messageGraph, err error) {
+	// A cancellation inside the loops is a panic that halt.Caught converts to an
+	// error.
 	defer func() {
 		if errors.Is(err, halt.ErrHalted) {
 			err = ctx.Err()
@@ -98,18 +116,23 @@ func newMessageGraph(ctx context.Context, p *plan.Plan, free bool) (_ *messageGr
 	}()
 
 	defer halt.Caught(&err)
-	w := &messageGraph{plan: p, isFree: free, stop: func() bool { return ctx.Err() != nil },
-		graph: &engine.Graph{}, network: &engine.Network{Nodes: int32(p.GPUs)}}
+	w := &messageGraph{
+		plan: p, isFree: isFree, stop: func() bool { return ctx.Err() != nil },
+		graph: &engine.Graph{}, network: &engine.Network{Nodes: int32(p.GPUs)},
+	}
 	if err := w.addLinks(); err != nil {
 		return nil, err
 	}
+
+	// Append the phases, each after a reconfiguration unless it reuses its
+	// topology.
 	last := w.addMilestone()
 	for i := range p.Steps.Phases {
 		if !p.Steps.Phases[i].Reused {
-			up := w.addMilestone()
-			w.graph.Tasks[up].Duration = p.Steps.Delay
-			w.graph.AddEdge(last, up, 0)
-			last = up
+			reconfiguration := w.addMilestone()
+			w.graph.Tasks[reconfiguration].Duration = p.Steps.Delay
+			w.graph.AddEdge(last, reconfiguration, 0)
+			last = reconfiguration
 		}
 		if last, err = w.addPhase(i, last); err != nil {
 			return nil, err
@@ -118,35 +141,40 @@ func newMessageGraph(ctx context.Context, p *plan.Plan, free bool) (_ *messageGr
 
 	g, op := w.graph, p.Steps.Op
 	g.Namer = func(id int32) string {
-		if g.Tasks[id].Duration > 0 {
+		task := &g.Tasks[id]
+		if task.Duration > 0 {
 			return "reconfiguration"
 		}
-		if g.Tasks[id].Kind == engine.Compute {
+		if task.Kind == engine.Compute {
 			return fmt.Sprintf("milestone %d of %s", id, op)
 		}
-		return fmt.Sprintf("%s from %d to %d (transfer %d)", op, g.Tasks[id].Src,
-			g.Tasks[id].Dst, id)
+		return fmt.Sprintf("%s from %d to %d (transfer %d)", op, task.Src, task.Dst, id)
 	}
 
 	return w, g.Freeze()
 }
 
-// addLinks makes the network and its paths: class 0 goes nowhere, class i+1 over port i.
+// addLinks builds the network and the paths of all classes.
 func (w *messageGraph) addLinks() error {
 	p, phases := w.plan, w.plan.Steps.Phases
 	n, k := p.GPUs, p.Degree
 	degree := p.Reconfigurations() * k
 	if degree > engine.MaxPort+1 {
-		return fmt.Errorf("%w: %d topologies of degree %d are %d ports a GPU to simulate; want at most %d", ErrSimulate, degree/k, k, degree, engine.MaxPort+1)
+		return fmt.Errorf("%w: %d topologies of degree %d are %d ports a GPU to simulate; want at most %d",
+			ErrSimulate, degree/k, k, degree, engine.MaxPort+1)
 	}
+
 	w.paths = &engine.Paths{Degree: degree, Link: make([]int32, n*degree)}
 	for i := range w.paths.Link {
 		w.paths.Link[i] = -1
 	}
+
 	w.paths.Add()
 	for port := range degree {
 		w.paths.Add(engine.MakeStep(port, 0))
 	}
+
+	// Each topology gets the next k ports of every GPU.
 	next := 0
 	for i, t := range p.Topologies {
 		if phases[i].Reused {
@@ -156,16 +184,15 @@ func (w *messageGraph) addLinks() error {
 		w.firstPort = append(w.firstPort, next)
 		for _, e := range t {
 			if e.From == e.To {
-				continue // what a GPU keeps takes no time
+				continue // data that stays on its GPU takes no time
 			}
 			port := int(e.From)*degree + next
 			for w.paths.Link[port] >= 0 {
 				port++
 			}
 			w.paths.Link[port] = int32(len(w.network.Links))
-			w.network.Links = append(w.network.Links,
-				engine.Link{From: e.From, To: e.To, Rate: p.Steps.Rate,
-					Latency: p.Steps.Latency})
+			link := engine.Link{From: e.From, To: e.To, Rate: p.Steps.Rate, Latency: p.Steps.Latency}
+			w.network.Links = append(w.network.Links, link)
 		}
 		next += k
 	}
@@ -173,12 +200,15 @@ func (w *messageGraph) addLinks() error {
 	return nil
 }
 
+// addMilestone adds a task without duration.
 func (w *messageGraph) addMilestone() int32 {
-	w.flows, w.paths.Class = append(w.flows, engine.Flow{}), append(w.paths.Class, 0)
+	w.flows = append(w.flows, engine.Flow{})
+	w.paths.Class = append(w.paths.Class, 0)
 	return w.graph.AddTask(engine.Task{})
 }
 
-// addPhase adds the messages of a phase after a milestone and returns the milestone that ends it.
+// addPhase adds the messages of phase i, which start after the task start. It
+// returns the milestone at the end of the phase.
 func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 	n, k := w.plan.GPUs, w.plan.Degree
 	g := w.graph
@@ -187,10 +217,11 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 		return 0, fmt.Errorf("%w: more than %d messages to simulate", ErrSimulate,
 			collective.MaxTasks)
 	}
-	taken := make([]int32, n*k) // by link: one more than the step it was last used in
-	before := make([]int32, n*k)
+	usedIn := make([]int32, n*k)   // 1 + step of the last use, by link
+	previous := make([]int32, n*k) // last message, by link
 	arrivals := newPieceArrivals(n)
-	sync, begin := start, int32(len(g.Tasks))
+
+	sync, begin := start, int32(len(g.Tasks)) // the milestone before a step, and its first task
 	for j := range list {
 		w.stop.Check()
 		m := &list[j]
@@ -201,21 +232,23 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 		if m.From == m.To {
 			continue
 		}
-		port, err := w.takePort(i, m, taken)
+		port, err := w.takePort(i, m, usedIn)
 		if err != nil {
 			return 0, err
 		}
-		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: m.From, Dst: m.To, Flows: 1,
-			Bytes: w.plan.Steps.Size(m)})
+		id := g.AddTask(engine.Task{
+			Kind: engine.Transfer, Src: m.From, Dst: m.To, Flows: 1, Bytes: w.plan.Steps.Size(m),
+		})
 		w.flows = append(w.flows, engine.Flow{Src: m.From, Dst: m.To})
 		w.paths.Class = append(w.paths.Class, int32(w.firstPort[i]+port)+1)
 		g.AddEdge(sync, id, 0)
+
 		if w.isFree {
 			link := int(m.From)*k + port
-			if before[link] > 0 {
-				g.AddEdge(before[link], id, 0)
+			if previous[link] > 0 {
+				g.AddEdge(previous[link], id, 0)
 			}
-			before[link] = id
+			previous[link] = id
 			arrivals.addDependencies(g, id, m)
 			arrivals.record(id, m)
 		}
@@ -224,7 +257,7 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 	return w.addBarrier(begin), nil
 }
 
-// addBarrier is a milestone that all tasks from begin on end before.
+// addBarrier adds a milestone after all tasks from begin on.
 func (w *messageGraph) addBarrier(begin int32) int32 {
 	end := w.addMilestone()
 	for id := begin; id < end; id++ {
@@ -233,51 +266,59 @@ func (w *messageGraph) addBarrier(begin int32) int32 {
 	return end
 }
 
-// takePort returns the first link of a message's ends that is not taken in its step, and takes it.
-func (w *messageGraph) takePort(phase int, m *plan.Message, taken []int32) (int, error) {
+// takePort returns the first circuit between the ends of a message that is free in
+// the step of the message. usedIn is indexed by link; takePort marks the circuit
+// as used.
+func (w *messageGraph) takePort(phase int, m *plan.Message, usedIn []int32) (int, error) {
 	k := w.plan.Degree
 	for port := range k {
 		link := w.paths.Link[int(m.From)*w.paths.Degree+w.firstPort[phase]+port]
-		if link >= 0 && w.network.Links[link].To == m.To &&
-			taken[int(m.From)*k+port] != m.Step+1 {
-			taken[int(m.From)*k+port] = m.Step + 1
+		used := &usedIn[int(m.From)*k+port]
+		if link >= 0 && w.network.Links[link].To == m.To && *used != m.Step+1 {
+			*used = m.Step + 1
 			return port, nil
 		}
 	}
-	return 0, fmt.Errorf("%w: %v: no such link, or all are taken in this step",
-		ErrSimulate, m)
+	return 0, fmt.Errorf("%w: %v: no such link, or all are taken in this step", ErrSimulate, m)
 }
 
-// pieceArrivals finds which messages of a phase bring a GPU what it sends.
+// pieceArrivals records which messages of a phase bring which pieces to a GPU.
 type pieceArrivals struct {
-	n    int
-	last []int32 // by GPU and shard: the last of its arrivals, one more
-	list []pieceArrival
+	n    int            // number of GPUs
+	last []int32        // 1 + index in list of the last arrival, by GPU and shard
+	list []pieceArrival // linked lists of arrivals
 }
 
+// pieceArrival is a piece that a message brings.
 type pieceArrival struct {
-	next, task, step int32
-	piece            plan.Piece
+	next  int32 // 1 + index of the preceding arrival of the same shard; 0 at the end
+	task  int32 // the message
+	step  int32 // its step
+	piece plan.Piece
 }
 
-func newPieceArrivals(n int) *pieceArrivals { return &pieceArrivals{n: n, last: make([]int32, n*n)} }
+// newPieceArrivals returns empty lists for n GPUs.
+func newPieceArrivals(n int) *pieceArrivals {
+	return &pieceArrivals{n: n, last: make([]int32, n*n)}
+}
 
-// addDependencies makes a task wait for the messages of earlier steps that bring the sender something of what it sends.
+// addDependencies makes task id depend on the messages of earlier steps that bring
+// a part of its content to the sender.
 func (a *pieceArrivals) addDependencies(g *engine.Graph, id int32, m *plan.Message) {
-	before := int32(-1)
+	previous := int32(-1) // pieces that arrive together are mostly sent together
 	for _, e := range m.Pieces {
-		for at := a.last[int(m.From)*a.n+int(e.Shard)]; at > 0; at = a.list[at-1].next {
-			o := &a.list[at-1]
-			if o.step < m.Step && o.piece.Origin == e.Origin && o.piece.From < e.To &&
-				e.From < o.piece.To && o.task != before {
-				before = o.task // pieces that came together are mostly sent together
+		for next := a.last[int(m.From)*a.n+int(e.Shard)]; next > 0; next = a.list[next-1].next {
+			o := &a.list[next-1]
+			overlaps := o.piece.Origin == e.Origin && o.piece.From < e.To && e.From < o.piece.To
+			if o.step < m.Step && overlaps && o.task != previous {
+				previous = o.task
 				g.AddEdge(o.task, id, 0)
 			}
 		}
 	}
 }
 
-// record takes up what a task brings.
+// record adds the pieces that task id brings.
 func (a *pieceArrivals) record(id int32, m *plan.Message) {
 	for _, e := range m.Pieces {
 		head := &a.last[int(m.To)*a.n+int(e.Shard)]

@@ -18,8 +18,9 @@ import (
 
 const us = engine.Microsecond
 
-// TestSteps: simulated packet by packet, a plan in steps takes what its closed cost says, and as fluid, which has no
-// latency, no longer; message by message it takes no longer either.
+// TestSteps: simulated packet by packet, a plan in steps takes what its closed
+// cost says, and as fluid, which has no latency, no longer; message by message it
+// takes no longer either.
 func TestSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plan.Collective{GPUs: rapid.IntRange(2, 14).Draw(t, "n")}
@@ -51,7 +52,9 @@ func TestSteps(t *testing.T) {
 			end != cost {
 			t.Fatalf("%s takes %v, the closed cost is %v; %v", pl.Name, end, cost, err)
 		}
-		// A link that is never idle carries its remainder on: a tick a message at most.
+
+		// A link that is never idle carries its remainder on: a tick a message at
+		// most.
 		if free, err := simulate.Free(t.Context(), d, pl, 0); err != nil ||
 			free.Completion > cost+steps {
 			t.Fatalf("%s, free, takes %v, the closed cost is %v; %v", pl.Name, free,
@@ -66,9 +69,11 @@ func TestSteps(t *testing.T) {
 	})
 }
 
-// TestFreeInSteps: without steps that all wait for, a plan of uneven steps ends sooner: what a message waits for is
-// what it carries. By hand: 3 GPUs with a link each, a shard of 2 B and two of 1 B at 1 us a byte, alpha 1 us. Shard 0,
-// of 2 B, is sent by GPU 0 until 2 us, there at 3, and sent on until 5: there at 6. Synchronised, each step takes 3 us.
+// TestFreeInSteps: without steps that all wait for, a plan of uneven steps ends
+// sooner: what a message waits for is what it carries. By hand: 3 GPUs with a link
+// each, a shard of 2 B and two of 1 B at 1 us a byte, alpha 1 us. Shard 0, of 2 B,
+// is sent by GPU 0 until 2 us, there at 3, and sent on until 5: there at 6.
+// Synchronised, each step takes 3 us.
 func TestFreeInSteps(t *testing.T) {
 	list, err := collectives.StaticRings(&plan.Collective{GPUs: 3, Degree: 1,
 		Op: collective.AllGather, Bytes: 4, Rate: 8e6, Latency: us})
@@ -89,8 +94,9 @@ func TestFreeInSteps(t *testing.T) {
 	}
 }
 
-// TestMessages: of a plan in steps, every message is a transfer on a link between its ends, all messages are there, none
-// starts before the step before it has ended, and no link carries two at once.
+// TestMessages: of a plan in steps, every message is a transfer on a link between
+// its ends, all messages are there, none starts before the step before it has
+// ended, and no link carries two at once.
 func TestMessages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plan.Collective{GPUs: rapid.IntRange(2, 9).Draw(t, "n"),
@@ -170,7 +176,8 @@ func TestMessages(t *testing.T) {
 	})
 }
 
-// TestStoppedAnywhere: whenever a context ends during a simulation, the simulation fails with its error.
+// TestStoppedAnywhere: whenever a context ends during a simulation, the simulation
+// fails with its error.
 func TestStoppedAnywhere(t *testing.T) {
 	list, err := collectives.StaticRings(&plan.Collective{GPUs: 9, Degree: 1,
 		Op: collective.AllReduce, Bytes: 9000, Rate: 8e9, Latency: us})
@@ -212,7 +219,8 @@ func TestStoppedAnywhere(t *testing.T) {
 	}
 }
 
-// endingContext is a context that has ended once Err has been called a number of times, never if that is below 0.
+// endingContext is a context that has ended once Err has been called a number of
+// times, never if that is below 0.
 type endingContext struct {
 	context.Context
 	after, calls int

@@ -11,17 +11,22 @@ import (
 	"sim/scenarios/assembly/composition"
 )
 
-// minBlock is how many transmissions are simulated at once. Between slots nothing is under way, so a phase can be cut
-// there.
+// minBlock is the minimum number of transmissions that are simulated together. A
+// phase can be divided between slots, because nothing is being sent then.
 const minBlock = 1 << 16
 
-// Synchronised simulates a sealed plan on engine/packet in step with the slots and returns its completion time. A
-// transmission is a packet that starts with its slot, or when its chunk has arrived if that is later, and queues for
-// its link; phases start R after the end of the last slot of the one before. For a plan without contention the time is
-// plan.Plan.Cost, to the tick. Of plans in steps, all messages of a step start when the step before has ended.
+// Synchronised simulates a plan on engine/packet in step with its slots and
+// returns the completion time. The plan must be sealed.
 //
-// Errors: ErrContention, naming link, slot and both chunks, for the first transmission that does not end with its slot;
-// ErrSimulate for a plan that does not fit the domain or moves a chunk from where it is not.
+// A transmission is a packet. It starts with its slot, or when its chunk has
+// arrived if that is later, and queues for its link. Phases start R after the last
+// slot of the preceding phase. For a plan without contention, the time equals
+// plan.Plan.Cost, to the tick. In plans in steps, all messages of a step start
+// when the preceding step has ended.
+//
+// The error is ErrContention for the first transmission that does not end with its
+// slot; it names link, slot and both chunks. It is ErrSimulate if the plan does
+// not fit the domain, or moves a chunk from a GPU that does not have it.
 func Synchronised(
 	ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64,
 ) (engine.Time, error) {
@@ -29,7 +34,7 @@ func Synchronised(
 		return simulateSteps(ctx, p, false, false)
 	}
 	slot := d.Slot(chunk)
-	r, err := simulatePhases(ctx, d, p, chunk, func(u *planReader, n *engine.Network, s *planPhase) (engine.Time, error) {
+	run := func(u *planReader, n *engine.Network, s *planPhase) (engine.Time, error) {
 		for from := 0; from < len(s.tx); {
 			to := min(from+minBlock, len(s.tx))
 			for to < len(s.tx) && s.tx[to].Slot == s.tx[to-1].Slot {
@@ -41,15 +46,17 @@ func Synchronised(
 			from = to
 		}
 		return engine.Time(s.slots) * slot, nil
-	})
-
+	}
+	r, err := simulatePhases(ctx, d, p, chunk, run)
 	if err != nil {
 		return 0, err
 	}
 	return r.Completion, nil
 }
 
-// simulateBlock simulates transmissions from..to-1 of a phase, all of some slots one after the other.
+// simulateBlock simulates transmissions from to to-1 of a phase, which are all
+// transmissions of consecutive slots. It fails if one of them does not end with
+// its slot.
 func (u *planReader) simulateBlock(
 	ctx context.Context, n *engine.Network, s *planPhase, from, to int, slot engine.Time,
 	chunk int64,
@@ -57,19 +64,22 @@ func (u *planReader) simulateBlock(
 	count := to - from
 	g := &engine.Graph{}
 	g.Grow(count+1, 2*count)
-	flows, walks := make([]engine.Flow, count+1), s.newPaths()
-	walks.Class = make([]int32, count+1)
+	flows, paths := make([]engine.Flow, count+1), s.newPaths()
+	paths.Class = make([]int32, count+1) // class e uses link e
 	for e := range n.Links {
-		walks.Add(s.steps[e])
+		paths.Add(s.steps[e])
 	}
 
-	// The clock is a milestone at the start of the first slot; its flow is not looked at but for being one.
+	// The clock is a milestone at the start of the first slot. Each transmission
+	// depends on it, and on the preceding transmission of its chunk. Every task
+	// needs a flow; the flow of the clock is not used.
 	clock, first := int32(count), s.tx[from].Slot
 	for i := range count {
 		x := &s.tx[from+i]
-		flows[i], walks.Class[i] = engine.Flow{Src: x.From, Dst: x.To}, s.link[from+i]
-		g.AddTask(engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1,
-			Bytes: chunk})
+		flows[i], paths.Class[i] = engine.Flow{Src: x.From, Dst: x.To}, s.link[from+i]
+		g.AddTask(engine.Task{
+			Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1, Bytes: chunk,
+		})
 		g.AddEdge(clock, int32(i), engine.Time(x.Slot-first)*slot)
 		c := s.chunkNumber[from+i]
 		if k := int(u.indexOfChunk[c]); k < i && s.chunkNumber[from+k] == c {
@@ -77,45 +87,47 @@ func (u *planReader) simulateBlock(
 		}
 		u.indexOfChunk[c] = int32(i)
 	}
-
 	g.AddTask(engine.Task{})
-	flows[clock], walks.Class[clock] = flows[0], walks.Class[0]
+	flows[clock], paths.Class[clock] = flows[0], paths.Class[0]
 	if err := g.Freeze(); err != nil {
 		return err
 	}
+
 	if chunk > maxPacket {
-		return fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate,
-			chunk, maxPacket)
+		return fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate, chunk, maxPacket)
 	}
-	out, err := composition.Simulate(ctx, "packet", &composition.Job{Graph: g},
-		composition.NewPathDecision(n, flows, walks, int32(chunk), packet.Options{}))
+	job := &composition.Job{Graph: g}
+	decision := composition.NewPathDecision(n, flows, paths, int32(chunk), packet.Options{})
+	out, err := composition.Simulate(ctx, "packet", job, decision)
 	if err != nil {
 		return err
 	}
 
-	// A slot is exact and rounded up to a whole tick; a packet's time is rounded down, from a time per byte that is
-	// itself rounded, to 2^-33 ticks and to the 53 bits of a float.
+	// The duration of a slot is rounded up to a whole tick. The duration of a
+	// packet is rounded down; it follows from a time per byte that is rounded to
+	// 2^-33 ticks and to the 53 bits of a float.
 	rounding := slot >> 50
 	for i := range count {
-		if over := out.Trace.End[i] - engine.Time(s.tx[from+i].Slot-first+1)*slot; over > rounding || over < -2-rounding {
-			return s.contentionError(from+i, over)
+		slotEnd := engine.Time(s.tx[from+i].Slot-first+1) * slot
+		late := out.Trace.End[i] - slotEnd
+		if late > rounding || late < -2-rounding {
+			return s.contentionError(from+i, late)
 		}
 	}
-
 	return nil
 }
 
-// contentionError names a transmission that does not end with its slot, and the one that it shares its link with.
-func (s *planPhase) contentionError(i int, over engine.Time) error {
+// contentionError returns the error of a transmission that does not end with its
+// slot. It names the transmission with which it shares its link. late is the
+// difference to the end of the slot.
+func (s *planPhase) contentionError(i int, late engine.Time) error {
 	x := s.tx[i]
 	for j, y := range s.tx {
 		if j != i && y.Slot == x.Slot && s.link[j] == s.link[i] {
 			return fmt.Errorf("%w on link %d->%d in slot %d of phase %d: chunk %d of %d->%d and chunk %d of %d->%d, which ends %v late",
-				ErrContention, x.From, x.To, x.Slot, x.Phase, y.Chunk, y.Src, y.Dst,
-				x.Chunk, x.Src,
-				x.Dst, over)
+				ErrContention, x.From, x.To, x.Slot, x.Phase,
+				y.Chunk, y.Src, y.Dst, x.Chunk, x.Src, x.Dst, late)
 		}
 	}
-	return fmt.Errorf("%w: %v ends %v late, for it is not there when the slot starts",
-		ErrContention, x, over)
+	return fmt.Errorf("%w: %v ends %v late, for it is not there when the slot starts", ErrContention, x, late)
 }
