@@ -30,7 +30,7 @@ func TestRecording(t *testing.T) {
 			(a.runStart < a.placedAt || a.leftAt < a.runStart) || a.leftAt < a.placedAt {
 			t.Fatalf("got times in the wrong order: %+v", a)
 		}
-		if a.end == "done" && a.doneWork != a.work || a.doneWork > a.work || a.keptWork < 0 {
+		if a.end == "done" && a.doneWork != a.work || a.doneWork > a.work || a.doneWork < 0 {
 			t.Errorf("attempt %s with %v of %v saved, want all work if done, else a part", a.end, a.doneWork, a.work)
 		}
 		if a.shape.Cubes() > 0 {
