@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/internal/csr"
 	"sim/internal/numbers"
 )
 
@@ -78,6 +79,8 @@ type boundFinder struct {
 	unit  float64       // the maximum rate of a link, in bytes per second
 	links []engine.Link // links that are up, with rates in units of unit
 	bytes float64       // size of the vector
+
+	outStart, outLinks []int32 // the links from node v are outLinks[outStart[v]:outStart[v+1]]; nil until needed
 }
 
 // newBoundFinder normalises the links of a problem that are up.
@@ -121,16 +124,35 @@ func (z *boundFinder) flowGraph(extra int, reversed bool) *flowNetwork {
 // links are reversed. The time is at least the vector over the minimum cut between it and one of
 // the others. If all nodes are ranks, packed arborescences attain this bound (Edmonds 1973).
 func (z *boundFinder) boundReach(ctx context.Context, root int32, to []int32, reversed bool) {
+	z.tightenByCut(root, z.minCut(ctx, root, to, reversed))
+}
+
+// rankCut is the minimum cut between a root and some other ranks.
+type rankCut struct {
+	capacity float64 // infinite if there are no other ranks
+	rank     int32   // a rank that it separates from the root
+}
+
+// minCut returns the minimum cut between a root and the given ranks. If ctx ends, only some of the
+// ranks are considered.
+func (z *boundFinder) minCut(ctx context.Context, root int32, to []int32, reversed bool) rankCut {
 	g := z.flowGraph(0, reversed)
-	minCut := math.Inf(1)
+	cut := rankCut{capacity: math.Inf(1)}
 	for _, r := range to {
 		if ctx.Err() != nil {
-			return
+			break
 		}
-		if flow := g.maxFlow(z.Group[root], z.Group[r], minCut); flow < minCut {
-			minCut = flow
-			z.tighten(z.bytes/(minCut*z.unit), "the least cut between ranks %d and %d", root, r)
+		if flow := g.maxFlow(z.Group[root], z.Group[r], cut.capacity); flow < cut.capacity {
+			cut = rankCut{flow, r}
 		}
+	}
+	return cut
+}
+
+// tightenByCut bounds a call in which the vector crosses a cut.
+func (z *boundFinder) tightenByCut(root int32, cut rankCut) {
+	if cut.capacity < math.Inf(1) {
+		z.tighten(z.bytes/(cut.capacity*z.unit), "the least cut between ranks %d and %d", root, cut.rank)
 	}
 }
 
@@ -197,8 +219,14 @@ func (z *boundFinder) boundAllReduce(ctx context.Context) {
 		edges = append(edges, edge{l.From, l.To, l.Rate})
 	}
 	n := int(z.Network.Nodes)
+	out := z.minCut(ctx, 0, z.otherRanks(0), false)
+	in := z.minCut(ctx, 0, z.otherRanks(0), true)
 	if len(z.Group) == n {
-		value, part := strength(ctx, n, edges)
+		minCut := out.capacity + in.capacity
+		if ctx.Err() != nil {
+			minCut = 0
+		}
+		value, part := strength(ctx, n, edges, minCut)
 		parts := len(slices.Compact(slices.Sorted(slices.Values(part))))
 		z.tighten(2*z.bytes/(value*z.unit), "the links between the %d parts of a partition of the nodes", parts)
 	} else {
@@ -209,28 +237,27 @@ func (z *boundFinder) boundAllReduce(ctx context.Context) {
 		z.tighten(2*z.bytes/(partitionRatio(n, part, edges)*z.unit), "the links of the ranks")
 
 		// All ranks but one send a sum and later receive one. Other nodes only forward data.
-		out := 0.0
-		in := 0.0
+		outRate, inRate := 0.0, 0.0
 		sent := 2 * z.bytes * float64(len(z.Group)-1)
 		rank := nodeRanks(z.Problem)
 		for _, l := range z.links {
 			if rank[l.From] >= 0 {
-				out += l.Rate
+				outRate += l.Rate
 			}
 			if rank[l.To] >= 0 {
-				in += l.Rate
+				inRate += l.Rate
 			}
 		}
 
-		z.tighten(sent/(min(out, in)*z.unit), "the links of the ranks")
+		z.tighten(sent/(min(outRate, inRate)*z.unit), "the links of the ranks")
 		if part, parts := z.nodeDomains(); parts > 1 {
 			z.tighten(2*z.bytes/(partitionRatio(n, part, edges)*z.unit),
 				"the links between %d domains", parts)
 		}
 	}
 
-	z.boundReach(ctx, 0, z.otherRanks(0), false)
-	z.boundReach(ctx, 0, z.otherRanks(0), true)
+	z.tightenByCut(0, out)
+	z.tightenByCut(0, in)
 }
 
 // nodeDomains returns the domain of each node, counted from 0, and the number of domains. A node
@@ -376,19 +403,31 @@ func slabs(shape Shape, nodes int32) [][]bool {
 }
 
 // distances returns the length of the shortest path from a node to each other, infinite if no
-// path exists (Bellman and Ford).
+// path exists (Bellman and Ford, with a queue of changed nodes).
 func (z *boundFinder) distances(from int32, length func(engine.Link) float64) []float64 {
+	if z.outStart == nil {
+		tails := make([]int32, len(z.links))
+		for i, l := range z.links {
+			tails[i] = l.From
+		}
+		z.outStart, z.outLinks = csr.Index(tails, int(z.Network.Nodes))
+	}
 	dist := slices.Repeat([]float64{math.Inf(1)}, int(z.Network.Nodes))
 	dist[from] = 0
-	for changed := true; changed; {
-		changed = false
-		for _, l := range z.links {
-			if d := dist[l.From] + length(l); d < dist[l.To] {
-				dist[l.To], changed = d, true
+	queue, isQueued := []int32{from}, make([]bool, len(dist))
+	for len(queue) > 0 {
+		node := queue[0]
+		queue, isQueued[node] = queue[1:], false
+		for _, i := range z.outLinks[z.outStart[node]:z.outStart[node+1]] {
+			l := z.links[i]
+			if d := dist[node] + length(l); d < dist[l.To] {
+				dist[l.To] = d
+				if !isQueued[l.To] {
+					queue, isQueued[l.To] = append(queue, l.To), true
+				}
 			}
 		}
 	}
-
 	return dist
 }
 

@@ -22,11 +22,15 @@ func TestStrength(t *testing.T) {
 				}
 			}
 		}
-		minimum, part := math.Inf(1), make([]int32, n)
+		minimum, minCut, part := math.Inf(1), math.Inf(1), make([]int32, n)
 		var try func(k, parts int32)
 		try = func(k, parts int32) {
 			if int(k) == n {
-				minimum = min(minimum, partitionRatio(n, part, edges))
+				ratio := partitionRatio(n, part, edges)
+				minimum = min(minimum, ratio)
+				if parts == 2 {
+					minCut = min(minCut, ratio)
+				}
 				return
 			}
 			for q := range parts + 1 {
@@ -35,9 +39,11 @@ func TestStrength(t *testing.T) {
 			}
 		}
 		try(0, 0)
-		value, p := strength(t.Context(), n, edges)
-		if math.Abs(value-minimum) > 1e-7 || math.Abs(partitionRatio(n, p, edges)-value) > 1e-9 {
-			t.Fatalf("strength %g by %v, want %g", value, p, minimum)
+		for _, known := range []float64{0, minCut} {
+			value, p := strength(t.Context(), n, edges, known)
+			if math.Abs(value-minimum) > 1e-7 || math.Abs(partitionRatio(n, p, edges)-value) > 1e-9 {
+				t.Fatalf("strength %g by %v, want %g", value, p, minimum)
+			}
 		}
 	})
 }

@@ -18,15 +18,20 @@ type edge struct {
 // capacity between parts, divided by the number of parts minus one. It also returns a partition
 // that attains it, by node. By Tutte (1961) and Nash-Williams (1961) the strength equals the
 // maximum fractional packing of spanning trees. The maximum capacity of an edge should be about
-// 1.
+// 1. minCut is a lower bound on the capacity between any two parts, or 0.
 //
 // The search is Dinkelbach's (1967), applied to strength by Cunningham (1985). For a value v, it
 // finds the partition with the minimum sum over its parts of (capacity that leaves the part)/2 -
 // v. If this partition has a lower ratio than v, the ratio becomes the next v; otherwise v is the
 // strength.
-func strength(ctx context.Context, nodes int, edges []edge) (float64, []int32) {
+func strength(ctx context.Context, nodes int, edges []edge, minCut float64) (float64, []int32) {
 	part := numbers.Below(int32(nodes))
 	value := partitionRatio(nodes, part, edges)
+	// k parts leave at least k minCut/2 between them. If each single node attains this, no partition
+	// is better. This holds for tori and other vertex-transitive graphs (Mader 1971).
+	if value*float64(nodes-1) <= float64(nodes)*minCut/2*(1+1e-9) {
+		return value, part
+	}
 	incident := make([]float64, nodes)
 	for _, e := range edges {
 		incident[e.a] += e.capacity
