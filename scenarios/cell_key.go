@@ -1,3 +1,7 @@
+// This file computes the keys under which results of single cells are cached: sweeps
+// reuse the row of a cell with equal CellKey, and the decision of a cell with equal
+// DecisionKey.
+
 package scenarios
 
 import (
@@ -27,6 +31,8 @@ func (s *Scenario) DecisionKey() string {
 func (s *Scenario) CellKey() string {
 	one := *s
 	one.Name, one.Title = "", ""
+
+	// A new version of the models changes results, so it changes the key.
 	h := sha256.New()
 	fmt.Fprintf(h, "model %d\n", result.Model)
 	h.Write(one.TOML())

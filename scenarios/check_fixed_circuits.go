@@ -1,3 +1,6 @@
+// This file checks topologies that a scenario lists itself (policy.fixed.circuits), which
+// the allocator "fixed" uses on fabric "ocs-pods".
+
 package scenarios
 
 import "slices"

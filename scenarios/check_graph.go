@@ -1,3 +1,6 @@
+// This file reads and checks fabrics of kind "graph" and "electrical". The links of a
+// graph come from the key edges, from a file, or from a generator of known shapes.
+
 package scenarios
 
 import (
@@ -100,6 +103,7 @@ func generateGraph(c *checker) bool {
 		}
 	}
 
+	// The shape may depend on the number of nodes.
 	shape, err := l.Generators[i].Shape(l.Nodes)
 	if err != nil {
 		problem, remedy, _ := strings.Cut(err.Error(), "; want ")
@@ -121,7 +125,6 @@ func generateGraph(c *checker) bool {
 			l.Edges[i] = append(l.Edges[i], int(math.Round(e.Times*float64(l.LinkRate))))
 		}
 	}
-
 	return true
 }
 
@@ -132,7 +135,6 @@ func checkGraph(c *checker) {
 	if !c.OK(key, "fabric.file", "fabric.nodes", "fabric.names", "fabric.generator") {
 		return
 	}
-
 	if !generateGraph(c) {
 		return
 	}

@@ -1,3 +1,7 @@
+// This file reads and checks the keys that place ranks on nodes: policy.mapping,
+// policy.mappings and policy.endpoints. A mapping is an order of dimensions, an
+// assignment of dimensions to axes, a search, or a file with one endpoint per rank.
+
 package scenarios
 
 import (
@@ -76,6 +80,7 @@ func (c *checker) readMappings() {
 		return
 	}
 
+	// If the endpoints are given, as in a resolved scenario, no file is read.
 	files := k.FileNames()
 	if c.Given(endpointsKey) {
 		if len(k.Endpoints) != len(files) {
@@ -83,7 +88,6 @@ func (c *checker) readMappings() {
 				"%d rows for %d mappings that are files; write a row of endpoints for each",
 				len(k.Endpoints), len(files))
 		}
-
 		return
 	}
 

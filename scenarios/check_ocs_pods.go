@@ -1,3 +1,7 @@
+// This file checks fabric "ocs-pods" and training steps on it: stages must fill pods,
+// pods need enough ports for their neighbours, and the task graph and the packets must be
+// small enough to simulate.
+
 package scenarios
 
 import (
@@ -38,6 +42,8 @@ var podShapeKeys = []string{
 func checkOCSPods(c *checker) {
 	checkPortTolerance(c)
 	traffic := c.s.isPodTraffic()
+
+	// Workloads that the fabric does not simulate have been reported.
 	switch w := workloadForm(c.s); {
 	case w != nil && !c.s.canSimulate(w):
 		return
@@ -225,6 +231,7 @@ func checkPodLevel(c *checker) {
 		return
 	}
 
+	// Ports of replicas may be slower.
 	slowest := min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth)
 	for _, r := range s.Replicas {
 		slowest = min(slowest, r.PortBandwidth)
@@ -255,7 +262,6 @@ func (s *Scenario) podPacketHops() float64 {
 			hops += hopsPerPacket * float64(times) * packets(bytes) * gpus
 		})
 	}
-
 	return hops
 }
 
@@ -306,7 +312,6 @@ func (s *Scenario) podCost() (cost Cost) {
 		_, transfers, _ := w.Size()
 		cost = assembly.PodTask.Scale(transfers)
 	}
-
 	return cost
 }
 
@@ -363,6 +368,8 @@ func maxNeighbourPods(s *Scenario) int {
 func checkPorts(c *checker) {
 	chain, twins := maxNeighbourPods(c.s), c.s.Workload.PeerNeighbours()
 	need := chain + twins
+
+	// connect checks the ports that the key at path sets.
 	connect := func(path string, ports int) {
 		c.conflictIf(c.OK(path) && ports < need, path+" fabric.gpus_per_pod_per_replica",
 			"U_p = %d is too small to connect: a pod needs circuits to %d pods of its replica and to %d of other replicas; give at least %d ports",
@@ -397,6 +404,7 @@ func checkReplicas(c *checker) {
 		return
 	}
 
+	// Every replica has an index of its own, and a permutation of the pods.
 	seen := map[int]bool{}
 	for i := range s.Replicas {
 		r := &s.Replicas[i]
@@ -442,6 +450,7 @@ func checkSearch(c *checker) {
 		return
 	}
 
+	// Report a conflict only if all three keys are valid.
 	elites, population, tournament := c.PathOf(&o.Elites), c.PathOf(&o.Population), c.PathOf(&o.Tournament)
 	if !c.OK(elites, population, tournament) {
 		return

@@ -1,3 +1,5 @@
+// This file checks that a scale-up domain has at least one planner with a plan.
+
 package scenarios
 
 import (
@@ -26,6 +28,7 @@ func checkPlans(c *checker) {
 		return
 	}
 
+	// Plan now, and report each planner without a plan.
 	none, err := plans.UnservedDiagnostics(
 		context.Background(), s.plansView(), s.Policy.Planners, runtime.GOMAXPROCS(0),
 	)

@@ -1,3 +1,6 @@
+// This file checks policy.donor, by which a job lends ports that it does not need to a
+// second job in the same pods.
+
 package scenarios
 
 import "sim/policies/topology"

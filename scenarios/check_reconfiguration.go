@@ -1,3 +1,6 @@
+// This file checks allocators that move circuits during an iteration against the keys
+// that they conflict with, such as trials and lost circuits.
+
 package scenarios
 
 import (
@@ -45,7 +48,6 @@ func checkReconfiguration(c *checker) {
 		if err != nil || !row.Moves {
 			continue
 		}
-
 		// The allocator moves circuits during an iteration, for a single job whose replicas
 		// move theirs together.
 		c.conflictIf(c.s.Engine.Level == "static", key+" engine.level",

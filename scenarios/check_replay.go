@@ -1,3 +1,7 @@
+// This file checks [replay], which simulates decided topologies again under
+// perturbations: jitter of computes, slow replicas, lost circuits or another sequence
+// length.
+
 package scenarios
 
 import (
@@ -27,6 +31,8 @@ func checkReplay(c *checker) {
 	if !c.Given("replay") || !c.s.isTraining() { // checkOCSPods rejects other work
 		return
 	}
+
+	// An invalid key counts, so that it is not reported twice.
 	hasPerturbation := slices.ContainsFunc(
 		perturbationKeys,
 		func(k string) bool { return c.Given(replayPath(k)) || !c.OK(replayPath(k)) },
@@ -68,6 +74,8 @@ func checkReplay(c *checker) {
 func checkTrials(c *checker) {
 	s, r := c.s, &c.s.Replay
 	replicas := s.Workload.Replicas()
+
+	// Every circuit uses two ports.
 	ports := replicas * s.Fabric.PortsPerPod
 	for i := range s.Replicas {
 		ports += s.Replicas[i].PortsPerPod - s.Fabric.PortsPerPod
@@ -79,6 +87,7 @@ func checkTrials(c *checker) {
 			r.LostCircuits, ports/2, ports)
 	}
 
+	// The trial has another sequence length, or all replicas.
 	other := *s
 	other.Workload.Sequence = r.Sequence
 	if f := firstDiagnostic(c, &other, checkMicrobatchSize, checkDuration); f != nil {

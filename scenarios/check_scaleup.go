@@ -1,3 +1,7 @@
+// This file checks fabric "scaleup" with switches that reconfigure: the sizes and chunks
+// of an all-to-all, files of plans, and the number of chunks and hops that planners list.
+// kind_fixed_topology.go covers switches that keep one topology.
+
 package scenarios
 
 import (
@@ -39,6 +43,8 @@ func prepareExchange(c *checker) {
 		return
 	}
 
+	// A text that resembles the name of a distribution is a misspelling. Any other text is
+	// the name of a file.
 	want := "write " + schema.QuotedList(sizeNames) + " or the name of a CSV file"
 	if meant := text.Nearest(name, sizeNames); meant != "" && !strings.ContainsAny(name, "./") {
 		c.rejectf(key, "%s is no way to size messages; did you mean %s?", schema.Quote(name), meant)
@@ -67,6 +73,8 @@ func prepareExchange(c *checker) {
 			n = max(n, int(e.Src)+1, int(e.Dst)+1)
 		}
 	}
+
+	// The resolved scenario stores the sizes as rows, whose size is limited.
 	rows := denseRows(n, entries)
 	if rows == nil || textBytes(rows) > maxStoredMatrixBytes {
 		c.rejectf(key,
@@ -106,6 +114,7 @@ func prepareImport(c *checker) {
 		return
 	}
 
+	// The checksum of a resolved scenario shows that the file has changed.
 	sum := sha256.Sum256(data)
 	if digest := hex.EncodeToString(sum[:]); p.SHA256 == "" {
 		p.SHA256 = digest
@@ -126,7 +135,6 @@ func checkScaleUp(c *checker) {
 	if !c.OK("workload.kind") {
 		return
 	}
-
 	if !c.OK("fabric.gpus", "fabric.switches") {
 		return
 	}
@@ -280,6 +288,8 @@ func checkCollectiveDuration(c *checker) {
 	if s.Engine.Level == "packet" {
 		checkSlowLinks(c)
 	}
+
+	// Slow links make steps longer than simulated time can represent.
 	if rate := s.Fabric.ScaleUp.LinkRate; rate < plan.MinLinkRate {
 		c.conflictf(keys[0], "%v is too slow for steps; write at least 2kbps", rate)
 		return
@@ -389,6 +399,8 @@ func (c *checker) checkSquareRows(keys string, m [][]int, n int, endpoint, alter
 // of one stage.
 func checkExperts(c *checker) {
 	w, f := &c.s.Workload, &c.s.Fabric.ScaleUp
+
+	// The domain holds the GPUs of one stage, over which the experts are spread.
 	switch stage := w.EP * w.ETP; {
 	case w.Arch.Experts == 0:
 		c.conflictf("workload.model workload.architecture.experts",

@@ -1,3 +1,7 @@
+// This file checks fabric "torus", and traffic on all fabrics of links (checkLinks). It
+// also reads matrices of traffic and other files whose names are relative to the
+// scenario.
+
 package scenarios
 
 import (
@@ -33,6 +37,7 @@ func checkTorus(c *checker) {
 		return
 	}
 
+	// The twist and the faults must fit the shape.
 	t, key, err := l.Shape()
 	if err != nil {
 		c.conflictf(key, "%s; see docs/tori.md", assembly.ErrorText(err))
@@ -312,6 +317,7 @@ func checkMatrix(c *checker, nodes int) {
 		return
 	}
 
+	// Messages are listed one by one, or as a matrix.
 	if len(w.Sends) > 0 {
 		checkSends(c, nodes)
 		return
@@ -336,6 +342,7 @@ func checkSends(c *checker, nodes int) {
 		return
 	}
 
+	// Check that the nodes exist, and that no node sends to itself.
 	for i, row := range w.Sends {
 		if len(row)%2 == 0 || len(row) < 3 {
 			c.conflictf(keys,
@@ -362,6 +369,9 @@ func checkSends(c *checker, nodes int) {
 // prepareTraffic reads the matrix of traffic from the file that workload.matrix_file names.
 func prepareTraffic(c *checker) {
 	const key, sizes = "workload.matrix_file", "workload.sizes"
+
+	// On links and pods, the sizes of an all-to-all are uniform. applyMatrixAlias has
+	// replaced listed sizes.
 	if c.Given(sizes) && c.OK(sizes) && workloadForm(c.s).canBeCall {
 		if v := schema.Child(c.Root, "workload")["sizes"]; v != "uniform" {
 			c.rejectf(sizes,
@@ -375,6 +385,7 @@ func prepareTraffic(c *checker) {
 		return
 	}
 
+	// The file replaces the keys that list messages.
 	for _, other := range []string{"workload.matrix", "workload.sends"} {
 		if c.Given(other) {
 			c.rejectf(key, "stands beside %s; keep one of the two", other)
@@ -388,8 +399,11 @@ func prepareTraffic(c *checker) {
 		"bytes", "node",
 	)
 	w := &c.s.Workload.TrafficMatrix
+
+	// Store rows if they are short, else a list of messages, which is shorter if nearly all
+	// elements are 0.
 	if w.Matrix = denseRows(n, entries); n == 0 ||
-		textBytes(w.Matrix) > schema.MaxFileBytes/2 { // a list is shorter if nearly all elements are 0
+		textBytes(w.Matrix) > schema.MaxFileBytes/2 {
 		w.SetEntries(entries)
 		c.MarkGiven("workload.sends")
 		if entries != nil && textBytes(w.Sends) > maxStoredMatrixBytes {
@@ -455,6 +469,7 @@ func (c *checker) readMatrix(path, name, want, quantity, endpoint string) (n int
 		return 0, nil
 	}
 
+	// A list of entries has a line from,to,bytes per message.
 	if collective.IsEntryList(data) {
 		if entries, err = collective.ReadEntries(data, fileName); err == nil && len(entries) == 0 {
 			err = fmt.Errorf("%s lists nothing that is sent", fileName)
@@ -470,6 +485,7 @@ func (c *checker) readMatrix(path, name, want, quantity, endpoint string) (n int
 			return 0, nil
 		}
 
+		// Sort entries by source and destination, as in a matrix.
 		slices.SortStableFunc(
 			entries,
 			func(a, b collective.Entry) int {
@@ -479,6 +495,7 @@ func (c *checker) readMatrix(path, name, want, quantity, endpoint string) (n int
 		return 0, entries
 	}
 
+	// Otherwise the file is a square matrix.
 	if n = collective.CountRows(data); n < 2 {
 		c.rejectf(path,
 			"%s has rows of %d %ss; write a row of %s for each of two %ss or more, with commas between them",
@@ -497,7 +514,6 @@ func (c *checker) readMatrix(path, name, want, quantity, endpoint string) (n int
 		)
 		return 0, nil
 	}
-
 	return n, append([]collective.Entry{}, collective.Entries(n, sizes)...)
 }
 
@@ -521,11 +537,14 @@ func (c *checker) readRelativeLimited(path, name string, maxBytes int) (data []b
 		return nil, "", errors.New("names no file")
 	}
 
+	// A name in a file is relative to the directory of the file.
 	if file, _ := schema.FindLine(c.Layers, c.keyPathInFile(path)); !c.Overridden(path) &&
 		!filepath.IsAbs(name) {
 		fileName = filepath.Join(filepath.Dir(file), name)
 	}
 	c.inputFiles = append(c.inputFiles, fileName)
+
+	// Shorten the errors of the operating system.
 	if data, err = c.s.files.read(fileName, maxBytes); err == nil && len(data) > maxBytes {
 		err = fmt.Errorf("%s is larger than %d MiB", fileName, maxBytes>>20)
 	}

@@ -1,3 +1,7 @@
+// This file checks the workload "training": the model, its parallelism, the pipeline
+// schedule, sharding and memory. Checks that depend on the fabric are in the files of the
+// fabrics.
+
 package scenarios
 
 import (
@@ -70,6 +74,7 @@ func prepareExpertLoads(c *checker) {
 		return
 	}
 
+	// Rows may have different numbers of columns; checkExpertLoads checks them.
 	r := csv.NewReader(bytes.NewReader(trimByteOrderMark(data)))
 	r.TrimLeadingSpace, r.FieldsPerRecord = true, -1
 	rows, err := r.ReadAll()
@@ -80,6 +85,7 @@ func prepareExpertLoads(c *checker) {
 		return
 	}
 
+	// Loads are whole numbers, of any unit.
 	for i, row := range rows {
 		var loads []int
 		for k, text := range row {
@@ -106,6 +112,7 @@ func checkExpertLoads(c *checker) {
 		return
 	}
 
+	// Dense layers have no experts.
 	layers := t.Arch.Layers - t.Arch.DenseLayers
 	switch {
 	case len(c.s.Tiers) > 0:
@@ -153,7 +160,6 @@ func prepareOperators(c *checker) {
 			c.rejectf(table,
 				"has no times of attention or of the network; write attention, scores and network, or the file that has them")
 		}
-
 		return
 	}
 

@@ -1,3 +1,8 @@
+// This file defines the checker, which turns the decoded keys of a file into a Scenario,
+// and its methods to report faults: rejectf for an invalid value, conflictf and
+// conflictIf for keys that exclude each other. A diagnostic consists of a problem and a
+// remedy.
+
 package scenarios
 
 import (
@@ -27,8 +32,10 @@ var ErrInput = schema.ErrInput
 // (Reader.OK).
 type checker struct {
 	*schema.Reader
-	s      *Scenario // the scenario being filled
-	isCell bool      // the scenario is one cell of a sweep; other cells run even if its policies cannot serve it
+	s *Scenario // the scenario being filled
+	// isCell means that the scenario is one cell of a sweep. Other cells run even if the
+	// policies of this one cannot serve it.
+	isCell bool
 	// deferredCheck is set for an outermost tier. checkLinks stores the check of the work
 	// there, and resolveTiers runs it after the inner tiers are checked.
 	deferredCheck *func()
@@ -83,6 +90,8 @@ func (c *checker) resolve() {
 	c.Schema = formSchema(c.s, false, found...)
 	c.Read(complete)
 	c.checkName()
+
+	// Report a workload that the fabric does not simulate, with the workloads that it does.
 	if complete && c.OK("workload.kind") && !c.s.canSimulate(found[0]) {
 		refuses := cmp.Or(
 			found[1].unsupportedFormat,
@@ -122,17 +131,19 @@ func (c *checker) resolve() {
 // misspelt, it reports that and returns the only or nearest kind, so that further errors
 // are found.
 func (c *checker) sectionForm(section string) *form {
+	// t holds only the key kind of the section.
 	head := schema.Part{Path: section, Specs: []any{&c.s.Workload.WorkloadKind}}
 	if section == "fabric" {
 		head.Specs[0] = &c.s.Fabric.FabricKind
 	}
 	t := schema.New(&schema.Names{Choices: choices()}, head).Tables[0]
+
+	// assume sets the kind as if the file named it, and returns its first form.
 	assume := func(name string) *form {
 		if k := findKind(section, name); k != nil {
 			t.Keys[0].Set(0, name)
 			return k.forms[0]
 		}
-
 		return nil
 	}
 	path := section + ".kind"
@@ -142,6 +153,7 @@ func (c *checker) sectionForm(section string) *form {
 		return assume(c.likelyKind(section))
 	}
 
+	// The kind is missing, unknown or valid.
 	v, given := schema.Child(c.Root, section)["kind"]
 	if !given {
 		c.rejectf(path, "is missing; write kind = %s", schema.QuotedList(allowed))
@@ -154,7 +166,6 @@ func (c *checker) sectionForm(section string) *form {
 		name, _ := v.(string)
 		return assume(text.Nearest(name, allowed))
 	}
-
 	return assume(v.(string))
 }
 
@@ -162,6 +173,8 @@ func (c *checker) sectionForm(section string) *form {
 // section. If several do, it returns the first one.
 func (c *checker) likelyKind(section string) string {
 	bestKind, bestCount := "", -1
+
+	// Count the keys of the file that each form has.
 	for _, k := range allForms() {
 		if k.section != section {
 			continue
@@ -179,7 +192,6 @@ func (c *checker) likelyKind(section string) string {
 			bestKind, bestCount = k.name, count
 		}
 	}
-
 	return bestKind
 }
 
@@ -207,6 +219,7 @@ func (c *checker) checkName() {
 // override, else the first one given. Of several jobs, a key that the job itself sets takes
 // precedence over keys for all jobs.
 func (c *checker) Conflict(paths []string, problem, remedy string) {
+	// An override takes precedence, whichever job it is for.
 	overridden := func(path string) bool { return c.Given(path) && c.Overridden(path) }
 	if jobKey := c.job.firstSet(paths); jobKey != "" && !slices.ContainsFunc(paths, overridden) {
 		paths = []string{jobKey}

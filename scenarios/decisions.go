@@ -1,3 +1,7 @@
+// This file defines the kinds of decision that policies make: allocators choose circuits,
+// routers choose paths, and so on. A scenario compares the policies of one decision. The
+// file also holds the methods of Scenario that depend on the decision.
+
 package scenarios
 
 import (
@@ -26,7 +30,9 @@ type decision struct {
 	// extraKey. It may be nil.
 	extraPolicies func(p *Policy) []string
 	extraKey      string
-	missing       string // diagnostic for fabrics without this decision, such as "no circuits to allocate"
+	// missing completes the diagnostic for fabrics without this decision: "which has no
+	// circuits to allocate".
+	missing string
 	// restrict limits the compared policies to one. If it is nil, the list is set to that
 	// policy.
 	restrict func(p *Policy, name string)
@@ -232,6 +238,8 @@ func (s *Scenario) NoTraceReason() string {
 	switch {
 	case s.Engine.Level == "static":
 		return `engine.level = "static" has no time, and no timelines; "flow" has`
+
+	// Work with dependent transfers has timelines on links.
 	case s.usesRouters() && (s.canMapRanks() || s.isCall() || s.hasCallsInGraph()):
 		return ""
 	case s.usesRouters():
@@ -245,6 +253,7 @@ func (s *Scenario) NoTraceReason() string {
 		return `workload.kind = "training" on fabric.kind = "scaleup" has no timelines; its all-to-all alone has, as workload.kind = "all-to-all"`
 	case s.usesPlanners():
 		return ""
+
 	case !s.decision().hasTimelines && !(s.canMapRanks() && s.fabricDecision().hasTimelines):
 		return fmt.Sprintf(
 			"fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\", \"torus\" and \"graph\" has",
@@ -256,7 +265,6 @@ func (s *Scenario) NoTraceReason() string {
 			s.Workload.Kind,
 		)
 	}
-
 	return ""
 }
 
@@ -276,7 +284,6 @@ func (s *Scenario) NoWorkReason() string {
 			strings.Join(s.PolicyNames(), ", "),
 		)
 	}
-
 	return ""
 }
 

@@ -1,3 +1,5 @@
+// This file translates deprecated workloads into the keys that replace them.
+
 package scenarios
 
 import (
@@ -49,7 +51,6 @@ func (c *checker) ringAlias() {
 			c.rejectf("workload."+key, "is %s; write %s", schema.Describe(v),
 				schema.QuotedList(choices[slices.Index(choices, "")+1:]))
 		}
-
 		return text
 	}
 	oneRing, form := take("rings", "one", "per-dimension") != "per-dimension", take("ring_form", "", "links", "line", "folded")

@@ -1,3 +1,6 @@
+// This file abstracts the file system for scenarios. A worker of a distributed sweep
+// receives a scenario with all files that it names, and must not open others.
+
 package scenarios
 
 import (
@@ -35,17 +38,17 @@ func (f *fileSet) read(name string, maxBytes int) ([]byte, error) {
 		if !ok {
 			return nil, &fs.PathError{Op: "read", Path: name, Err: errNotCarried}
 		}
-
 		return data, nil
 	}
 
 	data, err := infile.Read(name, maxBytes)
+
+	// Record the file, so that it can be sent with the scenario.
 	if f != nil && err == nil {
 		if f.wasRead.Store(true); f.recorded != nil {
 			f.recorded[cleanPath(name)] = data
 		}
 	}
-
 	return data, err
 }
 
@@ -87,7 +90,6 @@ func (s *Scenario) CarriedFiles() (map[string][]byte, error) {
 			return nil, err
 		}
 	}
-
 	return found, nil
 }
 

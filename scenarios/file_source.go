@@ -1,3 +1,6 @@
+// This file decodes scenario files and merges them with their bases: the key base names a
+// scenario whose keys apply unless the file sets them.
+
 package scenarios
 
 import (
@@ -65,7 +68,6 @@ func (s *fileSource) inherit(depth int) Diagnostics {
 				faults[i].File, faults[i].Line, faults[i].Key = fault.File, fault.Line, fault.Key
 			}
 		}
-
 		return faults
 	}
 
@@ -113,6 +115,8 @@ func (f *fileSet) baseFilePath(file, name string) string {
 
 // mergeOver merges s over base: keys of s take precedence.
 func (s *fileSource) mergeOver(below *fileSource) {
+	// A model is named or described. A model in s replaces the model of the base in either
+	// form.
 	workload, baseWorkload := schema.Child(s.root, "workload"), schema.Child(below.root, "workload")
 	if workload != nil && baseWorkload != nil {
 		baseWorkload = maps.Clone(baseWorkload)
@@ -147,7 +151,6 @@ func mergeTables(below, above map[string]any) map[string]any {
 
 		out[k] = cloneValue(v)
 	}
-
 	return out
 }
 
@@ -169,7 +172,6 @@ func cloneValue(v any) any {
 		}
 		return list
 	}
-
 	return v
 }
 

@@ -1,3 +1,7 @@
+// This file finds out which single change of a fleet would improve its goodput, by
+// simulating each change with the same seeds as the unchanged fleet (common random
+// numbers).
+
 package scenarios
 
 import (
@@ -90,7 +94,6 @@ func (s *Scenario) fleetChanges(policy string) []change {
 			add("placement: "+name, `policy.placements=["`+name+`"]`)
 		}
 	}
-
 	return list
 }
 
@@ -118,6 +121,8 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 	changes := append([]change{{}}, s.fleetChanges(policy)...)
 	values := make([][]float64, len(changes))
 	failed := make([]error, len(changes))
+
+	// Simulate all changes in parallel, on all processors.
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i := range changes {
@@ -143,11 +148,11 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 	if ctx.Err() != nil {
 		return nil, 0, ctx.Err()
 	}
-
 	if failed[0] != nil {
 		return nil, 0, failed[0]
 	}
 
+	// A change that cannot be simulated is reported with its error.
 	for i, c := range changes[1:] {
 		g := result.Gain{Change: c.description}
 		if err := failed[i+1]; err != nil {
@@ -158,7 +163,6 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 
 		gains = append(gains, g)
 	}
-
 	return gains, seeds, nil
 }
 

@@ -1,3 +1,6 @@
+// This file reads scenarios that workload.steps names, and simulates them to find the
+// duration of a job's step on a slice of a torus with or without a failed switch.
+
 package scenarios
 
 import (
@@ -21,17 +24,11 @@ func (s *Scenario) fleetSteps() []fleets.Step {
 	var list []fleets.Step
 	for _, step := range s.Workload.StepScenarios {
 		digest := step.Digest()
-		list = append(
-			list,
-			fleets.Step{
-				Chips: step.chips(),
-				Seconds: func(ctx context.Context, shape fleet.Shape, down int) (float64, error) {
-					return step.stepSeconds(ctx, stepSlice{digest, shape, down})
-				},
-			},
-		)
+		seconds := func(ctx context.Context, shape fleet.Shape, downDim int) (float64, error) {
+			return step.stepSeconds(ctx, stepSlice{digest, shape, downDim})
+		}
+		list = append(list, fleets.Step{Chips: step.chips(), Seconds: seconds})
 	}
-
 	return list
 }
 
@@ -59,23 +56,27 @@ var stepTimes once.Map[stepSlice, float64]
 // dimensions have other lengths than the axes of ranks.
 func (s *Scenario) stepSeconds(ctx context.Context, key stepSlice) (float64, error) {
 	return stepTimes.Get(ctx, key, func() (float64, error) {
-		d := key.Dims
-		set := []string{
-			fmt.Sprintf("fabric.dims=[%d,%d,%d]", d[0], d[1], d[2]),
-			"fabric.twist=",
-			"fabric.failed_ocs=[]",
-		}
+		// Replace the torus of the scenario by the slice. Switch 0 stands for any switch of
+		// its dimension, since all have the same links.
+		twist, failed := "", ""
 		if key.Twisted {
-			set[1] += torus.TPUv4
+			twist = torus.TPUv4
 		}
 		if key.downDim >= 0 {
-			set[2] = fmt.Sprintf(`fabric.failed_ocs=["%s0"]`, torus.DimName(key.downDim))
+			failed = fmt.Sprintf(`"%s0"`, torus.DimName(key.downDim))
 		}
-		one, err := s.reparse(set)
+		d := key.Dims
+		onSlice, err := s.reparse([]string{
+			fmt.Sprintf("fabric.dims=[%d,%d,%d]", d[0], d[1], d[2]),
+			"fabric.twist=" + twist,
+			"fabric.failed_ocs=[" + failed + "]",
+		})
 		if err != nil {
 			return math.Inf(1), nil
 		}
-		row, err := one.firstRow(ctx)
+
+		// The duration of a training step or collective, or else of traffic.
+		row, err := onSlice.firstRow(ctx)
 		for _, name := range []string{"makespan_s", "completion_s"} {
 			if t, ok := row.Metrics[name]; ok && err == nil {
 				return t, nil
@@ -112,17 +113,14 @@ func (c *checker) readSteps() {
 	w := &c.s.Workload
 	sum := sha256.New()
 	for i, name := range w.Steps.Scenarios {
+		// A name in a file is relative to the directory of the file.
 		if file, _ := schema.FindLine(c.Layers, key); !c.Overridden(key) {
 			name = c.s.files.baseFilePath(file, name)
 		}
 		step, problem := c.readStep(name)
 		if problem == "" && !c.mixHasSlice(step.chips()) {
-			problem = fmt.Sprintf(
-				"%s has %d chips, and no job asks for a slice of as many",
-				name, step.chips(),
-			)
+			problem = fmt.Sprintf("%s has %d chips, and no job asks for a slice of as many", name, step.chips())
 		}
-
 		if problem != "" {
 			c.rejectf(key,
 				"element %d: %s; name scenarios of a step on a torus of three dimensions, as large as a slice of the mix",
@@ -152,23 +150,24 @@ func (c *checker) readStep(name string) (*Scenario, string) {
 	}
 
 	c.inputFiles = append(c.inputFiles, name)
+
+	// Read the scenario as if it were run alone.
 	sub, faults := parse(name, data, nil, c.s.files)
 	if faults != nil {
 		return nil, faults[0].String()
 	}
 
-	if !fileKind(sub.Root, "fabric").hasCoordinates { // also prevents that a fleet names itself
+	// Check the fabric before the other keys: a fleet that names itself would never end.
+	if !fileKind(sub.Root, "fabric").hasCoordinates {
 		return nil, name + " is of no torus"
 	}
 	s, err := sub.finish()
 	if found := (Diagnostics)(nil); errors.As(err, &found) {
 		return nil, found[0].String()
 	}
-
 	if s.Engine.Level == "static" || !s.usesRouters() || len(s.Fabric.Dims) != 3 {
 		return nil, name + " is at level \"static\", compares no routers, or is not of three dimensions"
 	}
-
 	return s, ""
 }
 
@@ -179,6 +178,8 @@ func (c *checker) mixHasSlice(chips int) bool {
 	if err != nil {
 		return true // checkFleet reports the error
 	}
+
+	// Slices smaller than a cube have no optical links.
 	for _, m := range mix {
 		if m.Weight > 0 && m.Shape.Cubes() > 0 && m.Shape.Chips() == chips {
 			return true

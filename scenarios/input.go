@@ -1,3 +1,6 @@
+// This file converts a checked Scenario to input.Scenario, from which the packages below
+// scenarios/assembly build systems.
+
 package scenarios
 
 import (
@@ -42,7 +45,8 @@ func (s *Scenario) input() *input.Scenario {
 	if s.isJoint() {
 		in.Fabric.InnerTiers = s.innerLinks()
 	} else if n := len(s.Tiers); n > 0 {
-		if gpus := s.innerTier(n - 1).GPUs(); s.Fabric.Links.GPUs()%gpus == 0 { // a remainder is rejected by checkTiers
+		// checkTiers rejects a remainder.
+		if gpus := s.innerTier(n - 1).GPUs(); s.Fabric.Links.GPUs()%gpus == 0 {
 			in.BlockGPUs = gpus
 		}
 	}
@@ -62,7 +66,6 @@ func (s *Scenario) input() *input.Scenario {
 			s.addPodWork(&in.Workload)
 		}
 	}
-
 	return in
 }
 

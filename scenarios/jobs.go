@@ -1,3 +1,6 @@
+// This file defines the jobs of a scenario with several jobs. jobs_read.go reads them,
+// jobs_check.go checks them against each other, and jobs_write.go writes them.
+
 package scenarios
 
 import "sim/scenarios/assembly/input"

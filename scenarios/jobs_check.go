@@ -1,3 +1,6 @@
+// This file checks the jobs of a scenario against each other. Each job has been checked
+// alone.
+
 package scenarios
 
 import (
@@ -110,7 +113,6 @@ func checkJobReplicas(c *checker) {
 			}
 			jobs[i].Scenario.Workload.ReplicaMode = "all"
 		}
-
 		return
 	}
 

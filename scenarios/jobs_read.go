@@ -1,3 +1,8 @@
+// This file reads scenarios with several jobs ([[job]]). Tables at the top of the file
+// hold for all jobs; tables below [[job]] override them for one job. Each job is checked
+// by a checker of its own, whose diagnostics must name the right place in the file
+// (jobKeys).
+
 package scenarios
 
 import (
@@ -19,6 +24,7 @@ const maxJobs = 100
 // describesJobs reports whether the file describes jobs in [[job]], on a fabric that
 // several jobs can share. An unknown fabric counts as one.
 func (c *checker) describesJobs() bool {
+	// An empty list of jobs is the same as none.
 	v, given := c.Root["job"]
 	if !given {
 		return false
@@ -287,6 +293,8 @@ func (c *checker) placeJob(i int, jobFabric map[string]any) {
 // deriveJobKeys sets the values that follow from all jobs together. All keys must be valid.
 func (c *checker) deriveJobKeys() {
 	s := c.s
+
+	// Keep the shared keys of the fabric only. Each job has its own.
 	s.Fabric = Fabric{FabricKind: s.Fabric.FabricKind, Fabric: input.Fabric{OCSPods: input.OCSPods{
 		PortBandwidth: s.Fabric.PortBandwidth, PortsPerPod: s.Fabric.PortsPerPod, Pods: s.Fabric.Pods,
 	}}}
@@ -294,6 +302,8 @@ func (c *checker) deriveJobKeys() {
 	for i := range s.Jobs {
 		job := &s.Jobs[i]
 		job.Scenario.Name, job.Scenario.Seed = job.Name, s.Seed
+
+		// A job alone could use all ports of its pods.
 		maxPodPorts := 0
 		for _, pod := range job.Pods {
 			maxPodPorts = max(maxPodPorts, ports[pod])

@@ -1,3 +1,5 @@
+// This file writes scenarios with several jobs as TOML.
+
 package scenarios
 
 import (
@@ -43,7 +45,6 @@ func (s *Scenario) jobsTOML() []byte {
 			}
 		}
 	}
-
 	return b.Bytes()
 }
 

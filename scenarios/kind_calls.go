@@ -1,3 +1,7 @@
+// This file describes the workloads that are a single collective call, such as
+// "all-reduce". An algorithm (policy.collective) expands the call into transfers. Without
+// a named algorithm, the scenario compares several (policy.collectives).
+
 package scenarios
 
 import (
@@ -41,6 +45,8 @@ func callKinds() []*kind {
 		{collective.Reduce, "All ranks sum a vector at one of them.", []string{"root"}},
 		{collective.SendReceive, "A rank sends a vector to another.", []string{"root", "peer"}},
 	} {
+		// The algorithm expands the call on links and pods. Some calls can also be planned
+		// on scale-up domains.
 		k := &kind{
 			name:           row.kind.String(),
 			keyGroups:      row.groups,
@@ -79,7 +85,6 @@ func callKinds() []*kind {
 
 		all = append(all, k)
 	}
-
 	return all
 }
 
@@ -104,6 +109,7 @@ func (s *Scenario) isCall() bool {
 // hasCallsInGraph reports whether the task graph of s contains the transfers of collective
 // calls, as training with collectives = "graph" or a trace does.
 func (s *Scenario) hasCallsInGraph() bool {
+	// Programs and traces always have calls in their graph.
 	switch f := workloadForm(s); {
 	case f == nil:
 		return false
@@ -194,6 +200,8 @@ func buildCallSystem(ctx context.Context, s *Scenario, workers int) (assembly.Sy
 	if err != nil {
 		return nil, err
 	}
+
+	// Each algorithm gets a system of its own.
 	z := &calls.Scenario{
 		Name: s.Name, Call: s.collectiveCall(), Ranks: len(p.Group),
 		Build: func(ctx context.Context, algorithm string) (assembly.System, error) {
@@ -365,7 +373,6 @@ func checkCallFits(ctx context.Context, s *Scenario, p *collective.Problem) erro
 			s.Policy.Calls.Collective, errPorts, pod, n, s.Fabric.PortsPerPod, n,
 		)
 	}
-
 	return nil
 }
 

@@ -1,3 +1,7 @@
+// This file describes fabric "scaleup" with switches that keep one topology. It is then a
+// fabric of links, on which routers choose paths, and carries any workload. Switches that
+// reconfigure are in kind_scaleup.go.
+
 package scenarios
 
 import (
@@ -45,6 +49,7 @@ func fixedTopologyForm() *form {
 					schema.RetaggedSpec{Spec: &s.Fabric.LinkOptions, Tags: fixedLinkTags},
 				},
 				Defaults: func(int) []any {
+					// The number of GPUs follows from the work, and is 8 by default.
 					d := s.Fabric.ScaleUp
 					d.Topology = fixedTopologies()[0]
 					if d.GPUs = cmp.Or(s.Workload.MinEndpoints(), 8); s.isTraining() {
@@ -67,6 +72,7 @@ func fixedTopologies() []string {
 // topology: a key that planners do not have, level "static", or a workload that planners do
 // not plan.
 func fileFixesTopology(root map[string]any) bool {
+	// Keys of policies on links.
 	policy := schema.Child(root, "policy")
 	for _, key := range []string{"routers", "collective", "collectives", "mapping", "mappings"} {
 		if _, given := policy[key]; given {
@@ -114,6 +120,7 @@ func checkFixedTopology(c *checker) {
 		return
 	}
 
+	// The topology lists the links of each switch. Links from a GPU to itself are idle.
 	l.Nodes, l.Edges = f.GPUs, nil
 	for _, e := range reconfigure.ByName(f.Topology).Keeps(f.GPUs, f.Switches) {
 		if e.From != e.To {

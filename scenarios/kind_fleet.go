@@ -1,3 +1,6 @@
+// This file describes the workload "fleet" and the fabric "pods-of-cubes": jobs on pods
+// of TPU v4 over months, while parts fail and are repaired.
+
 package scenarios
 
 import (
@@ -66,6 +69,8 @@ func cubesKind() *kind {
 				if err != nil {
 					return Cost{}, err
 				}
+
+				// The simulation processes the arrivals of jobs and the failures.
 				jobs, failures := s.fleetView().EstimateEvents(rates)
 				return assembly.Job.Scale(jobs).Add(assembly.Failure.Scale(failures)), nil
 			},
@@ -81,8 +86,12 @@ func cubesKind() *kind {
 					Doc:   "Reactions to failures and maintenance.",
 					Specs: []any{&p.Fault},
 				},
-				{Path: "policy.times", Doc: "Times of operations.", Specs: []any{&p.Times},
-					Defaults: func(int) []any { return []any{p.Times.Defaults(&s.Workload.Faults)} }},
+				{
+					Path:     "policy.times",
+					Doc:      "Times of operations.",
+					Specs:    []any{&p.Times},
+					Defaults: func(int) []any { return []any{p.Times.Defaults(&s.Workload.Faults)} },
+				},
 			}
 		},
 		unsupportedFormat: `%s; set workload.kind = "fleet"`,
@@ -192,6 +201,8 @@ const maxLogBytes = 256 << 20
 // readJobLog reads the log of jobs if the arrivals come from one.
 func (c *checker) readJobLog() {
 	l, named := &c.s.Workload.Log, c.s.Workload.Fleet.Arrivals == "log"
+
+	// Reading the configuration parses the log.
 	if named && c.readLog("workload.log", &l.File, &l.SHA256) {
 		if _, err := c.s.fleetView().Config(); err != nil {
 			c.rejectf("workload.log.file", "%s; write jobs as docs/fleet.md says", err.Error())
@@ -208,6 +219,7 @@ func (c *checker) readLog(path string, file, sha *string) bool {
 		return false
 	}
 
+	// The checksum of a resolved scenario shows that the log has changed.
 	sum := sha256.Sum256(data)
 	if digest := hex.EncodeToString(sum[:]); *sha == "" {
 		*sha = digest

@@ -1,3 +1,6 @@
+// This file describes the fabric "ocs-pods": pods of GPUs joined by optical circuit
+// switches, whose circuits allocators choose.
+
 package scenarios
 
 import (
@@ -42,7 +45,10 @@ func podHardware() *hardware {
 		describe:     func(s *Scenario) string { return s.circuitsView().Summary() },
 		cost:         func(_ context.Context, s *Scenario) (Cost, error) { return s.podCost(), nil },
 		noPlanReason: func(s *Scenario) (string, error) { return s.circuitsView().WhyNoSchedule() },
-		hasTimelines: true, callProblem: podCallProblem, callBound: podCallBound, hasDomains: true,
+		hasTimelines: true,
+		callProblem:  podCallProblem,
+		callBound:    podCallBound,
+		hasDomains:   true, // pods
 	}
 }
 
@@ -50,13 +56,16 @@ func podHardware() *hardware {
 // circuits.
 func ocsPodsParts(s *Scenario) []schema.Part {
 	return []schema.Part{
+		// Hardware and decision.
 		{
 			Path:  "fabric",
 			Doc:   "The pods and their optical ports.",
 			Specs: []any{&s.Fabric.OCSPods},
 			Defaults: func(int) []any {
 				d := s.Fabric.OCSPods
-				d.PortsPerPod, d.InsideBandwidth, d.NICBandwidth = max(d.GPUsPerPodPerReplica, d.GPUsPerPod), d.NICBandwidth, d.PortBandwidth
+				d.PortsPerPod = max(d.GPUsPerPodPerReplica, d.GPUsPerPod) // one port per GPU
+				d.InsideBandwidth = d.NICBandwidth
+				d.NICBandwidth = d.PortBandwidth
 				return []any{&d}
 			},
 		},
@@ -66,6 +75,8 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			Specs: []any{&s.Policy.Allocation, &s.Policy.Calls, &s.Policy.Mapping},
 			Defaults: func(int) []any {
 				d := s.Policy.Allocation
+
+				// If algorithms or mappings are compared, one allocator serves all of them.
 				d.DonorTolerance = d.PortTolerance
 				d.Allocators = topology.DefaultAllocators(
 					s.comparesAlgorithms() || s.Policy.Mapping.ComparesMappings(),
@@ -73,6 +84,8 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 				return []any{&d, s.callDefaults()}
 			},
 		},
+
+		// Training of a single job: replicas that differ, and trials.
 		{
 			Path:  "replica",
 			When:  "one-job & of-training",
@@ -80,6 +93,8 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			Specs: []any{&s.Replicas},
 			Defaults: func(i int) []any {
 				d := s.Replicas[i]
+
+				// By default, a replica has the same ports as the others.
 				d.PortBandwidth, d.PortsPerPod = s.Fabric.PortBandwidth, s.Fabric.PortsPerPod
 				return []any{&d}
 			},
@@ -96,6 +111,8 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 				return []any{&d}
 			},
 		},
+
+		// Other work of a single job.
 		{
 			Path:  "engine",
 			When:  "one-job",
@@ -103,6 +120,8 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: circuitsLevelTags}},
 			Omit:  func() bool { return s.Engine.Level == "flow" }, // the default is not written
 		},
+
+		// Several jobs.
 		{Path: "policy", Specs: []any{&s.Policy.JointOptions}},
 		{
 			Path: "job", Specs: []any{&s.Jobs}, NestedTables: sections,

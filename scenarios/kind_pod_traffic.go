@@ -1,3 +1,6 @@
+// This file describes traffic and collective calls among the GPUs of pods on fabric
+// "ocs-pods", and checks them against the ports of the pods.
+
 package scenarios
 
 import (
@@ -33,6 +36,7 @@ func podTrafficForm(traffic *paths.Kind) *form {
 		return f
 	}
 
+	// Other traffic consists of messages, which a file may list.
 	f.prepare = prepareTraffic
 	f.parts = func(s *Scenario) []schema.Part {
 		t := &s.Workload.Traffic
@@ -148,6 +152,8 @@ func (s *Scenario) podMessageGraph(u fabric.UniformPods) (*engine.Graph, error) 
 	if err != nil || len(s.Tiers) == 0 {
 		return g, err
 	}
+
+	// The final task depends on all transfers.
 	all := &engine.Graph{Tasks: append(g.Tasks, engine.Task{})}
 	for i := range g.Tasks {
 		all.AddEdge(int32(i), int32(len(g.Tasks)), 0)
@@ -163,6 +169,7 @@ func checkPodTraffic(c *checker) {
 		return
 	}
 
+	// Sizes of messages, numbers of transfers and rows of the matrix.
 	gpus := float64(f.Pods) * float64(f.GPUsPerPod)
 	kind := s.traffic()
 	size := s.Workload.Message
@@ -189,12 +196,15 @@ func checkPodTraffic(c *checker) {
 	switch {
 	case !c.requireSeveralPods():
 	case c.blame(pods+" "+perPod, tooManyTransfers):
+	// Listed traffic has a row per GPU.
 	case kind.IsListed && c.OK("workload") && rows != gpus:
 		c.conflictf("workload.matrix workload.matrix_file "+pods+" "+perPod,
 			"the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod",
 			rows, gpus)
 	case !kind.IsListed && size < 1:
 		c.conflictf("workload.message", "messages of 0B; write at least 1B")
+
+	// The sum of all bytes must fit into a number.
 	case !kind.IsListed && float64(size)*gpus*gpus > assembly.MaxTotalBytes:
 		c.conflictf("workload.message",
 			"the messages are more bytes than can be counted; write at most %.0f B",
@@ -270,6 +280,7 @@ func (c *checker) checkPodPorts(joined circuits.PodNeighbours, key string) bool 
 // simulated time and the number of packets.
 func (c *checker) checkPodFlows() {
 	s, f := c.s, &c.s.Fabric
+
 	u := s.uniformPods()
 	if h := s.pathsView().Workload.HotSpots(); h != nil && h.Nodes >= f.Pods*f.GPUsPerPod {
 		c.conflictf("workload.hot_nodes", "%d of %d nodes are hot; choose fewer",
@@ -306,6 +317,7 @@ func (c *checker) checkPodFlows() {
 		c.checkPodPackets(slowest, load.hops)
 	}
 
+	// With enough ports, listed circuits must join the same pods.
 	if c.checkPodPorts(load.joined, "fabric.pods") {
 		checkFixedCircuits(c, "data", load.joined.Pairs())
 	}

@@ -1,3 +1,6 @@
+// This file describes workloads that a single file implements as programs of ranks. To
+// add one, add a row to programs.
+
 package scenarios
 
 import (
@@ -13,9 +16,10 @@ import (
 // programRow is a row of programs: a kind of workload that a single file implements. It
 // defines the computes and collective calls of each rank, independent of the hardware.
 type programRow struct {
-	// keys describes the table of keys.
-	name, doc, keys string
-	new             func() rankProgram
+	name string             // value of workload.kind
+	doc  string             // one sentence for sim list and the reference
+	keys string             // description of the table of keys
+	new  func() rankProgram // creates a program with zero keys
 }
 
 // rankProgram is the work of ranks together with its keys.
@@ -85,6 +89,9 @@ func programKinds() (all []*kind) {
 						},
 					}
 				},
+
+				// A program has no dimensions of parallelism whose algorithms could be
+				// searched.
 				check: func(c *checker) {
 					_, searched := calls.Algorithms(c.s.Policy.Calls.Collective).SplitBest()
 					c.conflictIf(c.OK("policy.collective") && len(searched) > 0,
@@ -95,7 +102,6 @@ func programKinds() (all []*kind) {
 			}},
 		})
 	}
-
 	return all
 }
 
@@ -104,19 +110,21 @@ func programKinds() (all []*kind) {
 func checkPodProgram(c *checker) {
 	s, f, w := c.s, &c.s.Fabric, c.s.Workload.rankProgram()
 	gpus := strings.Join(w.RankKeys(), " ")
-	if !c.OK("fabric.pods", "fabric.gpus_per_pod", "workload.message", "workload.matrix", "workload.matrix_file") ||
-		!c.requireSeveralPods() {
+	if !c.OK("fabric.pods", "fabric.gpus_per_pod") ||
+		!c.OK("workload.message", "workload.matrix", "workload.matrix_file") || !c.requireSeveralPods() {
 		return
 	}
 	if !c.OK("workload", "fabric", "engine", "policy") {
 		return
 	}
 
+	// A cell of a sweep records a failure in its row instead.
 	if w.Check(c.Reader); len(c.Diagnostics) > 0 || c.isCell {
 		return
 	}
 
-	others := (w.Ranks() - 1) / f.GPUsPerPod // other pods that hold ranks
+	// The ranks fill the first pods. All-to-alls connect each pod to all others.
+	others := (w.Ranks() - 1) / f.GPUsPerPod // other pods with ranks
 	slowest := min(f.PortBandwidth, f.NICBandwidth)
 	bytes, transfers, _ := w.Size()
 	switch long := 8 * bytes / float64(slowest); {

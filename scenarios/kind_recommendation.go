@@ -1,3 +1,6 @@
+// This file implements the workload "recommendation": a training step of a recommendation
+// model (DLRM), whose embedding tables are spread over all GPUs.
+
 package scenarios
 
 import (
@@ -19,8 +22,10 @@ type recommendation struct{ training.RecommendationModel }
 // Spec implements rankProgram.
 func (w *recommendation) Spec() any { return &w.RecommendationModel }
 
+// Ranks returns the number of GPUs. Each GPU is a rank.
 func (w *recommendation) Ranks() int { return w.GPUs }
 
+// RankKeys returns the key that sets the number of ranks.
 func (w *recommendation) RankKeys() []string { return []string{"workload.gpus"} }
 
 // Dims returns nil: the ranks form a single group.
@@ -35,10 +40,12 @@ func (w *recommendation) Size() (bytes, transfers, slack float64) {
 	return bytes, 2*n*(n-1) + 2*n*(n-1)*float64(w.Pieces+1), 1
 }
 
+// SizeKeys returns the keys that determine the bytes of the step.
 func (w *recommendation) SizeKeys() []string {
 	return []string{"workload.samples", "workload.tables", "workload.dense_parameters"}
 }
 
+// SizeRemedy completes the remedy "choose fewer GPUs ..." if the step is too large.
 func (w *recommendation) SizeRemedy() string { return "or fewer samples" }
 
 // Check rejects sizes that overflow simulated time or numbers of bytes.
@@ -70,7 +77,6 @@ func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Expander) (key
 	if errors.Is(err, collective.ErrUnserved) {
 		return []string{"policy.collective", "workload.gpus"}, err
 	}
-
 	if err != nil {
 		return []string{"workload.dense_parameters", "workload.pieces"}, err
 	}

@@ -1,3 +1,7 @@
+// This file describes the fabric "scaleup" with switches that reconfigure during a
+// collective. Planners choose the topologies. kind_fixed_topology.go describes switches
+// that keep one topology.
+
 package scenarios
 
 import (
@@ -16,7 +20,7 @@ var vectorTags = schema.Tags{
 	"Message": `key:"message" doc:"size of the vector of each GPU; for an all-gather, of the result" default:"32MB"`,
 }
 
-// matrixKeys are the keys of a matrix. The fields have no names because matrixAlias
+// matrixKeys are the keys of a matrix. The fields have no names because applyMatrixAlias
 // replaces these keys by the keys of an all-to-all before reading.
 type matrixKeys struct {
 	_ string      `key:"matrix_file" doc:"CSV file with one row of bytes per source GPU, instead of matrix"`
@@ -72,6 +76,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 			Path: "fabric", Doc: "The domain.", Specs: []any{&s.Fabric.ScaleUp}, Defaults: func(int) []any {
 				d := s.Fabric.ScaleUp
 				switch w := &s.Workload; {
+				// The number of GPUs follows from the work.
 				case s.isTraining():
 					d.GPUs = max(2, w.EP*w.ETP)
 				case w.Exchange.Sizes == input.ListedSizes:
@@ -88,6 +93,8 @@ func scaleUpParts(s *Scenario) []schema.Part {
 			Specs: []any{&s.Policy.Keys},
 			Defaults: func(int) []any {
 				d := s.Policy.Keys
+
+				// The default planners depend on the collective.
 				d.Planners = plannersWhere(func(r *reconfigure.Row) bool { return r.Usual })
 				if s.plansNonAllToAll() {
 					d.Planners = collectivePlanners()

@@ -1,3 +1,8 @@
+// This file describes the fabric "tiers": one fabric inside another. Each tier is read by
+// a checker of its own as the fabric of a scenario. Either all tiers are simulated as one
+// network, or the inner tiers only lengthen the passes of a training step by the time of
+// its collective calls.
+
 package scenarios
 
 import (
@@ -61,6 +66,8 @@ func tierKind() *kind {
 // tierKeys returns the keys that at least one kind of tier has, in order.
 func tierKeys() (names []string) {
 	s := &Scenario{}
+
+	// Collect the keys of [fabric] of all kinds that can be tiers.
 	for _, k := range allForms() {
 		if !k.canBeInner && !k.canBeOuter {
 			continue
@@ -255,18 +262,20 @@ func (c *checker) checkTierOptions(table string, reconfigures, isOutermost, isJo
 
 // tierChecker returns a checker of tier i as the fabric of a scenario of its own.
 func (c *checker) tierChecker(name string, i int, row map[string]any) *checker {
+	// Options of tiers are not keys of the fabric.
 	keys := maps.Clone(row)
 	for _, name := range tierOptionKeys {
 		delete(keys, name)
 	}
 	sub := newChecker(name, map[string]any{"fabric": keys}, c.Layers, c.s.files)
 	sub.Varied, sub.Overrides = c.Varied, c.Overrides
+
+	// Diagnostics of keys of [fabric] name the tier.
 	pathInFile := sub.Reader.FilePath
 	sub.Reader.FilePath = func(path string) string {
 		if rest, ok := strings.CutPrefix(path, "fabric."); ok {
 			return fmt.Sprintf("%s.%d.%s", tierPath, i, rest)
 		}
-
 		return pathInFile(path)
 	}
 	return sub
@@ -443,6 +452,7 @@ func (c *checker) checkJoint() {
 	c.conflictIf(s.usesDimensions(), "workload.kind workload.permutation",
 		`asks for dimensions, and tiers have none together; choose other traffic, such as "all-reduce"`)
 	for i := range s.Tiers {
+		// A network has one kind of queue and one rate of bit errors.
 		f := &s.Tiers[i].Scenario.Fabric
 		c.conflictIf(s.usesRouters() && (f.Queue == "credit") != (s.Fabric.Queue == "credit"),
 			"fabric.queue",
@@ -456,6 +466,7 @@ func (c *checker) checkJoint() {
 
 // innerTier returns inner tier i as package inner takes it.
 func (s *Scenario) innerTier(i int) inner.Tier {
+	// A tier has either plans or links.
 	t := &s.Tiers[i]
 	tier := inner.Tier{Keys: t.Keys}
 	if t.Scenario.usesPlanners() {
@@ -539,6 +550,8 @@ func (s *Scenario) tiersTOML() []byte {
 			}
 		}
 	}
+
+	// Write the tables of the outermost tier. Its [fabric] becomes the list of all tiers.
 	for _, t := range s.schema().Tables {
 		switch {
 		case t.Path == "fabric":
@@ -564,7 +577,6 @@ func (s *Scenario) tiersTOML() []byte {
 			t.Write(&b, t.Path)
 		}
 	}
-
 	return b.Bytes()
 }
 

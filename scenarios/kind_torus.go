@@ -1,3 +1,6 @@
+// This file describes the fabrics of links: "torus", "graph" and "electrical". Routers
+// choose paths on them.
+
 package scenarios
 
 import (

@@ -1,3 +1,7 @@
+// This file describes the workload "trace", which reads files of other tools
+// (docs/traces.md). The files are read before the keys, because the keys depend on their
+// format.
+
 package scenarios
 
 import (
@@ -28,8 +32,10 @@ import (
 // from the files.
 type Trace struct {
 	trace.Keys
-	Job        *trace.Job // nil until the files are read
-	HoldsStage bool       // the files hold a stage of a pipeline, which represents all ranks of the stage
+	Job *trace.Job // nil until the files are read
+	// HoldsStage means that the files hold a stage of a pipeline, which represents all
+	// ranks of the stage.
+	HoldsStage bool
 }
 
 // traceFiles are the files of a trace. They are read before the keys of the workload, since
@@ -49,6 +55,7 @@ const traceKindName = "trace"
 // rank. Its second form is for files that hold a stage of a pipeline, which pods simulate
 // as a training step.
 func traceKind() *kind {
+	// Files with every rank run on links and pods.
 	one := form{
 		doc:              "What another tool has written: computing, messages and collective calls of each rank (docs/traces.md).",
 		acceptedCarriers: []carrier{linkCarrier, circuitCarrier}, checkOnPods: checkPodTrace,
@@ -68,6 +75,8 @@ func traceKind() *kind {
 		},
 		prepare: prepareTraceFiles, check: checkTrace,
 	}
+
+	// Files with a pipeline stage run as training on pods, with checks of their own.
 	staged := one
 	staged.when = func(s *Scenario) bool { return s.Workload.Trace.HoldsStage }
 	staged.check = checkStagedTrace
@@ -119,7 +128,6 @@ func (c *checker) peekTrace() {
 	if len(names) == 0 {
 		return
 	}
-
 	if t.files, t.err = c.readTrace(names); t.err != nil {
 		return
 	}
@@ -416,12 +424,15 @@ func checkPodTrace(c *checker) {
 // transfers against simulated time and the number of packets.
 func checkPodTransfers(c *checker, j *trace.Job) {
 	s, f := c.s, &c.s.Fabric
+
+	// Build the graph with ranks in order, pod by pod.
 	built, _, err := (&traceWork{s}).Build(context.Background(), s.circuitsView().GPUExpander())
 	if err != nil {
 		c.rejectTrace(err)
 		return
 	}
 
+	// Sum the transfers between pods.
 	joined, crossing, bytes, hops := make(circuits.PodNeighbours, f.Pods), 0, 0.0, 0.0
 	for i := range built.Graph.Tasks {
 		t := &built.Graph.Tasks[i]
@@ -432,6 +443,8 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 		}
 	}
 
+	// All computes, and all transfers one after the other on the slowest link, bound the
+	// duration.
 	slowest := min(f.PortBandwidth, f.NICBandwidth, f.InsideBandwidth)
 	switch long := 8*bytes/float64(slowest) + j.Compute().Seconds(); {
 	case crossing == 0:
@@ -458,10 +471,10 @@ func (s *Scenario) Report() string {
 			}
 			return fmt.Sprintf("  %-16s %s\n", "memory", line)
 		}
-
 		return ""
 	}
 
+	// Describe the job, and then the stage that represents its ranks.
 	var b strings.Builder
 	if err := s.Workload.Trace.Job.Report(&b); err != nil {
 		return ""
@@ -480,15 +493,16 @@ func (s *Scenario) Report() string {
 			trace.Size(float64(m.IntraStageBytes)),
 		)
 	}
-
 	return b.String()
 }
 
 // traceWork is the work of the ranks of a trace. It implements calls.Work.
 type traceWork struct{ s *Scenario }
 
+// job returns the job that was read from the files.
 func (w *traceWork) job() *trace.Job { return w.s.Workload.Trace.Job }
 
+// Description returns the title and the job of the trace in one line.
 func (w *traceWork) Description(title string) string {
 	if title != "" {
 		title += ": "
@@ -496,8 +510,10 @@ func (w *traceWork) Description(title string) string {
 	return title + w.job().Words()
 }
 
+// Ranks returns the number of ranks in the files.
 func (w *traceWork) Ranks() int { return w.job().Ranks }
 
+// RankKeys returns the key of the files, which determine the number of ranks.
 func (w *traceWork) RankKeys() []string { return []string{"workload.files"} }
 
 // Dims returns the dimensions of parallelism that the trace names, or a single dimension
@@ -512,11 +528,14 @@ func (w *traceWork) Dims() (dims []mapping.Dim) {
 	return dims
 }
 
+// Size returns the bytes and transfers of all ranks. The estimate has a slack of a factor
+// of two, since algorithms differ.
 func (w *traceWork) Size() (bytes, transfers, slack float64) {
 	bytes, transfers = w.job().Wire()
 	return bytes, transfers * float64(w.Ranks()), 2
 }
 
+// SizeRemedy returns "": the size of a recorded trace cannot be changed.
 func (w *traceWork) SizeRemedy() string { return "" }
 
 // Check rejects a trace that simulated time may not hold: all computes, and all bytes on

@@ -1,3 +1,6 @@
+// This file describes the workloads of traffic: who sends how many bytes to whom, without
+// collective calls or computes. Package paths holds the table of their kinds.
+
 package scenarios
 
 import (

@@ -1,3 +1,6 @@
+// This file describes the workload "training", and implements calls.Work for a training
+// step in which every GPU is a rank.
+
 package scenarios
 
 import (
@@ -74,11 +77,13 @@ type stepWork training.Spec
 // spec returns the step with the methods of training.Spec.
 func (w *stepWork) spec() *training.Spec { return (*training.Spec)(w) }
 
-// The following methods implement calls.Work.
+// Description returns the title and the model in one line.
 func (w *stepWork) Description(title string) string { return w.spec().Words(title) }
 
+// Ranks returns the number of GPUs of all replicas.
 func (w *stepWork) Ranks() int { return w.GPUs }
 
+// RankKeys returns the keys that determine the number of ranks.
 func (w *stepWork) RankKeys() []string {
 	return []string{
 		"workload.gpus", "workload.model", "workload.architecture.experts", "workload.tp", "workload.cp",
@@ -86,8 +91,10 @@ func (w *stepWork) RankKeys() []string {
 	}
 }
 
+// Dims returns the dimensions of parallelism, by which mappings place ranks.
 func (w *stepWork) Dims() []mapping.Dim { return circuits.StepDims(w.spec()) }
 
+// SizeRemedy completes the remedy "choose fewer GPUs ..." if the step is too large.
 func (w *stepWork) SizeRemedy() string { return "or fewer micro-batches" }
 
 // Size returns the bytes and transfers of all GPUs: activations and gradients between
@@ -120,7 +127,6 @@ func (w *stepWork) Size() (bytes, transfers, slack float64) {
 			transfers += float64(times*parts) * gpus
 		})
 	}
-
 	return bytes, transfers, 1
 }
 
@@ -190,6 +196,5 @@ func (w *stepWork) Build(ctx context.Context, e *calls.Expander) (*training.Iter
 			t.Src, t.Dst = e.NodeOfRank[t.Src], e.NodeOfRank[t.Dst]
 		}
 	}
-
 	return it, nil, nil
 }

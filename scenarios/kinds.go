@@ -1,3 +1,7 @@
+// This file defines the table of workloads and fabrics. A kind has one or more forms; a
+// form has the tables of keys, the checks, and for a fabric the functions that build its
+// systems. The rows are in the files kind_*.go.
+
 package scenarios
 
 import (
@@ -20,8 +24,9 @@ type kind struct {
 	// first form is used if no other one applies.
 	forms []*form
 
-	// Of workloads.
-	keyGroups []string // groups of optional keys that the workload uses; a key is in a group by its tag when:"workload(GROUP)"
+	// keyGroups are groups of optional keys that the workload uses. A key is in a group by
+	// its tag when:"workload(GROUP)".
+	keyGroups []string
 	// rankWork returns the work of the ranks, independent of the hardware. It is nil if the
 	// workload has no ranks.
 	rankWork    func(s *Scenario) calls.Work
@@ -46,9 +51,11 @@ type form struct {
 	when func(s *Scenario) bool
 	// parts returns the tables of the form, bound to the fields of s that they set. The
 	// first table is [workload] or [fabric]; listKinds adds the key "kind" to it.
-	parts   func(s *Scenario) []schema.Part
-	prepare func(c *checker) // runs after reading and before defaults; may be nil
-	check   func(c *checker) // checks keys against each other, when all keys have values; may be nil
+	parts func(s *Scenario) []schema.Part
+	// prepare runs after the keys are read and before defaults are applied. It may be nil.
+	prepare func(c *checker)
+	// check checks keys against each other, when all keys have values. It may be nil.
+	check func(c *checker)
 
 	// Of workloads.
 	acceptedCarriers []carrier // the fabric must have one of these carriers
@@ -64,7 +71,9 @@ type form struct {
 	qualifier string  // distinguishes the form from other forms of the fabric; may be empty
 	policyKey string  // decision.policyKey of the decision that the fabric leaves open
 	*hardware
-	unsupportedFormat string // diagnostic for other workloads: "%s; remedy", with the workload's name for %s
+	// unsupportedFormat is the diagnostic for workloads that the fabric does not simulate:
+	// "%s; REMEDY", with the name of the workload for %s.
+	unsupportedFormat string
 }
 
 // carrier is the part of a fabric that carries a workload. A fabric simulates a workload if
@@ -72,10 +81,15 @@ type form struct {
 type carrier uint8
 
 const (
-	linkCarrier    carrier = iota + 1 // links that exist before the work begins
-	circuitCarrier                    // circuits between pods, decided for the work
-	planCarrier                       // optical switches whose topologies are planned together with an exchange
-	cubeCarrier                       // cubes of chips; jobs get slices of them
+	// linkCarrier is a set of links that exist before the work begins.
+	linkCarrier carrier = iota + 1
+	// circuitCarrier is a set of pods joined by circuits, which are decided for the work.
+	circuitCarrier
+	// planCarrier is a set of optical switches, whose topologies are planned together with
+	// an exchange.
+	planCarrier
+	// cubeCarrier is a set of cubes of chips. Jobs get slices of them.
+	cubeCarrier
 )
 
 // kinds returns all kinds, workloads before fabrics. The result is shared and must not be
@@ -113,6 +127,8 @@ func listKinds() []*kind {
 		cubesKind(),
 	}
 	all := append(workloads, fabrics...)
+
+	// Determine the section of each kind and bind the key "kind" to its first table.
 	for i, k := range all {
 		key := func(s *Scenario) any { return &s.Workload.WorkloadKind }
 		if k.section = sections[0]; i >= len(workloads) {
@@ -128,7 +144,6 @@ func listKinds() []*kind {
 			}
 		}
 	}
-
 	return all
 }
 
@@ -200,6 +215,8 @@ func workloadForm(s *Scenario) *form {
 	if k == nil {
 		return nil
 	}
+
+	// Prefer the last form, since the first one is general.
 	if fabric := fabricForm(s); fabric != nil {
 		for _, f := range slices.Backward(k.forms) {
 			if slices.Contains(f.acceptedCarriers, fabric.carrier) && (f.when == nil || f.when(s)) {
@@ -265,6 +282,8 @@ func (k *kind) requirement(s *Scenario) string {
 	switch {
 	case k.usesDimensions != nil && k.usesDimensions(s):
 		return "dimensions"
+
+	// Packets with random destinations, for example, give circuits nothing to serve.
 	case k.supports(linkCarrier) && !k.supports(circuitCarrier):
 		return "links that are there before circuits are decided"
 	}

@@ -1,3 +1,6 @@
+// This file loads scenarios from files, from memory, or from the scenarios that are built
+// into the program.
+
 package scenarios
 
 import (
@@ -66,6 +69,8 @@ func Summary(name string) string {
 	if src, faults := decodeFile(name, data); faults == nil {
 		title, _ = src.root["title"].(string)
 	}
+
+	// Collect the words of the comment until its first sentence ends.
 	comment := ""
 	for line := range strings.Lines(string(data)) {
 		text, ok := strings.CutPrefix(line, "#")
@@ -87,7 +92,6 @@ func Summary(name string) string {
 			return title
 		}
 	}
-
 	return title
 }
 
@@ -125,16 +129,17 @@ func (f *fileSet) open(file string) (name string, data []byte, fault *Diagnostic
 		if data, err := f.read(file, schema.MaxFileBytes); err == nil {
 			return file, data, nil
 		}
-
 		return openEmbedded(file)
 	}
 
+	// A file takes precedence over a built-in scenario, but a directory does not.
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return openEmbedded(file)
 	case err == nil && info.IsDir():
-		if name, data, fault := openEmbedded(file); fault == nil { // a run may lie in a directory of its name
+		// A run may lie in a directory with the name of a built-in scenario.
+		if name, data, fault := openEmbedded(file); fault == nil {
 			return name, data, nil
 		}
 		return "", nil, &Diagnostic{
@@ -157,13 +162,13 @@ func (f *fileSet) open(file string) (name string, data []byte, fault *Diagnostic
 			Remedy:  "name a readable file",
 		}
 	}
-
 	return file, data, nil
 }
 
 // openEmbedded finds a built-in file by its path, with or without its directory and
 // ".toml".
 func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
+	// The directory and the extension may be missing.
 	asked := path.Clean(filepath.ToSlash(file))
 	if path.Ext(asked) != ".toml" {
 		asked += ".toml"
@@ -175,6 +180,7 @@ func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 		}
 	}
 
+	// Suggest a similar name.
 	var known []string
 	for _, name := range append(EmbeddedScenarios(), EmbeddedStudies()...) {
 		known = append(known, strings.TrimSuffix(path.Base(name), ".toml"))
@@ -206,6 +212,8 @@ func parse(name string, data []byte, overrides []string, f *fileSet) (*checker, 
 	}
 
 	src.files = f
+
+	// The base must be known before files are merged. Other overrides are applied after it.
 	for _, o := range overrides {
 		if key, raw, ok := strings.Cut(o, "="); ok && strings.TrimSpace(key) == baseKey {
 			src.root[baseKey], src.baseOverridden = schema.DecodeValue(strings.TrimSpace(raw)), true
@@ -235,7 +243,6 @@ func parse(name string, data []byte, overrides []string, f *fileSet) (*checker, 
 			c.override(o)
 		}
 	}
-
 	return c, nil
 }
 
@@ -256,13 +263,14 @@ func (c *checker) finish() (*Scenario, error) {
 	if len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()
 	}
-
 	return c.s, nil
 }
 
 // defaultName is the file's name without .toml, made fit for a directory.
 func defaultName(file string) string {
 	name := strings.TrimSuffix(path.Base(filepath.ToSlash(file)), ".toml")
+
+	// Replace characters that a directory cannot have.
 	name = strings.Map(func(r rune) rune {
 		if schema.IsControl(r) || strings.ContainsRune(`/\`, r) {
 			return '-'
@@ -277,6 +285,5 @@ func defaultName(file string) string {
 	if name == "" {
 		return "scenario"
 	}
-
 	return name
 }

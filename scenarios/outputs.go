@@ -1,3 +1,6 @@
+// This file sets the directories that policies write to while they decide, and lists the
+// files that a scenario reads.
+
 package scenarios
 
 import (
@@ -23,6 +26,7 @@ var outputKeys = map[string]string{
 // Stored resolved scenarios contain such keys.
 func (c *checker) dropEmptyOutputKeys() {
 	for path := range outputKeys {
+		// The keys lie in tables of tables of [policy].
 		above, name := schema.CutLast(path)
 		first, last := schema.CutLast(above)
 		if table := schema.Child(schema.Child(c.Root, first), last); table[name] == "" {
@@ -34,6 +38,7 @@ func (c *checker) dropEmptyOutputKeys() {
 // SetOutputDirs makes the policies of s write to directories. It fails if no policy of s
 // writes to one of them.
 func (s *Scenario) SetOutputDirs(d OutputDirs) error {
+	// missing returns the error for a flag without a policy that uses it.
 	missing := func(flag, what, list string) error {
 		return Diagnostics{
 			{
@@ -82,6 +87,8 @@ func InputFiles(path string, overrides []string) []string {
 		return []string{name}
 	}
 	_, _ = c.finish() // faults are reported when the scenario is run
+
+	// The layers are the file and its bases.
 	for _, l := range c.Layers {
 		c.inputFiles = append(c.inputFiles, l.File)
 	}

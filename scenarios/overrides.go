@@ -1,3 +1,5 @@
+// This file applies overrides such as --set key=value to decoded files.
+
 package scenarios
 
 import (
@@ -127,10 +129,10 @@ func (c *checker) findTable(parts []string) (path string, m map[string]any) {
 		m = sub
 	}
 
+	// An array of tables is no key.
 	if rows != nil {
 		return fail("is a whole table", "set a key of it")
 	}
-
 	return schema.JoinPath(path, parts[len(parts)-1]), m
 }
 
@@ -151,16 +153,21 @@ var textKeys = []string{"name", "title", "workload.architecture.name"}
 // table if the file does not have it. The table is nil if the index or the file's replicas
 // are invalid.
 func (c *checker) replicaTable(index string) (map[string]any, string) {
+	// The index is a number, and the file may have no replicas or an array of tables.
 	n, err := strconv.ParseInt(index, 10, 64)
 	if err != nil {
 		return nil, ""
 	}
+
+	// Values of another type are reported when they are read.
 	rows := schema.Rows(c.Root["replica"])
 	if list, ok := c.Root["replica"].([]any); rows == nil &&
 		c.Root["replica"] != nil &&
 		(!ok || len(list) > 0) {
 		return nil, ""
 	}
+
+	// A replica is identified by the key index, not by its position.
 	i := slices.IndexFunc(rows, func(m map[string]any) bool { return m["index"] == n })
 	if i < 0 {
 		i = len(rows)

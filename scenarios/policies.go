@@ -1,3 +1,7 @@
+// This file lists the names that scenarios can use: policies, workloads, fabrics, models
+// and presets. The policies of each decision come from the tables of the packages below
+// policies.
+
 package scenarios
 
 import (
@@ -20,12 +24,15 @@ type PolicyInfo struct {
 // Policies returns all names that scenarios can use, grouped by kind.
 func Policies() []PolicyInfo {
 	var all []PolicyInfo
+
+	// Policies of each decision, followed by kinds and by values of other keys.
 	for _, d := range decisions() {
 		for _, p := range d.rows {
 			all = append(all, PolicyInfo{d.policyKey, p.name, p.doc})
 		}
 	}
 
+	// Workloads and fabrics.
 	for _, section := range sections {
 		for _, k := range kinds() {
 			if k.section == section {
@@ -34,6 +41,7 @@ func Policies() []PolicyInfo {
 		}
 	}
 
+	// Values of keys of the workload "training".
 	for _, name := range training.ModelNames() {
 		a, _ := training.Model(name)
 		all = append(all, PolicyInfo{"models", name, a.Words()})
@@ -67,18 +75,23 @@ func policyRows[R any](table []R, row func(r *R) policyRow) []policyRow {
 
 // The policies of each decision, from the tables of packages policies/...
 var (
+	// allocators choose the circuits between pods.
 	allocators = policyRows(
 		topology.Table,
 		func(r *topology.Row) policyRow { return policyRow{r.Name, r.Doc, r.Reads, r.Single} },
 	)
+	// arbiters divide the ports of shared pods among several jobs.
 	arbiters = policyRows(
 		topology.JobsTable,
 		func(r *topology.JobsRow) policyRow { return policyRow{name: r.Name, doc: r.Doc} },
 	)
+	// routers choose paths over links.
 	routers = policyRows(
 		routing.Table,
 		func(r *routing.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} },
 	)
+	// algorithms expand collective calls into transfers. The last row stands for the
+	// algorithm with the shortest simulated time.
 	algorithms = append(
 		policyRows(
 			collective.Table,
@@ -92,14 +105,17 @@ var (
 			reads: []string{"hierarchical", "chunk"},
 		},
 	)
+	// placements choose the cubes of a fleet's jobs.
 	placements = policyRows(
 		placement.Table(),
 		func(r *placement.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc} },
 	)
+	// planners choose the topologies of a scale-up domain during a collective.
 	planners = policyRows(
 		reconfigure.Table,
 		func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} },
 	)
+	// mappings place ranks on nodes.
 	mappings = policyRows(
 		mapping.Table,
 		func(r *mapping.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} },

@@ -1,3 +1,6 @@
+// This file writes the description of all keys: as Markdown (docs/scenario.md), for a
+// terminal, and as a JSON Schema for editors.
+
 package scenarios
 
 import (
@@ -112,7 +115,6 @@ func headingAnchor(head string, heads map[string]int) string {
 	if n := heads[text]; n > 1 {
 		return fmt.Sprintf("%s-%d", text, n-1)
 	}
-
 	return text
 }
 
@@ -123,6 +125,9 @@ func headingAnchor(head string, heads map[string]int) string {
 func WriteKeys(w io.Writer, prefix string) (known []string, err error) {
 	var b strings.Builder
 	s, seen := &Scenario{}, map[string]bool{}
+
+	// add writes the tables that match, or all of them. Tables with equal text are written
+	// once.
 	add := func(title string, all bool, tables []*schema.Table) {
 		for _, t := range tables {
 			text := t.Describe(func(path string) bool {
@@ -189,6 +194,8 @@ func WriteJSONSchema(w io.Writer) error {
 
 	addTierKinds(sectionKinds["fabric"])
 	all = append(all, schema.New(nil, plotPart(new([]result.Plot))).Tables...)
+
+	// Sections of a job have the same alternatives as at the top of the file.
 	root := schema.JSON("", all)
 	properties := root["properties"].(schema.Object)
 	for _, section := range sections {
@@ -197,6 +204,7 @@ func WriteJSONSchema(w io.Writer) error {
 		job[section] = properties[section]
 	}
 
+	// Any key can be varied, so the table [sweep] is not restricted.
 	properties["sweep"] = schema.Object{
 		"type":        "object",
 		"description": "Keys with the values that they take, as a list or a range: of a study.",
@@ -211,12 +219,15 @@ func WriteJSONSchema(w io.Writer) error {
 // addTierKinds lets the elements of fabric.tier have the keys of any other fabric in
 // addition to the options of a tier. fabrics are the schemas of all fabrics.
 func addTierKinds(fabrics []schema.Object) {
+	// Find the fabric with the key "tier", and the keys that all tiers have.
 	tiersIndex := slices.IndexFunc(
 		fabrics,
 		func(o schema.Object) bool { return o["properties"].(schema.Object)["tier"] != nil },
 	)
 	tier := fabrics[tiersIndex]["properties"].(schema.Object)["tier"].(schema.Object)
 	own := tier["items"].(schema.Object)["properties"].(schema.Object)
+
+	// Each other fabric is an alternative, with these keys added.
 	var alternatives []schema.Object
 	for i, o := range fabrics {
 		if i == tiersIndex {

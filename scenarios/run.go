@@ -1,3 +1,5 @@
+// This file runs scenarios: it builds the system of a scenario and lets policies decide.
+
 package scenarios
 
 import (
@@ -40,6 +42,9 @@ func Prepare(ctx context.Context, s *Scenario) (*PreparedScenario, error) {
 // wait for them together.
 func prepareScenario(ctx context.Context, s *Scenario, workers int) (_ *PreparedScenario, err error) {
 	defer func() { err = assembly.ContextErrorOr(ctx, err) }()
+
+	// A collective call is always built by buildCallSystem, even if it names its algorithm
+	// and compares the policies of the fabric.
 	build := s.decision().build
 	if s.isCall() {
 		build = buildCallSystem
@@ -79,6 +84,7 @@ func (p *PreparedScenario) Decide(
 func (p *PreparedScenario) DecideFor(
 	ctx context.Context, policy string, workers int, scenarios ...*Scenario,
 ) ([]result.Row, result.PolicyTimings, error) {
+	// Each scenario needs the solvers of its policy.
 	for _, s := range scenarios {
 		if err := s.WithPolicy(policy).CheckSolvers(); err != nil {
 			return nil, result.PolicyTimings{}, err
@@ -92,6 +98,8 @@ func (p *PreparedScenario) DecideFor(
 	if err != nil {
 		return nil, result.PolicyTimings{}, assembly.WrapPolicyError(policy, err)
 	}
+
+	// The rows differ only in the measures that [workload.step] determines.
 	rows := make([]result.Row, len(scenarios))
 	for i, s := range scenarios {
 		rows[i] = a.Row
@@ -99,7 +107,6 @@ func (p *PreparedScenario) DecideFor(
 			rows[i] = a.RowFor(&s.Workload.Step)
 		}
 	}
-
 	return rows, a.Timings, nil
 }
 
@@ -109,6 +116,8 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	if err := s.CheckSolvers(); err != nil {
 		return nil, err
 	}
+
+	// Report progress from the first reference simulation on.
 	names := s.PolicyNames()
 	if opt.Progress != nil {
 		opt.Progress("reference", 0, len(names))

@@ -43,6 +43,8 @@ type Scenario struct {
 	_     string `key:"base" doc:"another scenario, a file relative to this one or a built-in one, whose keys apply unless this one sets them"` // read and removed by fileSource.inherit
 	Seed  uint64 `key:"seed" doc:"seed of all random choices" default:"1"`
 
+	// The work, the hardware and the policies. Their keys kind determine which fields are
+	// used.
 	Workload Workload
 	Fabric   Fabric
 	Policy   Policy

@@ -1,3 +1,5 @@
+// This file checks that the solvers that allocators need are installed.
+
 package scenarios
 
 import (
@@ -9,6 +11,8 @@ import (
 // names the solver to install.
 func (s *Scenario) CheckSolvers() error {
 	var faults Diagnostics
+
+	// Only MILP allocators depend on a program.
 	for _, name := range s.Policy.Allocators {
 		row, err := topology.Find(name)
 		if err == nil {
@@ -30,6 +34,5 @@ func (s *Scenario) CheckSolvers() error {
 	if len(faults) > 0 {
 		return faults
 	}
-
 	return nil
 }

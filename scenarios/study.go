@@ -1,3 +1,6 @@
+// This file reads studies, that is scenarios with several values for some keys, and
+// creates their variants.
+
 package scenarios
 
 import (
@@ -20,6 +23,7 @@ import (
 
 // Study is a checked file for many runs: a scenario in which some keys have several values.
 // Its variants are the combinations of the axes' values; the last axis varies fastest.
+// Variants are created one by one, since a study may have a million.
 type Study struct {
 	Name  string
 	Title string
@@ -81,7 +85,6 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	if len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()
 	}
-
 	if c.rejectNonFinite(); len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()
 	}
@@ -290,7 +293,6 @@ func (st *Study) baseSource(a *Axis, base string) (*fileSource, Diagnostics) {
 				faults[i].Key = "sweep." + baseKey
 			}
 		}
-
 		return nil, faults
 	}
 

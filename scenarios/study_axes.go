@@ -1,3 +1,6 @@
+// This file reads the axes of a study: keys, or groups of keys, with their values. Axes
+// come from the table [sweep] and from overrides with several values.
+
 package scenarios
 
 import (
@@ -90,7 +93,6 @@ func (st *Study) readAxes(c *checker, overrides []string) (fixedOverrides []stri
 		a.checkFinite(c)
 		a.setLabels(c)
 	}
-
 	return fixedOverrides
 }
 
@@ -100,6 +102,9 @@ func (st *Study) readAxes(c *checker, overrides []string) (fixedOverrides []stri
 func readAxisTable(c *checker, m map[string]any, path, key string) (axes []Axis) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		axisPath, full := schema.JoinPath(path, name), strings.TrimPrefix(key+"."+name, ".")
+
+		// A table with the key "from" is a range. Any other table is a section, as in the
+		// scenario.
 		below, isTable := m[name].(map[string]any)
 		_, isRange := below["from"]
 		_, isKey := splitKey(full)
@@ -171,7 +176,6 @@ func readAxisGroups(c *checker, groups map[string]any, table string) (axes []Axi
 			axes = append(axes, group)
 		}
 	}
-
 	return axes
 }
 
@@ -207,7 +211,6 @@ func axisValues(v any) (*valueSeries, *schema.Rejection) {
 	case n > maxVariants:
 		return nil, rejection(fmt.Sprintf("lists %d values", n), fmt.Sprintf("list at most %d", maxVariants))
 	}
-
 	return &valueSeries{n: rv.Len(), at: func(i int) any { return rv.Index(i).Interface() }}, nil
 }
 
@@ -222,6 +225,8 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 	}
 
 	key, raw = strings.Join(parts, "."), strings.TrimSpace(raw)
+
+	// A group of keys can only be changed as a whole.
 	values, w := overrideValues(key, raw)
 	index := slices.IndexFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, key) })
 	if w == nil && index >= 0 && len(st.Axes[index].Keys) > 1 {
@@ -264,6 +269,7 @@ func overrideValues(key, raw string) (*valueSeries, *schema.Rejection) {
 		return nil, nil
 	}
 
+	// A list in brackets.
 	one := schema.DecodeValue(raw)
 	if reflect.ValueOf(one).Kind() == reflect.Slice {
 		return axisValues(one)
@@ -293,13 +299,14 @@ func overrideValues(key, raw string) (*valueSeries, *schema.Rejection) {
 
 		values[i] = schema.DecodeValue(f)
 	}
-
 	return axisValues(values)
 }
 
 // splitList splits a text at commas outside quotes and brackets.
 func splitList(raw string) []string {
 	var fields []string
+
+	// depth is the number of open brackets, and quoted the quotation mark of a text or 0.
 	depth, start := 0, 0
 	quoted := rune(0)
 	for i, r := range raw {
@@ -317,7 +324,6 @@ func splitList(raw string) []string {
 			fields, start = append(fields, raw[start:i]), i+1
 		}
 	}
-
 	return append(fields, raw[start:])
 }
 
@@ -446,7 +452,6 @@ func (a *Axis) numbers() []float64 {
 			return numbers
 		}
 	}
-
 	return nil
 }
 

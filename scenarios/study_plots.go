@@ -1,3 +1,6 @@
+// This file reads and checks the tables [[plot]], which describe figures of a finished
+// study.
+
 package scenarios
 
 import (
@@ -50,11 +53,9 @@ func Plots(path string) ([]result.Plot, error) {
 	}
 
 	if len(plots) == 0 {
-		return nil, Diagnostics{
-			{File: name, Problem: "has no [[plot]] table", Remedy: "describe a figure in one"},
-		}
+		fault := Diagnostic{File: name, Problem: "has no [[plot]] table", Remedy: "describe a figure in one"}
+		return nil, Diagnostics{fault}
 	}
-
 	return plots, nil
 }
 
@@ -71,20 +72,20 @@ func readPlots(c *checker) []result.Plot {
 	c.ReadTable("plot", v)
 	names := map[string]bool{}
 	for i := range plots {
+		// A table with an invalid key has been reported.
 		p, table := &plots[i], "plot."+strconv.Itoa(i)
-		if slices.ContainsFunc(c.Diagnostics, func(d Diagnostic) bool {
-			return strings.HasPrefix(d.Key, table+".")
-		}) {
+		isOfTable := func(d Diagnostic) bool { return strings.HasPrefix(d.Key, table+".") }
+		if slices.ContainsFunc(c.Diagnostics, isOfTable) {
 			continue
 		}
 
+		// The name becomes a file name. Each kind of figure requires other axes.
 		if p.Name == "" {
 			p.Name = fmt.Sprintf("plot-%d", i+1)
 		}
+		hasSlash := strings.ContainsAny(p.Name, `/\`)
 		switch {
-		case strings.ContainsAny(p.Name, `/\`) ||
-			p.Name[0] == '.' ||
-			strings.ContainsFunc(p.Name, schema.IsControl):
+		case hasSlash || p.Name[0] == '.' || strings.ContainsFunc(p.Name, schema.IsControl):
 			c.rejectf(table+".name",
 				"%s names no file; write a short name without slashes",
 				schema.Quote(p.Name))
@@ -112,6 +113,5 @@ func readPlots(c *checker) []result.Plot {
 
 		names[p.Name] = true
 	}
-
 	return plots
 }

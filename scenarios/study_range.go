@@ -1,3 +1,5 @@
+// This file reads ranges of values, such as "1..8" or "200Gbps..1600Gbps times 2".
+
 package scenarios
 
 import (
@@ -44,6 +46,7 @@ func parseRange(text string) (*valueSeries, *schema.Rejection) {
 
 // tableRange reads a range from a table.
 func tableRange(m map[string]any) (*valueSeries, *schema.Rejection) {
+	// Numbers are treated as text, so that they can have a unit.
 	part := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains([]string{"from", "to", "step", "factor"}, name) {
@@ -59,6 +62,7 @@ func tableRange(m map[string]any) (*valueSeries, *schema.Rejection) {
 		return nil, rejection("is an unfinished range", rangeForm)
 	}
 
+	// The step is 1 by default.
 	stepText := "1"
 	if hasStep || isFactor {
 		stepText = part["step"] + part["factor"]
@@ -69,39 +73,35 @@ func tableRange(m map[string]any) (*valueSeries, *schema.Rejection) {
 // valueRange is a range of numbers from low to high, with or without a unit. Each value is
 // the one before plus step, or multiplied by step.
 type valueRange struct {
-	low, high, step string
-	times           bool
+	low, high, step string // numbers, possibly with a unit
+	times           bool   // step is a factor
 }
 
 // series returns the values of a range. It includes high if a whole number of steps leads
 // to it.
 func (r valueRange) series() (*valueSeries, *schema.Rejection) {
-	low, unit, ok1 := splitQuantity(r.low)
-	high, unit2, ok2 := splitQuantity(r.high)
-	step, unit3, ok3 := splitQuantity(r.step)
+	// Both ends have the same unit. A step can have it too, but a factor has none.
+	low, unit, isLowNumber := splitQuantity(r.low)
+	high, highUnit, isHighNumber := splitQuantity(r.high)
+	step, stepUnit, isStepNumber := splitQuantity(r.step)
+	mixesUnits := highUnit != unit || stepUnit != "" && (r.times || stepUnit != unit)
 	text := r.low + ".." + r.high
 	switch {
-	case !ok1 || !ok2 || !ok3:
-		return nil, rejection(
-			schema.Quote(text)+" is no range of numbers",
-			`write a range such as "1..8" or "200Gbps..1600Gbps times 2"`,
-		)
-	case unit != unit2 || unit3 != "" && unit3 != unit || r.times && unit3 != "":
+	case !isLowNumber || !isHighNumber || !isStepNumber:
+		return nil, rejection(schema.Quote(text)+" is no range of numbers",
+			`write a range such as "1..8" or "200Gbps..1600Gbps times 2"`)
+	case mixesUnits:
 		return nil, rejection(schema.Quote(text)+" mixes units", "write both ends of a range in one unit")
 	case high < low:
-		return nil, rejection(
-			schema.Quote(text)+" runs backwards and is empty",
-			"write the smaller end first",
-		)
+		return nil, rejection(schema.Quote(text)+" runs backwards and is empty", "write the smaller end first")
 	case r.times && (step <= 1 || low <= 0):
-		return nil, rejection(
-			"never arrives: it is multiplied by "+schema.Quote(r.step),
-			"start above 0 and multiply by more than 1",
-		)
+		return nil, rejection("never arrives: it is multiplied by "+schema.Quote(r.step),
+			"start above 0 and multiply by more than 1")
 	case !r.times && step <= 0:
 		return nil, rejection("never arrives: its step is "+schema.Quote(r.step), "write a step above 0")
 	}
 
+	// steps is the number of steps from low to high, and valueAt returns value i.
 	steps := (high - low) / step
 	largest := max(math.Abs(low), math.Abs(high), step)
 	valueAt := func(i int) float64 { return roundDecimal(low+float64(i)*step, largest) }
@@ -119,6 +119,9 @@ func (r valueRange) series() (*valueSeries, *schema.Rejection) {
 
 	const rounding = 1e-9 // tolerance for rounding errors of the number of steps
 	n := int(steps+rounding) + 1
+
+	// Values keep the type that the same number has in a list: text with a unit, integer or
+	// float.
 	whole := unit == "" && isInteger(r.low) && isInteger(r.step)
 	return &valueSeries{n: n, at: func(i int) any {
 		v := valueAt(i)
@@ -139,6 +142,8 @@ func roundDecimal(v, largest float64) float64 {
 	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
 		return v + 0 // turns -0 into 0
 	}
+
+	// A sum of numbers up to largest is exact to about 15 significant digits.
 	places := 0
 	if largest > 0 {
 		places = max(0, 13-int(math.Floor(math.Log10(largest))))
@@ -159,6 +164,7 @@ func isInteger(text string) bool {
 // splitQuantity splits a text into a number and the unit behind it. ok is false if there is
 // no finite number.
 func splitQuantity(text string) (v float64, unit string, ok bool) {
+	// The number ends at the last digit or point.
 	end := len(text)
 	for end > 0 && (text[end-1] < '0' || text[end-1] > '9') && text[end-1] != '.' {
 		end--

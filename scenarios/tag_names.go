@@ -1,3 +1,7 @@
+// This file defines the names that tags of keys can use: lists of choices
+// (choices:"@routers") and conditions (when:"several-jobs"). A key is rejected if it is
+// set and its condition does not hold.
+
 package scenarios
 
 import (
@@ -29,6 +33,7 @@ func choiceNames(kind string) []string { return choices()[kind].Names() }
 // listChoices builds the lists of choices.
 func listChoices() map[string]schema.Choices {
 	names := map[string][]string{
+		// Choices other than kinds of policies, workloads and fabrics.
 		"objectives":   topology.Objectives(),
 		"draws":        routing.Draws,
 		"permutations": collective.Permutations,
@@ -46,6 +51,8 @@ func listChoices() map[string]schema.Choices {
 		"joblogs":    jobLogFormats(),
 		"formats":    trace.FormatNames(),
 	}
+
+	// Add the names of each kind of policy.
 	for _, p := range Policies() {
 		names[p.Kind] = append(names[p.Kind], p.Name)
 	}
@@ -54,11 +61,14 @@ func listChoices() map[string]schema.Choices {
 		all[kind] = schema.Choices{Names: func() []string { return names }}
 	}
 
+	// An algorithm of collectives can be named per dimension of parallelism: "dp=ring".
 	var dims []string
 	for _, dim := range training.Dims {
 		dims = append(dims, dim.String())
 	}
 	all["algorithms"] = schema.Choices{Names: all["collectives"].Names, Parts: dims}
+
+	// Explain why an allocator is no choice for policy.donor.
 	all["donors"] = schema.Choices{Names: all["donors"].Names, Reason: func(name string) string {
 		if slices.Contains(names["allocators"], name) {
 			return schema.Quote(name) + " saves no ports that it could leave to another job"
@@ -95,6 +105,8 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 
 	// The functions below return the user in the diagnostic "is not used by USER".
 	w := &s.Workload
+
+	// Descriptions of the user of a key. constant returns a function for a fixed text.
 	constant := func(by string) func() string { return func() string { return by } }
 	workload := func() string { return "workload " + schema.Quote(w.Kind) }
 	source := func() string { return "source " + schema.Quote(w.Source) }
@@ -102,7 +114,6 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 		if s.isTraining() {
 			return "fabric " + schema.Quote(s.Fabric.Kind)
 		}
-
 		return workload()
 	}
 	collectives := func() string {
@@ -389,6 +400,7 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 // The remedy suggests a policy: the first of suggestions, or else the policy with the name
 // of the option, or else the first policy that reads it.
 func (s *Scenario) readerCondition(tables *schema.Schema, severalJobs bool, option string, suggestions ...string) *schema.Condition {
+	// The first suggestion becomes the remedy.
 	r := optionReaderTable()[option]
 	d, single := r.decision, r.allowsSingleJob
 	suggest := slices.Concat(suggestions, []string{r.suggestion})[0]
@@ -409,6 +421,8 @@ func (s *Scenario) readerCondition(tables *schema.Schema, severalJobs bool, opti
 		NotUsedBy: func() string { return "the " + d.policyKey + " that are listed" },
 		Hint:      "add " + schema.Quote(suggest) + " to policy." + d.policyKey,
 		Holds: func() bool {
+			// The policies that decide: the compared ones, and the policies of the extra
+			// key.
 			chosen := slices.Clip(*d.list(&s.Policy))
 			if d.extraPolicies != nil {
 				chosen = append(chosen, d.extraPolicies(&s.Policy)...)
@@ -430,11 +444,17 @@ func (s *Scenario) readerCondition(tables *schema.Schema, severalJobs bool, opti
 
 // optionReaders lists the policies that read an option of [policy].
 type optionReaders struct {
-	decision          *decision
-	suggestion        string            // the policy with the option's name, or else the first that reads it
-	allowsSingleJob   bool              // one of the policies can decide for a single job among several
-	conditionByPolicy map[string]string // condition under which the policy reads the option; "" if always
-	conditions        []string          // all conditions in conditionByPolicy other than ""
+	decision *decision
+	// suggestion is the policy with the option's name, or else the first policy that reads
+	// it.
+	suggestion string
+	// allowsSingleJob means that one of the policies can decide for a single job among
+	// several.
+	allowsSingleJob bool
+	// conditionByPolicy holds the condition under which each policy reads the option, or ""
+	// if it always does.
+	conditionByPolicy map[string]string
+	conditions        []string // all conditions in conditionByPolicy other than ""
 }
 
 // optionReaderTable returns the readers of each option. The result is shared and must not
@@ -470,7 +490,6 @@ func listOptionReaders() map[string]*optionReaders {
 			}
 		}
 	}
-
 	return all
 }
 
