@@ -13,7 +13,8 @@ import (
 	"sim/workloads/training"
 )
 
-// newLine returns nodes in a row with links of 8 Gb/s between neighbours, flows from each to the next and their paths.
+// newLine returns a line network: nodes with links of 8 Gb/s from each to the next. It also returns
+// one flow per link, and the paths of the flows.
 func newLine(nodes int32, latency engine.Time) (*engine.Network, []engine.Flow, *engine.Paths) {
 	n := &engine.Network{Nodes: nodes}
 	paths := &engine.Paths{Degree: 1, Link: slices.Repeat([]int32{-1}, int(nodes))}
@@ -28,7 +29,7 @@ func newLine(nodes int32, latency engine.Time) (*engine.Network, []engine.Flow, 
 	return n, flows, paths
 }
 
-// newChain returns transfers of 1,000 B over the links of a line, each after the one before it.
+// newChain returns a chain of dependent transfers of 1,000 B, one over each link of a line.
 func newChain(t *testing.T, links int32) *engine.Graph {
 	t.Helper()
 	g := &engine.Graph{}
@@ -44,8 +45,9 @@ func newChain(t *testing.T, links int32) *engine.Graph {
 	return g
 }
 
-// TestSimulate compares the end of three transfers in a row, of 1 µs and a latency of 100 ns each, with that sum at both
-// levels; without one of them, and on links of twice the rate.
+// TestSimulate simulates a chain of three transfers at both levels. Each transfer takes 1 µs and has
+// a latency of 100 ns. The end must equal the sum of these times, also for variants of the job and of
+// the link rates, and a cancelled context must be reported.
 func TestSimulate(t *testing.T) {
 	const latency, each = 100 * engine.Nanosecond, engine.Microsecond
 	n, flows, paths := newLine(4, latency)
@@ -90,7 +92,7 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// TestCutOff: a simulation that is cut off has no end, nor has one that loses packets.
+// TestCutOff checks that simulations that are cut off or lose packets have no end.
 func TestCutOff(t *testing.T) {
 	n, flows, paths := newLine(4, 0)
 	j := &Job{Graph: newChain(t, 3)}
@@ -106,7 +108,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestDelayed: a job whose graph has its own delays is simulated with these, also without some of its transfers.
+// TestDelayed checks that Job.WithArrivalDelays replaces the default delays, also for a job without
+// some of its transfers. The expected ends are sums of transfer times and delays.
 func TestDelayed(t *testing.T) {
 	n, flows, paths := newLine(3, 0)
 	g := newChain(t, 2)
@@ -129,8 +132,8 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
-// TestByTier measures a chain of three transfers, of which the first link is a tier and the others are another: what each
-// carries, exposes, and saves at twice the rate follows from 1 µs a transfer.
+// TestByTier measures the tiers of a chain of three transfers of 1 µs each. The first link is one
+// tier, the other links are another. The expected metrics follow from the transfer times.
 func TestByTier(t *testing.T) {
 	n, flows, paths := newLine(4, 0)
 	for _, level := range []string{"flow", "packet"} {
@@ -159,7 +162,8 @@ func TestByTier(t *testing.T) {
 	}
 }
 
-// TestExposed: calls expose the time that the step is shorter without them; those of moving circuits are not measured.
+// TestExposed checks that calls expose the time by which the step is shorter without them, and that
+// nothing is measured if circuits move.
 func TestExposed(t *testing.T) {
 	n, flows, paths := newLine(4, 0)
 	r := &Run{Job: Job{Graph: newChain(t, 3)}, Decision: *NewPathDecision(n, flows, paths, 1000, packet.Options{}), Level: "flow", End: 3 * engine.Microsecond}
@@ -178,8 +182,8 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// TestExposedTime: work that would end later without the time of some transfers, as under rules by which links share, is
-// exposed to none of it.
+// TestExposedTime checks that exposed times are not negative, even if a sharing rule lets the work
+// end later without the time of some transfers.
 func TestExposedTime(t *testing.T) {
 	for _, c := range []struct {
 		end, without engine.Time
@@ -191,16 +195,16 @@ func TestExposedTime(t *testing.T) {
 	}
 }
 
-// TestSources: packets of flows whose task is no transfer take no time, and sources are given the load of the most loaded
-// of the other links.
+// TestSources checks that packets of flows whose task is not a transfer take no time. It also checks
+// that sources get the load of the bottleneck among the links with transfers.
 func TestSources(t *testing.T) {
 	n, flows, paths := newLine(4, 0)
 	d := NewPathDecision(n, flows, paths, 1000, packet.Options{})
 	d.Loads, d.ReferenceRate = []float64{1, 7, 2}, 16e9
 	j := &Job{Graph: newChain(t, 3)}
-	var seen []float64
+	var loads []float64
 	j.Sources = func(load float64) (all []packet.Source, err error) {
-		seen = append(seen, load)
+		loads = append(loads, load)
 		for f := range int32(3) {
 			all = append(all, packet.Source{First: f, End: f + 1, Bytes: 1000, Process: packet.Greedy, Order: packet.Sequential, Count: int64(1 + f)})
 		}
@@ -220,7 +224,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("packets end at %v (%v), want %v µs", end, ended, int64(c.want))
 		}
 	}
-	if want := []float64{14, 4, 7}; !slices.Equal(seen, want) {
-		t.Errorf("the loads are %v, want %v", seen, want)
+	if want := []float64{14, 4, 7}; !slices.Equal(loads, want) {
+		t.Errorf("the loads are %v, want %v", loads, want)
 	}
 }

@@ -10,67 +10,97 @@ import (
 	"sim/engine/packet"
 )
 
-// Decision says how the transfers of a job use a network, in the form that engines take.
+// Decision describes how the transfers of a job use a network, in the form that the engines take.
+// Its functions accept the graph of the job and variants of it with the same tasks, in which some
+// transfers are replaced by tasks that take no time.
 type Decision struct {
 	// Network has changes over time if links fail.
 	Network *engine.Network
-	// Routes returns the resources of every transfer of the job's graph or of a variant with the same tasks.
+	// Routes returns the resources that every transfer uses.
 	Routes func(g *engine.Graph) (*engine.Routes, error)
-	// ArrivalDelays returns by how many ticks every transfer arrives after its last bit is sent, indexed by task. Late is nil, or
-	// returns nil, if no link has a latency that dependencies do not hold already.
+	// ArrivalDelays returns the delay of every transfer between sending its last bit and its arrival,
+	// in ticks, indexed by task. The function or its result is nil if links have no latencies, or if
+	// the dependencies of the graph include them.
 	ArrivalDelays func(g *engine.Graph) []engine.Time
-	// Merge combines transfers that share one rate at level "flow", with the same tasks; nil if there are none.
+	// Merge combines transfers that share one rate at level flow, without changing the number of
+	// tasks. It is nil if no transfers can be merged.
 	Merge func(g *engine.Graph, r *engine.Routes) (*engine.Graph, *engine.Routes, error)
-	// Flow holds the service discipline at level "flow" and what traces record.
+	// Flow holds the service at level flow, and what traces record.
 	Flow flow.Options
-	// SimulateMoves simulates a graph with the tasks of the job at level "flow" if circuits move when tasks end, with times the
-	// rate of every link; nil if the network does not depend on the run.
-	SimulateMoves func(ctx context.Context, g *engine.Graph, times float64) (*engine.Trace, error)
-	// ToPackets lowers a job for level "packet" under d, which is the decision or a variant of it.
+	// SimulateMoves simulates a graph at level flow if circuits move when tasks end. All link rates
+	// are multiplied by rateFactor. It is nil if the network does not depend on the run.
+	SimulateMoves func(
+		ctx context.Context, g *engine.Graph, rateFactor float64,
+	) (*engine.Trace, error)
+	// ToPackets lowers a job to level packet under d, which is this decision or a variant of it.
 	ToPackets func(ctx context.Context, j *Job, d *Decision) (*Packets, error)
-	// Loads holds the load of every link in messages, if sources pace their packets by the largest; indexed by link. Rate
-	// is the rate of a link that loads are compared at: a link of twice this rate counts half.
+	// Loads holds the load of every link in messages, indexed by link, if sources pace their packets
+	// by the largest load. Loads are compared at ReferenceRate: the load of a link with twice this
+	// rate counts half.
 	Loads         []float64
 	ReferenceRate float64
 
-	rateFactor float64 // the factor of ScaleRates for all resources; 0 means 1
-	scaling    func(n *engine.Network) *engine.Network
+	rateFactor float64 // factor of all rates of ScaleRates; 0 means 1
+	// scaling scales the rates of a network as ScaleRates has scaled Network; nil if it has not.
+	scaling func(n *engine.Network) *engine.Network
 }
 
-// Packets is a job under a decision in the form that engine/packet takes.
+// Packets is a job under a decision, in the form that engine/packet takes.
 type Packets struct {
 	Graph   *engine.Graph
 	Network *engine.Network
 	Flows   []engine.Flow
 	Paths   *engine.Paths
-	Bytes   int32                             // size of a packet on the wire
-	Options packet.Options                    // order of tasks, flow control, bit errors, rewiring, seed
-	Trace   func(*engine.Trace) *engine.Trace // maps a trace to the tasks of the job; nil if they are the same
+	Bytes   int32          // size of a packet on the wire
+	Options packet.Options // order of tasks, flow control, bit errors, rewiring, seed
+	// Trace maps a trace of Graph to the tasks of the job; nil if they are the same.
+	Trace func(*engine.Trace) *engine.Trace
 }
 
-// NewRouteDecision leads the transfers of one graph over the resources of r, at level "flow".
+// NewRouteDecision returns a decision for a single graph, whose routes are r. It supports only level
+// flow.
 func NewRouteDecision(n *engine.Network, r *engine.Routes, o flow.Options) *Decision {
-	return &Decision{Network: n, Routes: func(*engine.Graph) (*engine.Routes, error) { return r, nil }, Flow: o}
-}
-
-// NewPathDecision leads the transfers of jobs over paths, as engine.RoutesOf and packet.RunGraph assign them. Packets find
-// the same network.
-func NewPathDecision(n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, o packet.Options) *Decision {
 	return &Decision{
 		Network: n,
-		Routes:  func(g *engine.Graph) (*engine.Routes, error) { return engine.RoutesOf(g, n, paths, flows) },
-		ToPackets: func(_ context.Context, j *Job, d *Decision) (*Packets, error) {
-			return &Packets{Graph: j.Graph, Network: d.Network, Flows: flows, Paths: paths, Bytes: bytes, Options: o}, nil
-		},
+		Routes:  func(*engine.Graph) (*engine.Routes, error) { return r, nil },
+		Flow:    o,
 	}
 }
 
-// ScaleRates returns the decision on resources with times the rate: those that has selects, all if it is nil.
+// NewPathDecision returns a decision by which transfers follow paths, as engine.RoutesOf and
+// packet.RunGraph assign them. Both levels use the same network. Packets have the given size.
+func NewPathDecision(
+	n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, o packet.Options,
+) *Decision {
+	toPackets := func(_ context.Context, j *Job, d *Decision) (*Packets, error) {
+		return &Packets{
+			Graph:   j.Graph,
+			Network: d.Network,
+			Flows:   flows,
+			Paths:   paths,
+			Bytes:   bytes,
+			Options: o,
+		}, nil
+	}
+	return &Decision{
+		Network: n,
+		Routes: func(g *engine.Graph) (*engine.Routes, error) {
+			return engine.RoutesOf(g, n, paths, flows)
+		},
+		ToPackets: toPackets,
+	}
+}
+
+// ScaleRates returns the decision with the rates of the selected resources multiplied by factor. If
+// selects is nil, all resources are selected.
 func (d *Decision) ScaleRates(factor float64, selects func(resource int32) bool) *Decision {
 	out := *d
+	// SimulateMoves supports only a common factor of all rates.
 	if selects == nil {
 		out.rateFactor = factor
 	}
+
+	// Networks that are built later get the same factors, through ScaleNetwork.
 	out.scaling = func(n *engine.Network) *engine.Network {
 		if d.scaling != nil {
 			n = d.scaling(n)
@@ -83,7 +113,8 @@ func (d *Decision) ScaleRates(factor float64, selects func(resource int32) bool)
 	return &out
 }
 
-// ScaleNetwork returns n, a network with the resources of d.Network, with their rates scaled as d.Network is.
+// ScaleNetwork scales the rates of a network as ScaleRates has scaled d.Network. Both networks have
+// the same resources.
 func (d *Decision) ScaleNetwork(n *engine.Network) *engine.Network {
 	if d.scaling == nil {
 		return n
@@ -91,8 +122,11 @@ func (d *Decision) ScaleNetwork(n *engine.Network) *engine.Network {
 	return d.scaling(n)
 }
 
-// ScaleNetworkRates returns a network with times the rate of the resources that has selects, of all if it is nil.
-func ScaleNetworkRates(n *engine.Network, factor float64, selects func(resource int32) bool) *engine.Network {
+// ScaleNetworkRates returns a copy of a network with the rates of the selected resources multiplied
+// by factor. If selects is nil, all resources are selected.
+func ScaleNetworkRates(
+	n *engine.Network, factor float64, selects func(resource int32) bool,
+) *engine.Network {
 	f := *n
 	f.Links, f.Groups = slices.Clone(n.Links), slices.Clone(n.Groups)
 	for i := range f.Links {
@@ -108,7 +142,7 @@ func ScaleNetworkRates(n *engine.Network, factor float64, selects func(resource 
 	return &f
 }
 
-// withoutLoads returns the decision with no load on the links that has selects.
+// withoutLoads returns the decision with loads of 0 on the selected links.
 func (d *Decision) withoutLoads(selects func(resource int32) bool) *Decision {
 	out := *d
 	out.Loads = slices.Clone(d.Loads)
@@ -120,7 +154,8 @@ func (d *Decision) withoutLoads(selects func(resource int32) bool) *Decision {
 	return &out
 }
 
-// BottleneckLoad returns the load, in messages, of the link that takes longest to carry its own, as if it had the rate d.Rate.
+// BottleneckLoad returns the number of messages on the link with the longest busy time, scaled to
+// ReferenceRate.
 func (d *Decision) BottleneckLoad() float64 {
 	maxLoad := 0.0
 	for i, load := range d.Loads {

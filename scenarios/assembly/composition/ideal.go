@@ -10,18 +10,21 @@ import (
 	"sim/workloads/training"
 )
 
-// IdealReference is what work is compared with: compute alone, and the ideal fabric.
+// IdealReference is the reference that work is compared with: compute alone, and the ideal fabric.
 type IdealReference struct {
 	Times   training.ReferenceTimes
-	Bound   engine.Time  // on the time on the ideal fabric
-	Service flow.Service // that it was simulated with
+	Bound   engine.Time  // lower bound on the time on the ideal fabric
+	Service flow.Service // the service with the shortest time
 	// IsFairOnly is set if the priority services exceeded maxPriorityWork.
 	IsFairOnly bool
 }
 
-// NewIdealReference simulates a graph without communication time, and on an ideal fabric that is given, as any optimum may share
-// it.
-func NewIdealReference(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes) (ref IdealReference, err error) {
+// NewIdealReference simulates a graph without communication time, and on the ideal fabric with
+// network n and routes r. The ideal fabric may share its links in any manner, so it uses the best of
+// several services.
+func NewIdealReference(
+	ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes,
+) (ref IdealReference, err error) {
 	if ref.Times.Compute, err = ComputeMakespan(ctx, g, n); err != nil {
 		return ref, err
 	}
@@ -35,18 +38,23 @@ func NewIdealReference(ctx context.Context, g *engine.Graph, n *engine.Network, 
 	return ref, ctx.Err()
 }
 
-// ComputeMakespan returns when a graph ends in which transfers take no time: nor does starting them. g must be frozen.
-func ComputeMakespan(ctx context.Context, g *engine.Graph, n *engine.Network) (engine.Time, error) {
+// ComputeMakespan returns the makespan of a graph whose transfers, and the start of whose messages,
+// take no time. The graph must be frozen.
+func ComputeMakespan(
+	ctx context.Context, g *engine.Graph, n *engine.Network,
+) (engine.Time, error) {
 	compute := *g
 	compute.MessageOverhead = 0
-	t, err := flow.Run(ctx, &compute, n, engine.NewRoutes(len(g.Tasks), nil), flow.Options{})
+	noRoutes := engine.NewRoutes(len(g.Tasks), nil)
+	t, err := flow.Run(ctx, &compute, n, noRoutes, flow.Options{})
 	if err != nil {
-		return 0, fmt.Errorf("playing compute alone: %w", err)
+		return 0, fmt.Errorf("simulating compute alone: %w", err)
 	}
 	return t.Makespan, nil
 }
 
-// AddMetrics adds those of the ideal fabric, on which the end has a name, and of the compute of an iteration alone.
+// AddMetrics adds the metrics of the reference. The string end is the name of the metric of the time
+// at which the work ends. Iterations also have metrics of compute alone.
 func (i *IdealReference) AddMetrics(m map[string]float64, end string, isIteration bool) {
 	m[end], m["bound_"+end] = i.Times.Ideal.Seconds(), i.Bound.Seconds()
 	if isIteration {
@@ -55,24 +63,27 @@ func (i *IdealReference) AddMetrics(m map[string]float64, end string, isIteratio
 	}
 }
 
-// AddExposed adds what communication an iteration that ends at end exposes, beside the ideal fabric's. What does so is
-// named where that exposes none.
+// AddExposed adds the exposed communication of an iteration that ends at end, and the NCT. If the
+// NCT is undefined, the text exposure completes the reason.
 func (i *IdealReference) AddExposed(row *result.Row, end engine.Time, exposure string) {
 	row.Metrics["comm_exposed_s"] = (end - i.Times.Compute).Seconds()
-	if nct, ok := i.Times.NCT(end); ok {
-		row.Metrics["nct"] = nct
-		if i.IsFairOnly {
-			row.Labels["nct"] = "relative to an ideal fabric that shares fairly: priorities were left out, as they need too much work"
-		}
-	} else {
+	nct, ok := i.Times.NCT(end)
+	if !ok {
 		row.Labels["nct"] = "undefined: the ideal fabric exposes no communication, " + exposure
+		return
+	}
+	row.Metrics["nct"] = nct
+	if i.IsFairOnly {
+		row.Labels["nct"] = "relative to an ideal fabric that shares fairly: priorities were left out, " +
+			"as they need too much work"
 	}
 }
 
-// boundTolerance is the relative distance within which a makespan counts as meeting its bound: what rounding to ticks leaves.
+// boundTolerance is the relative distance within which a makespan counts as equal to its bound. It
+// covers the rounding of task times to ticks.
 const boundTolerance = 1e-9
 
-// MeetsBound reports whether a makespan is its bound but for rounding.
+// MeetsBound reports whether a makespan equals its lower bound, except for rounding.
 func MeetsBound(makespan, bound engine.Time) bool {
 	return float64(makespan) <= float64(bound)*(1+boundTolerance)
 }
@@ -85,7 +96,9 @@ const maxPriorityWork = 1 << 24
 // BestService simulates with one service after the other until a makespan meets the bound. It
 // returns the shortest makespan and its service, and whether a priority service was left out
 // because it exceeded maxPriorityWork.
-func BestService(e *flow.Evaluator, bound engine.Time) (best engine.Time, service flow.Service, isFairOnly bool) {
+func BestService(
+	e *flow.Evaluator, bound engine.Time,
+) (best engine.Time, service flow.Service, isFairOnly bool) {
 	defer e.SetMaxWork(0)
 	best, service = engine.Never, flow.LevelPriority
 	for _, s := range []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin} {
@@ -97,6 +110,7 @@ func BestService(e *flow.Evaluator, bound engine.Time) (best engine.Time, servic
 		if s == flow.MaxMin {
 			e.SetMaxWork(0)
 		}
+		// Makespan gives up once the time exceeds the best one.
 		if makespan, ok := e.Makespan(best); ok {
 			best, service = makespan, s
 		}

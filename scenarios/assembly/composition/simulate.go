@@ -10,15 +10,19 @@ import (
 	"sim/engine/packet"
 )
 
-// Result is a simulation of a job under a decision at one level.
+// Result is the simulation of a job under a decision, at one level.
 type Result struct {
-	Graph   *engine.Graph // with latencies on the dependencies at level "flow"
-	Trace   *engine.Trace // indexed by task of the job; nil of packet sources, and if the simulation was cut off
-	Stats   *packet.Stats // nil at level "flow"
-	Packets *Packets      // that were simulated; nil at level "flow"
+	// Graph is the simulated graph. At level flow, its dependencies include latencies. It is nil for
+	// packet sources.
+	Graph *engine.Graph
+	// Trace is indexed by task of the job. It is nil for packet sources, or if some tasks did not end.
+	Trace   *engine.Trace
+	Stats   *packet.Stats // nil at level flow
+	Packets *Packets      // the simulated form of the job; nil at level flow
 }
 
-// End returns when the job ends, or false if it does not: the simulation was cut off, or packets were lost.
+// End returns the time at which the job ends. It returns false if the simulation was cut off or
+// packets were lost.
 func (r *Result) End() (end engine.Time, ended bool) {
 	switch s := r.Stats; {
 	case s != nil && (s.Dropped > 0 || s.InFlight() > 0):
@@ -32,11 +36,13 @@ func (r *Result) End() (end engine.Time, ended bool) {
 	}
 }
 
-// Simulate simulates a job under a decision at level "flow" or "packet". It returns the context's error if ctx ends.
+// Simulate simulates a job under a decision at level "flow" or "packet". It returns the error of ctx
+// if ctx is cancelled.
 func Simulate(ctx context.Context, level string, j *Job, d *Decision) (*Result, error) {
 	if level != "packet" {
 		return simulateFlow(ctx, j, d)
 	}
+
 	p, err := d.ToPackets(ctx, j, d)
 	if err != nil {
 		return nil, err
@@ -45,13 +51,8 @@ func Simulate(ctx context.Context, level string, j *Job, d *Decision) (*Result, 
 	r := &Result{Packets: p}
 	if j.Sources != nil {
 		r.Stats, err = injectSources(j, d, p)
-	} else if r.Trace, r.Stats, err = packet.RunGraph(p.Graph, p.Network, p.Flows, p.Paths, p.Bytes, p.Options); err == nil {
-		r.Graph = j.Graph
-		if slices.Contains(r.Trace.End, engine.Never) {
-			r.Trace = nil
-		} else if p.Trace != nil {
-			r.Trace = p.Trace(r.Trace)
-		}
+	} else {
+		err = r.simulateTasks(j)
 	}
 	if errors.Is(err, packet.ErrStopped) {
 		err = ctx.Err()
@@ -62,7 +63,23 @@ func Simulate(ctx context.Context, level string, j *Job, d *Decision) (*Result, 
 	return r, nil
 }
 
-// simulateFlow simulates a job as fluid. Transfers arrive late by the latencies of the decision.
+// simulateTasks simulates the tasks of a job at level packet, in the form of r.Packets.
+func (r *Result) simulateTasks(j *Job) (err error) {
+	p := r.Packets
+	r.Trace, r.Stats, err = packet.RunGraph(p.Graph, p.Network, p.Flows, p.Paths, p.Bytes, p.Options)
+	if err != nil {
+		return err
+	}
+	r.Graph = j.Graph
+	if slices.Contains(r.Trace.End, engine.Never) {
+		r.Trace = nil
+	} else if p.Trace != nil {
+		r.Trace = p.Trace(r.Trace)
+	}
+	return nil
+}
+
+// simulateFlow simulates a job at level flow. Transfers arrive after the latencies of the decision.
 func simulateFlow(ctx context.Context, j *Job, d *Decision) (r *Result, err error) {
 	r = &Result{Graph: j.Graph}
 	if d.SimulateMoves != nil {
@@ -73,6 +90,7 @@ func simulateFlow(ctx context.Context, j *Job, d *Decision) (r *Result, err erro
 		r.Trace, err = d.SimulateMoves(ctx, j.Graph, factor)
 		return r, err
 	}
+
 	routes, err := d.Routes(j.Graph)
 	if err != nil {
 		return nil, err
@@ -84,6 +102,7 @@ func simulateFlow(ctx context.Context, j *Job, d *Decision) (r *Result, err erro
 	if r.Graph, err = j.delayedGraph(delays); err != nil {
 		return nil, err
 	}
+
 	simulated := r.Graph
 	if d.Merge != nil {
 		if simulated, routes, err = d.Merge(simulated, routes); err != nil {
@@ -93,33 +112,39 @@ func simulateFlow(ctx context.Context, j *Job, d *Decision) (r *Result, err erro
 	if r.Trace, err = flow.Run(ctx, simulated, d.Network, routes, d.Flow); err != nil {
 		return nil, err
 	}
+	// The work ends when the last transfer has arrived.
 	for i, delay := range delays {
 		r.Trace.Makespan = max(r.Trace.Makespan, r.Trace.End[i]+delay)
 	}
 	return r, nil
 }
 
-// injectSources simulates packet sources. Flows whose task in the job's graph is no transfer end where they begin: they take no
-// link and no time.
+// injectSources simulates packet sources. If the job has a graph, flow f exists only if its task f is
+// a transfer. Packets of other flows are delivered at their source and take no time.
 func injectSources(j *Job, d *Decision, p *Packets) (*packet.Stats, error) {
 	sources, err := j.Sources(d.BottleneckLoad())
 	if err != nil {
 		return nil, err
 	}
 	w := &packet.Work{Flows: p.Flows, Paths: p.Paths, Sources: sources}
-	if isIdle := func(f int32) bool { return j.Graph.Tasks[f].Kind != engine.Transfer }; j.Graph != nil {
+	if j.Graph != nil {
+		isIdle := func(f int32) bool { return j.Graph.Tasks[f].Kind != engine.Transfer }
 		w.Flows, w.Paths = keepAtSource(p.Flows, p.Paths, isIdle)
 	}
 	return packet.Run(p.Network, w, p.Options)
 }
 
-// keepAtSource returns flows of which some end where they begin, and paths that lead them so; the same if all take links.
-func keepAtSource(flows []engine.Flow, paths *engine.Paths, isIdle func(f int32) bool) ([]engine.Flow, *engine.Paths) {
+// keepAtSource returns flows and paths in which idle flows end at their source, over an empty path.
+// If no flow is idle, it returns its arguments.
+func keepAtSource(
+	flows []engine.Flow, paths *engine.Paths, isIdle func(f int32) bool,
+) ([]engine.Flow, *engine.Paths) {
 	out, emptyClass := *paths, int32(-1)
 	for f := range flows {
 		if !isIdle(int32(f)) {
 			continue
 		}
+		// With the first idle flow, copy flows and paths and add a class with an empty path.
 		if emptyClass < 0 {
 			flows, out.Class = slices.Clone(flows), make([]int32, len(flows))
 			for i := range out.Class {
@@ -127,7 +152,8 @@ func keepAtSource(flows []engine.Flow, paths *engine.Paths, isIdle func(f int32)
 			}
 			out.Start, out.Step = slices.Clone(paths.Start), slices.Clone(paths.Step)
 			emptyClass = out.Add()
-			if paths.First != nil { // classes are not the paths themselves
+			// If a class has several paths, First holds the first path of each class.
+			if paths.First != nil {
 				out.First = append(slices.Clone(paths.First), emptyClass+1)
 				if paths.Share != nil {
 					out.Share = append(slices.Clone(paths.Share), 1)

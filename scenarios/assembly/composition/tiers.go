@@ -9,97 +9,40 @@ import (
 
 	"sim/engine"
 	"sim/scenarios/result"
-	"sim/workloads/training"
 )
 
-// HardwareInfo is what measures need to know about the hardware.
-type HardwareInfo struct {
-	Tiers        []string                 // kinds of tiers that all work takes, innermost first; nil without tiers
-	TierOf       func(resource int32) int // index into Tiers
-	UsesDecision func(task int32) bool    // whether a transfer uses what the policy decides; nil for all transfers
-	Copies       int                      // replicas that the job stands for; 0 means 1
-	Ideal        *IdealReference          // compute alone, the ideal network, and its bound; nil for traffic
-}
-
-// Run is a decided and simulated job, the argument of every measure.
-type Run struct {
-	Job
-	Decision
-	HardwareInfo
-	Result *Result     // nil if messages were simulated in classes
-	Level  string      // "flow" or "packet"
-	End    engine.Time // of the job at Level
-}
-
-// simulateVariant simulates a variant of the job under a variant of the decision at the run's level. Traces have no rates.
-func (r *Run) simulateVariant(ctx context.Context, j *Job, d *Decision) (end engine.Time, ended bool, err error) {
-	if j.Sources != nil && !slices.ContainsFunc(j.Graph.Tasks, func(t engine.Task) bool { return t.Kind == engine.Transfer }) {
-		return 0, true, nil
-	}
-	withoutRates := *d
-	withoutRates.Flow.Rates = false
-	out, err := Simulate(ctx, r.Level, j, &withoutRates)
-	if err != nil {
-		return 0, false, err
-	}
-	end, ended = out.End()
-	return end, ended, nil
-}
-
-// ExposedTime returns how much longer work takes for some of its transfers, if it ends at end with them, and at without if
-// they take no time. It is at least 0: transfers that take no time may be held back until they would have ended, so the
-// work need never end later without their time, even if links that share by a fixed rule would let it.
-func ExposedTime(end, without engine.Time) float64 { return max(0, end-without).Seconds() }
-
-// MeasureExposedCalls measures what the collective calls of each dimension expose: how much sooner the iteration would end, at the
-// row's level and under the same decision, if they took no time.
-func MeasureExposedCalls(ctx context.Context, r *Run, row *result.Row) error {
-	if r.Step == nil {
-		return nil
-	}
-	for _, dim := range training.Dims {
-		j, name := r.WithoutCalls(dim), dim.String()+"_exposed_s"
-		switch {
-		case j == nil:
-			continue
-		case r.SimulateMoves != nil:
-			row.Labels[name] = "undefined: circuits move when transfers end, and without these calls they would move at other times"
-			continue
-		}
-		without, ended, err := r.simulateVariant(ctx, j, &r.Decision)
-		if err != nil {
-			return fmt.Errorf("without calls of %s: %w", dim, err)
-		}
-		if ended {
-			row.Metrics[name] = ExposedTime(r.End, without)
-		}
-	}
-	return nil
-}
-
-// tierMetrics is what a tier carries in a run.
+// tierMetrics holds the measures of one tier in a run.
 type tierMetrics struct {
-	bytes                  float64
-	busy                   engine.Time // time in which it carries something
-	endWithout, endDoubled engine.Time // end of the run if the tier takes no time, and if its links have twice the rate
+	bytes      float64     // bytes of the tier's transfers
+	busy       engine.Time // time with at least one transfer in progress
+	endWithout engine.Time // end of the run if the tier takes no time
+	endDoubled engine.Time // end of the run if the links of the tier have twice the rate
 }
 
-// addTo adds the metrics of tier i to the row of a run that ends at end, whose trace ends at traced.
+// addTo adds the metrics of tier i to the row of a run that ends at end. The trace behind t.busy
+// ends at traceEnd.
 func (t *tierMetrics) addTo(row *result.Row, i int, end, traceEnd engine.Time) {
 	m, name := row.Metrics, fmt.Sprintf("tier%d_", i+1)
-	m[name+"bytes"], m[name+"busy"] = t.bytes, t.busy.Seconds()/traceEnd.Seconds()
-	m[name+"exposed_s"], m[name+"doubled_s"] = ExposedTime(end, t.endWithout), t.endDoubled.Seconds()
+	m[name+"bytes"] = t.bytes
+	m[name+"busy"] = t.busy.Seconds() / traceEnd.Seconds()
+	m[name+"exposed_s"] = ExposedTime(end, t.endWithout)
+	m[name+"doubled_s"] = t.endDoubled.Seconds()
 }
 
-// addTransfers sets the bytes of the transfers that count and how long at least one of them is under way.
-func (t *tierMetrics) addTransfers(g *engine.Graph, trace *engine.Trace, selects func(task int32) bool) {
-	var spans [][2]engine.Time
+// addTransfers sets the bytes and the busy time of the selected transfers. If selects is nil, all
+// transfers are selected.
+func (t *tierMetrics) addTransfers(
+	g *engine.Graph, trace *engine.Trace, selects func(task int32) bool,
+) {
+	var spans [][2]engine.Time // start and end of each transfer
 	for i := range g.Tasks {
 		if g.Tasks[i].Kind == engine.Transfer && (selects == nil || selects(int32(i))) {
 			t.bytes += float64(g.Tasks[i].Bytes)
 			spans = append(spans, [2]engine.Time{trace.Start[i], trace.End[i]})
 		}
 	}
+
+	// The busy time is the length of the union of all spans.
 	slices.SortFunc(spans, func(a, b [2]engine.Time) int { return cmp.Compare(a[0], b[0]) })
 	busyUntil := engine.Time(0)
 	for _, span := range spans {
@@ -108,17 +51,20 @@ func (t *tierMetrics) addTransfers(g *engine.Graph, trace *engine.Trace, selects
 	}
 }
 
-// MeasureTiers measures what each tier that all work takes carries and for how much of the time, how much longer the work takes
-// for it, and how long it would be were its links twice as fast: at the row's level, under the same decision. If the
-// transfers themselves were not simulated, when they are under way follows from the fluid.
+// MeasureTiers adds the measures of each tier: its bytes and its busy time, by how much it lengthens
+// the work, and the time of the work if its links had twice the rate. Variants are simulated at the
+// same level and under the same decision. If transfers were simulated in classes, a simulation at
+// level flow provides their times.
 func MeasureTiers(ctx context.Context, r *Run, row *result.Row) error {
-	if r.Tiers == nil || r.Graph == nil || r.SimulateMoves != nil { // what moving circuits do follows from all tiers together
+	// Circuits that move depend on the transfers of all tiers, so that tiers cannot be separated.
+	if r.Tiers == nil || r.Graph == nil || r.SimulateMoves != nil {
 		return nil
 	}
 	routes, err := r.Routes(r.Graph)
 	if err != nil {
 		return err
 	}
+
 	end, simulated := r.End, r.Result
 	if simulated == nil || simulated.Trace == nil {
 		if simulated, err = Simulate(ctx, "flow", &r.Job, &r.Decision); err != nil {
@@ -128,7 +74,9 @@ func MeasureTiers(ctx context.Context, r *Run, row *result.Row) error {
 			end = simulated.Trace.Makespan
 		}
 	}
+
 	for i := range r.Tiers {
+		// A transfer belongs to the tier of the first resource that it uses.
 		onTier := func(resource int32) bool { return r.TierOf(resource) == i }
 		usesTier := func(task int32) bool {
 			uses := routes.Of(task)
@@ -136,10 +84,13 @@ func MeasureTiers(ctx context.Context, r *Run, row *result.Row) error {
 		}
 		var measured tierMetrics
 		measured.addTransfers(r.Graph, simulated.Trace, usesTier)
-		if measured.endWithout, _, err = r.simulateVariant(ctx, r.WithoutTransfers(usesTier), r.withoutLoads(onTier)); err != nil {
+
+		without, unloaded := r.WithoutTransfers(usesTier), r.withoutLoads(onTier)
+		if measured.endWithout, _, err = r.simulateVariant(ctx, without, unloaded); err != nil {
 			return err
 		}
-		if measured.endDoubled, _, err = r.simulateVariant(ctx, &r.Job, r.ScaleRates(2, onTier)); err != nil {
+		doubled := r.ScaleRates(2, onTier)
+		if measured.endDoubled, _, err = r.simulateVariant(ctx, &r.Job, doubled); err != nil {
 			return err
 		}
 		measured.addTo(row, i, end, simulated.Trace.Makespan)
@@ -148,22 +99,29 @@ func MeasureTiers(ctx context.Context, r *Run, row *result.Row) error {
 	return nil
 }
 
-// InnerTier is a tier whose calls lengthen the passes of a step.
+// InnerTier is a tier whose collective calls lengthen the passes of a training step.
 type InnerTier struct {
-	Kind                     string
-	Bytes                    float64
-	Busy                     engine.Time
-	WithoutTier, DoubledRate PassExtension // passes if the tier takes no time, and if its links have twice the rate
+	Kind        string
+	Bytes       float64     // bytes of its calls per iteration
+	Busy        engine.Time // time of its calls per iteration
+	WithoutTier PassExtension
+	DoubledRate PassExtension // extension if the links of the tier have twice the rate
 }
 
-// MeasureInnerTiers is ByTier for a step whose passes inner tiers lengthen, by longer together; outer names the outermost one.
-func MeasureInnerTiers(ctx context.Context, r *Run, row *result.Row, inner []InnerTier, extension PassExtension, outer string) error {
+// MeasureInnerTiers is like MeasureTiers for a training step whose passes inner tiers lengthen. The
+// tiers together lengthen passes by extension. The string outer is the kind of the outermost tier.
+func MeasureInnerTiers(
+	ctx context.Context, r *Run, row *result.Row, inner []InnerTier, extension PassExtension,
+	outer string,
+) error {
 	if r.SimulateMoves != nil && r.Level == "packet" {
 		for i := range len(inner) + 1 {
-			row.Labels[fmt.Sprintf("tier%d_exposed_s", i+1)] = "undefined: circuits move with the packets of the step"
+			row.Labels[fmt.Sprintf("tier%d_exposed_s", i+1)] =
+				"undefined: circuits move with the packets of the step"
 		}
 		return nil
 	}
+
 	end := r.Result.Trace.Makespan
 	simulate := func(extension PassExtension, d *Decision) (engine.Time, error) {
 		j, err := r.WithPassExtension(ctx, extension)
@@ -173,6 +131,7 @@ func MeasureInnerTiers(ctx context.Context, r *Run, row *result.Row, inner []Inn
 		end, _, err := r.simulateVariant(ctx, j, d)
 		return end, err
 	}
+
 	var kinds []string
 	for i, tier := range inner {
 		measured := tierMetrics{bytes: tier.Bytes, busy: tier.Busy}
@@ -186,6 +145,8 @@ func MeasureInnerTiers(ctx context.Context, r *Run, row *result.Row, inner []Inn
 		measured.addTo(row, i, end, end)
 		kinds = append(kinds, tier.Kind)
 	}
+
+	// The outermost tier carries the transfers of the graph. Without it, only compute remains.
 	measured := tierMetrics{endWithout: r.Ideal.Times.Compute}
 	measured.addTransfers(r.Graph, r.Result.Trace, r.UsesDecision)
 	measured.bytes *= float64(max(1, r.Copies))
