@@ -1,7 +1,14 @@
-// Package calls assembles collective calls, on any hardware whose systems take them: an algorithm (policies/collective)
-// expands the call, and what the hardware leaves open is decided for its transfers as for any others. Either algorithms
-// are compared, under one router or allocator, or these are, with one algorithm. What a call reaches is held against a
-// lower bound that holds for every algorithm.
+// Package calls builds systems of collective calls, and expands the calls of training steps and
+// traces.
+//
+// An algorithm (package policies/collective) expands a call into a schedule of transfers. The policy
+// of the fabric then decides about these transfers as about any others. A run compares either
+// algorithms, with one router or allocator, or it compares routers or allocators, with one
+// algorithm. Results are compared with a lower bound that holds for every algorithm.
+//
+// A callSystem performs a single call. An Expander expands the calls of larger workloads, and an
+// algorithmSearch finds the best algorithms of a training step. Start reading with NewSystem and
+// Expander.
 package calls
 
 import (
@@ -19,34 +26,35 @@ import (
 	"sim/workloads/trace"
 )
 
-// Scenario is a call on hardware that leaves something open.
+// Scenario is a collective call on a fabric with an open decision.
 type Scenario struct {
 	Name string
 	*Call
-	Ranks int // of the group
-	// Policy decides what the hardware leaves open, where algorithms are compared; else it is empty, and the algorithm
-	// is the call's.
+	Ranks int // number of ranks of the group
+	// Policy decides about the transfers if algorithms are compared. It is empty if policies are
+	// compared; the algorithm is then Call.Algorithm.
 	Policy string
-	// Build makes the system of the call as an algorithm expands it. It fails with collective.ErrUnserved where that
-	// does not serve it.
-	Build      func(ctx context.Context, algorithm string) (assembly.System, error)
+	// Build returns the system of the call with the given algorithm. Its error wraps
+	// collective.ErrUnserved if the algorithm does not serve the call.
+	Build func(ctx context.Context, algorithm string) (assembly.System, error)
+	// LowerBound returns a lower bound on the time of the call that holds for every algorithm.
 	LowerBound func(ctx context.Context) (collective.LowerBound, error)
 }
 
-// callSystem is a scenario whose bound is known.
+// callSystem is a scenario with its lower bound. It implements assembly.System.
 type callSystem struct {
 	*Scenario
 	bound collective.LowerBound
-	built once.Map[string, builtSystem] // by algorithm
+	built once.Map[string, builtSystem] // cache by algorithm
 }
 
-// builtSystem is a call as an algorithm expands it, on its hardware.
+// builtSystem is the system of a call with one algorithm.
 type builtSystem struct {
 	assembly.System
 	buildTime time.Duration
 }
 
-// NewSystem makes the system of a scenario.
+// NewSystem returns the system of a scenario.
 func NewSystem(ctx context.Context, s *Scenario) (assembly.System, error) {
 	z := &callSystem{Scenario: s}
 	var err error
@@ -56,7 +64,7 @@ func NewSystem(ctx context.Context, s *Scenario) (assembly.System, error) {
 	return z, ctx.Err()
 }
 
-// candidates returns those that may serve a row.
+// candidates returns the algorithms among which the row with the given name chooses.
 func (z *callSystem) candidates(name string) []string {
 	if z.Policy == "" {
 		name = z.Algorithm
@@ -71,37 +79,42 @@ func (z *callSystem) candidates(name string) []string {
 	return names
 }
 
-// systemFor returns the system of an algorithm. Where algorithms are compared each is kept for one row only.
+// systemFor returns the system with an algorithm. If algorithms are compared, each row needs its
+// system only once, so that nothing is cached.
 func (z *callSystem) systemFor(ctx context.Context, algorithm string) (builtSystem, error) {
-	expand := func() (builtSystem, error) {
+	build := func() (builtSystem, error) {
 		start := time.Now()
 		s, err := z.Build(ctx, algorithm)
 		return builtSystem{s, time.Since(start)}, err
 	}
 	if z.Policy != "" {
-		b, err := expand()
+		b, err := build()
 		return b, assembly.ContextErrorOr(ctx, err)
 	}
-	return z.built.Get(ctx, algorithm, expand)
+	return z.built.Get(ctx, algorithm, build)
 }
 
-// Reference returns the bound on every row.
+// Reference returns the number of ranks and the lower bound, which holds for all rows.
 func (z *callSystem) Reference() map[string]float64 {
 	return map[string]float64{"ranks": float64(z.Ranks), "bound_completion_s": z.bound.Seconds}
 }
 
+// Begin adds nothing to an outcome.
 func (z *callSystem) Begin(context.Context, *assembly.Outcome) error { return nil }
 
-// Decide expands the call, has what is left open decided, and measures when it ends; by several algorithms it takes the
-// one that ends first.
-func (z *callSystem) Decide(ctx context.Context, name string, workers int, limit float64) (*assembly.PolicyResult, error) {
+// Decide expands the call, calls the policy for the transfers and measures when they end. With
+// several candidate algorithms it returns the result that ends first.
+func (z *callSystem) Decide(
+	ctx context.Context, name string, workers int, limit float64,
+) (*assembly.PolicyResult, error) {
 	policy := name
 	if z.Policy != "" {
 		policy = z.Policy
 	}
+
 	var best *assembly.PolicyResult
-	var bestAlgorithm string // the algorithm of best
-	var reasons []string
+	var bestAlgorithm string
+	var reasons []string // why algorithms do not serve the call
 	for _, algorithm := range z.candidates(name) {
 		built, err := z.systemFor(ctx, algorithm)
 		if errors.Is(err, collective.ErrUnserved) {
@@ -111,32 +124,35 @@ func (z *callSystem) Decide(ctx context.Context, name string, workers int, limit
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", algorithm, err)
 		}
+
 		a, err := built.System.Decide(ctx, policy, workers, limit)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", algorithm, err)
-		case a == nil:
+		case a == nil: // provably slower than limit
 			continue
 		case a.Rejection != nil:
 			reasons = append(reasons, a.Row.Labels["unserved"])
 			continue
 		}
-		a.Timings.SolveS += built.buildTime.Seconds() // to expand it
+		a.Timings.SolveS += built.buildTime.Seconds()
 		if best == nil || completionTime(a) < completionTime(best) {
 			best, bestAlgorithm = a, algorithm
 		}
 		limit = min(limit, completionTime(best))
 	}
+
 	if best == nil {
 		if len(reasons) == 0 {
-			return nil, nil // all take longer than the limit
+			return nil, nil // all candidates exceed the limit
 		}
 		key := "policy.collective"
 		if z.Policy != "" {
 			key = "policy.collectives"
 		}
 		reason := strings.TrimPrefix(strings.Join(reasons, "; "), name+": ")
-		return assembly.RejectedResult(name, reason, func() schema.Diagnostic { return z.diagnostic(key, reason) }), nil
+		diagnostic := func() schema.Diagnostic { return z.diagnostic(key, reason) }
+		return assembly.RejectedResult(name, reason, diagnostic), nil
 	}
 	best.Row.Policy = name
 	best.AddMeasure(func(context.Context) error {
@@ -146,11 +162,13 @@ func (z *callSystem) Decide(ctx context.Context, name string, workers int, limit
 	return best, nil
 }
 
-// Work is that of the call as one algorithm expands it.
+// Work returns the transfers of the call with its single algorithm. It implements
+// assembly.WorkExporter.
 func (z *callSystem) Work(ctx context.Context, policy string) (*trace.RankGraph, error) {
 	algorithms := z.candidates(policy)
 	if len(algorithms) != 1 {
-		return nil, assembly.ExportError(z.Name, "policy.collective", "which algorithm expands the call is found out by simulating all", "name one")
+		return nil, assembly.ExportError(z.Name, "policy.collective",
+			"which algorithm expands the call is found out by simulating all", "name one")
 	}
 	built, err := z.systemFor(ctx, algorithms[0])
 	if errors.Is(err, collective.ErrUnserved) {
@@ -162,34 +180,44 @@ func (z *callSystem) Work(ctx context.Context, policy string) (*trace.RankGraph,
 	return assembly.WorkOf(ctx, built.System, z.Name, policy)
 }
 
-// diagnostic says why no algorithm serves the call.
+// diagnostic returns the diagnostic of a call that no algorithm serves.
 func (z *callSystem) diagnostic(key, reason string) schema.Diagnostic {
-	return schema.Diagnostic{File: z.Name, Key: key, Problem: reason, Remedy: "choose another algorithm, or set it to " + schema.Quote(collective.BestName)}
+	return schema.Diagnostic{
+		File:    z.Name,
+		Key:     key,
+		Problem: reason,
+		Remedy:  "choose another algorithm, or set it to " + schema.Quote(collective.BestName),
+	}
 }
 
-// UnservedReason words why an algorithm does not serve a call, without what packages are called.
+// UnservedReason returns why an algorithm does not serve a call: the text of an error without its
+// sentinel errors.
 func UnservedReason(err error) string {
 	text := err.Error()
-	for _, sentinel := range []error{ErrTooLarge, collective.ErrUnserved} { // whose text begins with that of the second
+	// The text of ErrTooLarge starts with the text of ErrUnserved.
+	for _, sentinel := range []error{ErrTooLarge, collective.ErrUnserved} {
 		text = strings.Replace(text, sentinel.Error()+": ", "", 1)
 	}
 	return text
 }
 
-// boundTolerance is what ticks leave between the end of a call and a bound that it meets, relative: of some thousand transfers
-// in a row, of microseconds each.
+// boundTolerance is the relative distance within which the end of a call counts as equal to its lower
+// bound. It covers the rounding to ticks of some thousand consecutive transfers of microseconds each.
 const boundTolerance = 1e-6
 
-// addMetrics adds to a row the rate of the call, as an algorithm expands it, and the bound on it.
+// addMetrics adds the rate of the call and its lower bound to a row. The given algorithm is shown if
+// it was selected from several.
 func (z *callSystem) addMetrics(row *result.Row, algorithm string) {
 	if z.Algorithm == collective.BestName || row.Policy == collective.BestName {
 		row.Labels["algorithm"] = algorithm
 	}
-	row.Metrics["bound_completion_s"], row.Bounds = z.bound.Seconds, nil // others' are of other transfers
+	// Other bounds of the row hold only for the transfers of one algorithm.
+	row.Metrics["bound_completion_s"], row.Bounds = z.bound.Seconds, nil
 	end, ok := row.Metrics["completion_s"]
 	if !ok || end == 0 {
 		return
 	}
+
 	bytes := float64(z.Bytes)
 	if z.Kind == collective.AllToAll {
 		bytes *= float64(z.Ranks - 1)
@@ -198,17 +226,28 @@ func (z *callSystem) addMetrics(row *result.Row, algorithm string) {
 	addBound(row, z.bound)
 }
 
-// addBound holds the completion time of a row, which it has, against a lower bound that holds for any algorithm on any routes. It
-// replaces the row's other bounds, which hold for the transfers of one algorithm.
+// addBound adds a lower bound on the completion time of a row, and the gap to it. The bound holds for
+// every algorithm on any routes. It replaces the row's other bounds, which hold for the transfers of
+// one algorithm.
 func addBound(row *result.Row, bound collective.LowerBound) {
 	m := row.Metrics
 	m["bound_completion_s"], row.Bounds = bound.Seconds, nil
 	if bound.Seconds <= 0 {
 		return
 	}
+
 	model := "any algorithm on any routes: " + bound.Reason
-	row.Bounds = &result.Bounds{GapMetric: "completion_s", MultiPath: true, Proofs: []result.ProvedBound{{Metric: "completion_s", Bound: bound.Seconds, Model: model, MultiPath: true}}}
 	row.Labels["gap_model"] = model
+	row.Bounds = &result.Bounds{
+		GapMetric: "completion_s",
+		MultiPath: true,
+		Proofs: []result.ProvedBound{{
+			Metric:    "completion_s",
+			Bound:     bound.Seconds,
+			Model:     model,
+			MultiPath: true,
+		}},
+	}
 	if m["gap"] = m["completion_s"]/bound.Seconds - 1; m["gap"] > -boundTolerance {
 		m["gap"] = max(0, m["gap"])
 	}

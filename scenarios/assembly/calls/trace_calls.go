@@ -11,73 +11,91 @@ import (
 	"sim/workloads/training"
 )
 
-// traceCallKey is what calls have in common that the same schedule serves.
+// traceCallKey identifies the calls of a trace that have the same schedule.
 type traceCallKey struct {
 	kind     trace.Collective
 	bytes    int64
-	groupSet [2]int32
+	groupSet [2]int32 // see trace.GroupCall.GroupSet
 }
 
-// TraceOptions returns what makes the graph of a traced job, within the limits of Task. A call is one transfer per rank if it
-// is aggregated (trace.Aggregate).
+// TraceOptions returns the options that build the graph of a traced job, within the limits of
+// TaskCost. If calls are aggregated, each rank has one transfer per call (trace.Aggregate).
 func (e *Expander) TraceOptions(ctx context.Context, aggregated bool) trace.BuildOptions {
+	maxTasks := e.TaskCost.MaxCount()
 	if aggregated {
-		return trace.BuildOptions{NodeOf: e.NodeOfRank, MaxTasks: e.TaskCost.MaxCount(), Expand: trace.ExpandNeighbours, Count: func(c trace.GroupCall) (int, error) { return 2*len(c.Nodes) + 1, nil }}
+		return trace.BuildOptions{
+			NodeOf:   e.NodeOfRank,
+			MaxTasks: maxTasks,
+			Expand:   trace.ExpandNeighbours,
+			Count:    func(c trace.GroupCall) (int, error) { return 2*len(c.Nodes) + 1, nil },
+		}
+	}
+
+	expand := func(g *engine.Graph, c trace.GroupCall, ready []int32) ([]int32, error) {
+		s, err := e.traceSchedule(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return s.Append(g, collective.AppendOptions{Ready: ready}), nil
+	}
+	count := func(c trace.GroupCall) (int, error) {
+		// A schedule that is certainly too large is not created.
+		if n := minTransfers(e.Algorithms.ForDim(training.Barrier), c); n > maxTasks {
+			return n, nil
+		}
+		s, err := e.traceSchedule(ctx, c)
+		if err != nil {
+			return 0, err
+		}
+		return len(s.Transfers) + len(c.Nodes), nil
 	}
 	return trace.BuildOptions{
-		NodeOf: e.NodeOfRank, MaxTasks: e.TaskCost.MaxCount(),
-		Expand: func(g *engine.Graph, c trace.GroupCall, ready []int32) ([]int32, error) {
-			s, err := e.traceSchedule(ctx, c)
-			if err != nil {
-				return nil, err
-			}
-			return s.Append(g, collective.AppendOptions{Ready: ready}), nil
-		},
-		Count: func(c trace.GroupCall) (int, error) {
-			if n := minTransfers(e.Algorithms.ForDim(training.Barrier), c); n > e.TaskCost.MaxCount() {
-				return n, nil // without making a schedule that is too large
-			}
-			s, err := e.traceSchedule(ctx, c)
-			if err != nil {
-				return 0, err
-			}
-			return len(s.Transfers) + len(c.Nodes), nil
-		},
+		NodeOf:   e.NodeOfRank,
+		MaxTasks: maxTasks,
+		Expand:   expand,
+		Count:    count,
 	}
 }
 
-// minTransfers returns a lower bound on the transfers that an algorithm makes of a call: of those in which every block
-// goes to every rank, which are quadratic in ranks. It is 0 for others.
+// minTransfers returns a lower bound on the number of transfers by which an algorithm performs a
+// call. It covers algorithms that send every block to every rank, whose transfers are quadratic in
+// the number of ranks. It is 0 for other algorithms and calls.
 func minTransfers(algorithm string, c trace.GroupCall) int {
+	sendsAllBlocks := []string{"ring", "bidirectional-ring", directAlgorithm}
 	switch {
 	case c.Kind == trace.Broadcast || c.Sizes != nil:
 		return 0
-	case c.Kind != trace.AllToAll && !slices.Contains([]string{"ring", "bidirectional-ring", directAlgorithm}, algorithm):
+	case c.Kind != trace.AllToAll && !slices.Contains(sendsAllBlocks, algorithm):
 		return 0
 	}
+
 	n := int64(len(c.Nodes))
 	count := (n - 1) * n
 	if c.Kind != trace.AllToAll {
-		count = (n - 1) * min(n, c.Bytes) // blocks that are not empty
+		count = (n - 1) * min(n, c.Bytes) // empty blocks are not sent
 	} else if !slices.Contains([]string{"ring", directAlgorithm}, algorithm) {
-		return 0 // some algorithms combine what goes to several ranks
+		return 0 // other algorithms may combine the messages for several ranks
 	}
 	if c.Kind == trace.AllReduce {
-		count *= 2
+		count *= 2 // a reduce-scatter and an all-gather
 	}
 	if c.Kind != trace.AllToAll && algorithm == "bidirectional-ring" && c.Bytes >= 2*n {
-		count *= 2 // half of each block goes each way
+		count *= 2 // half of each block is sent in each direction
 	}
 	return int(count)
 }
 
-// traceSchedule returns what a call of a trace is expanded to.
-func (e *Expander) traceSchedule(ctx context.Context, c trace.GroupCall) (*collective.Schedule, error) {
-	return e.cachedSchedule(ctx, traceCallKey{c.Kind, c.Bytes, c.GroupSet}, c.Sizes == nil, c.Kind.String(), training.Barrier, func(call *collective.Call) error {
+// traceSchedule returns the schedule of a call of a trace.
+func (e *Expander) traceSchedule(
+	ctx context.Context, c trace.GroupCall,
+) (*collective.Schedule, error) {
+	fill := func(call *collective.Call) error {
 		n := int64(len(c.Nodes))
-		if call.Bytes, call.Group = c.Bytes, c.Nodes; c.Kind == trace.AllToAll { // each sends each an equal part
-			call.Bytes = (c.Bytes + n - 1) / n
+		call.Bytes, call.Group = c.Bytes, c.Nodes
+		if c.Kind == trace.AllToAll {
+			call.Bytes = (c.Bytes + n - 1) / n // each rank sends an equal part to each
 		}
+		// Sizes holds the bytes that each rank sends in total, in equal parts to all others.
 		for i, total := range c.Sizes {
 			for k := range c.Nodes {
 				bytes := (total + n - 1) / n
@@ -88,11 +106,16 @@ func (e *Expander) traceSchedule(ctx context.Context, c trace.GroupCall) (*colle
 			}
 		}
 		return nil
-	})
+	}
+	key := traceCallKey{c.Kind, c.Bytes, c.GroupSet}
+	return e.cachedSchedule(ctx, key, c.Sizes == nil, c.Kind.String(), training.Barrier, fill)
 }
 
-// expand has an algorithm expand a call, and all-to-alls that it does not serve go straight to where they are wanted.
-func expand(ctx context.Context, p *collective.Problem, algorithm string, o collective.Options) (*collective.Schedule, error) {
+// expand returns the schedule of a call by an algorithm. An all-to-all that the algorithm does not
+// serve is expanded by directAlgorithm instead.
+func expand(
+	ctx context.Context, p *collective.Problem, algorithm string, o collective.Options,
+) (*collective.Schedule, error) {
 	row, err := collective.ByName(algorithm)
 	if err != nil {
 		return nil, err
@@ -106,5 +129,5 @@ func expand(ctx context.Context, p *collective.Problem, algorithm string, o coll
 	return s, err
 }
 
-// directAlgorithm expands all-to-alls that another algorithm does not.
+// directAlgorithm serves every all-to-all.
 const directAlgorithm = "direct"

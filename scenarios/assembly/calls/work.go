@@ -8,26 +8,30 @@ import (
 	"sim/workloads/training"
 )
 
-// Work is a workload of ranks that compute, send and make collective calls, on any hardware that has places for ranks.
+// Work is a workload of ranks that compute, send messages and make collective calls. It runs on every
+// fabric that has places for ranks.
 type Work interface {
-	// Description names the work in a line for people, by a title if it is not empty.
+	// Description describes the work in one line. It starts with the title unless that is empty.
 	Description(title string) string
 	Ranks() int
-	// RankKeys returns the keys that the number of ranks follows from, the one that sets it first.
+	// RankKeys returns the keys that determine the number of ranks. The first one sets it.
 	RankKeys() []string
-	// Dims returns the dimensions of parallelism by which ranks are placed; nil puts them on the first places in order.
+	// Dims returns the dimensions of parallelism by which ranks are mapped. nil puts ranks on the
+	// first places in order.
 	Dims() []mapping.Dim
-	// Size returns the bytes of all transfers, of reductions the least that any algorithm sends, and the number of
-	// transfers of rings, by closed formulas: nothing is built. The bytes are exact within a factor of slack.
+	// Size estimates the total bytes and the number of transfers by closed formulas, without building
+	// the work. For reductions it assumes the minimum bytes of any algorithm, and ring schedules for
+	// the number of transfers. The exact bytes differ by at most the factor slack.
 	Size() (bytes, transfers, slack float64)
-	// SizeRemedy says how to make the work smaller, beside larger packets; "" if there is no way.
+	// SizeRemedy returns how to make the work smaller, other than by larger packets; "" if nothing
+	// else helps.
 	SizeRemedy() string
-	// Check holds the keys against each other. All of RankKeys are sound.
+	// Check reports keys that conflict with each other. All RankKeys are valid.
 	Check(c *schema.Reader)
-	// CheckCalls returns an error with the keys at fault if an algorithm does not serve a call, or the calls make too many
-	// transfers.
+	// CheckCalls returns an error and the keys that cause it if an algorithm does not serve a call, or
+	// if the calls make too many transfers.
 	CheckCalls(ctx context.Context, e *Expander) (keys []string, err error)
-	// Build returns the work on the nodes of e, with its calls as e expands them. At level "flow" all that a source sends
-	// in one of the ranges of tasks merged goes at one rate.
+	// Build returns the work on the nodes of e, with calls expanded by e. Each element of merged is a
+	// range of tasks. At level flow, all transfers of one source in a range share one rate.
 	Build(ctx context.Context, e *Expander) (step *training.Iteration, merged [][2]int, err error)
 }
