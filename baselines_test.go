@@ -53,7 +53,8 @@ func TestBaselines(t *testing.T) {
 	}
 	stored, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	if stored != result.Model && !*update {
-		t.Fatalf("%s has results of version %d of the models, want version %d; run make baselines", baselinesDir, stored, result.Model)
+		t.Fatalf("%s has results of version %d of the models, want version %d; run make baselines",
+			baselinesDir, stored, result.Model)
 	}
 	t.Cleanup(func() { // after all parallel subtests
 		if *update && !t.Failed() {
@@ -62,6 +63,7 @@ func TestBaselines(t *testing.T) {
 			}
 		}
 	})
+
 	want := map[string]bool{filepath.Base(modelFile): true}
 	for _, name := range append(scenarios.EmbeddedScenarios(), scenarios.EmbeddedStudies()...) {
 		if slices.Contains(unstored, filepath.Base(name)) {
@@ -93,8 +95,11 @@ func TestBaselines(t *testing.T) {
 				t.Fatal(err)
 			case err == nil && bytes.Equal(old, got):
 			case err == nil && stored == result.Model && changesResult(old, got):
-				t.Errorf("results of %s changed, but not result.Model; increase it, because sweeps reuse cells of the same version, then run make baselines (-want +got)\n%s",
-					name, cmp.Diff(strings.Split(string(old), "\n"), strings.Split(string(got), "\n")))
+				t.Errorf("results of %s changed, but not result.Model; increase it, because "+
+					"sweeps reuse cells of the same version, then run make baselines (-want "+
+					"+got)\n%s",
+					name,
+					cmp.Diff(strings.Split(string(old), "\n"), strings.Split(string(got), "\n")))
 			case *update:
 				if err := os.WriteFile(path, got, 0o666); err != nil {
 					t.Fatal(err)
@@ -104,6 +109,7 @@ func TestBaselines(t *testing.T) {
 			}
 		})
 	}
+
 	entries, err := os.ReadDir(baselinesDir)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +136,8 @@ func compareDetails(t *testing.T, got []byte, name string) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("details of %s changed; if the change is intended, run make baselines (-want +got)\n%s",
+		t.Errorf("details of %s changed; if the change is intended, run make baselines (-want "+
+			"+got)\n%s",
 			name, cmp.Diff(strings.Split(string(old), "\n"), strings.Split(string(got), "\n")))
 	}
 }
@@ -193,8 +200,10 @@ func benchmarks(ctx context.Context, name string) (bench, details []byte, err er
 			}
 			last, bench, details = text, o.Document.AsSweep().Bench(), digests
 		}
+
 		return bench, details, nil
 	}
+
 	st, err := scenarios.LoadStudy(name, nil)
 	if err != nil {
 		return nil, nil, err
@@ -211,6 +220,7 @@ func benchmarks(ctx context.Context, name string) (bench, details []byte, err er
 		doc.Cells[i].Metrics = r.Metrics
 		return nil
 	})
+
 	return doc.Bench(), nil, err
 }
 

@@ -31,9 +31,11 @@ func digestsOf(d *result.Detail) ([]byte, error) {
 				fmt.Fprintf(&b, " %s=%x", section, sum[:6])
 			}
 		}
+
 		b.WriteString("\n")
 		return nil
 	}
+
 	if err := line("reference", reflect.ValueOf(d.Reference)); err != nil {
 		return nil, err
 	}
@@ -42,6 +44,7 @@ func digestsOf(d *result.Detail) ([]byte, error) {
 			return nil, err
 		}
 	}
+
 	if err := line("windows", reflect.ValueOf(d.Windows)); err != nil {
 		return nil, err
 	}
@@ -65,6 +68,7 @@ func checkConservation(doc *result.Document, d *result.Detail) error {
 				return fmt.Errorf("the steps of the critical path of %s add up to %g s, want %g s", p.Policy, sum, p.MakespanS)
 			}
 		}
+
 		if t := p.Traffic; t != nil && t.Chain != nil {
 			sum := 0.0
 			for _, c := range t.Chain.Parts {
@@ -74,11 +78,13 @@ func checkConservation(doc *result.Document, d *result.Detail) error {
 				return fmt.Errorf("the parts of the chain of %s add up to %g s, want %g s", p.Policy, sum, t.Chain.EndS)
 			}
 		}
+
 		if t := p.Traffic; t != nil && t.Delay != nil && p.Delay != nil {
 			if sum := t.Delay.SerialS + t.Delay.LatencyS + t.Delay.WaitS; !isClose(sum, p.Delay.MeanS) {
 				return fmt.Errorf("the parts of the delay of %s add up to %g s, want %g s", p.Policy, sum, p.Delay.MeanS)
 			}
 		}
+
 		add := func(name string, s *result.Series) {
 			if bitsOf[name] == nil {
 				bitsOf[name] = map[string]float64{}
@@ -87,6 +93,7 @@ func checkConservation(doc *result.Document, d *result.Detail) error {
 				bitsOf[name][p.Policy] += s.Value[k] * (s.TimeS[k+1] - s.TimeS[k])
 			}
 		}
+
 		for k := range p.Demand {
 			add("demand of "+p.Demand[k].Name, &p.Demand[k])
 		}
@@ -97,6 +104,7 @@ func checkConservation(doc *result.Document, d *result.Detail) error {
 			add("circuits", &p.Circuits[k])
 		}
 	}
+
 	for i := range doc.Rows {
 		for _, metric := range []string{"inter_pod_bytes", "mapping_evaluations"} { // only mappings have these metrics
 			if _, isMapping := doc.Rows[i].Metrics[metric]; isMapping {
@@ -104,6 +112,7 @@ func checkConservation(doc *result.Document, d *result.Detail) error {
 			}
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(bitsOf)) {
 		first := math.NaN()
 		for _, policy := range slices.Sorted(maps.Keys(bitsOf[name])) {
@@ -116,6 +125,7 @@ func checkConservation(doc *result.Document, d *result.Detail) error {
 			}
 		}
 	}
+
 	return nil
 }
 

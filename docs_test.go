@@ -24,6 +24,7 @@ func TestDocsNameMetrics(t *testing.T) {
 		}
 		all[file] = string(text)
 	}
+
 	for _, m := range result.Metrics {
 		metric := m.Name
 		if m.Head == "" && m.Main == 0 && !m.FailsComparison || metric == "p99_delay_s" { // documents explain p99_delay_s with other percentiles
@@ -35,6 +36,7 @@ func TestDocsNameMetrics(t *testing.T) {
 				in = append(in, file)
 			}
 		}
+
 		if in == nil {
 			t.Errorf("metric %s is explained in docs/metrics.md only, want another document", metric)
 		}

@@ -60,6 +60,7 @@ func TestKindNames(t *testing.T) {
 			names = append(names, p.Name)
 		}
 	}
+
 	if len(names) < 20 {
 		t.Fatalf("got kinds %q, want at least 20", names)
 	}
@@ -74,6 +75,7 @@ func TestKindNames(t *testing.T) {
 			files[text] = append(files[text], file)
 		}
 	}
+
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -86,6 +88,7 @@ func TestKindNames(t *testing.T) {
 		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil
 		}
+
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
 			return err
@@ -106,10 +109,13 @@ func TestKindNames(t *testing.T) {
 					record(path+" (tag)", name)
 				}
 			}
+
 			return true
 		})
+
 		return nil
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +124,7 @@ func TestKindNames(t *testing.T) {
 			t.Errorf("kind %q is named in files %q, want one file", name, files[name])
 		}
 	}
+
 	for place, meaning := range allowedKindNames {
 		if !used[place] {
 			t.Errorf("allowed place %s (%s) does not exist; remove it from the list", place, meaning)

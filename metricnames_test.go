@@ -41,8 +41,10 @@ func TestMetricNames(t *testing.T) {
 				return true
 			}
 		}
+
 		return false
 	}
+
 	found := map[string]bool{}
 	for _, root := range []string{"scenarios/report", "scenarios/compare", "scenarios/result", "plots"} {
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -61,17 +63,22 @@ func TestMetricNames(t *testing.T) {
 				}
 				return true
 			})
+
 			return nil
 		})
+
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for place := range found {
 		if _, ok := allowedMetricNames[place]; !ok {
-			t.Errorf("%s: name of a metric outside its table; use the table or a function of package result", place)
+			t.Errorf("%s: name of a metric outside its table; use the table or a function of "+
+				"package result", place)
 		}
 	}
+
 	for place := range allowedMetricNames {
 		if !found[place] {
 			t.Errorf("allowed place %s does not exist; remove it from the list", place)

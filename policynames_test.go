@@ -92,6 +92,7 @@ func TestPolicyNames(t *testing.T) {
 			}
 			return nil
 		}
+
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
@@ -106,9 +107,11 @@ func TestPolicyNames(t *testing.T) {
 					used[place] = true
 					continue
 				}
-				t.Errorf("%s: policy %s is named in %.80q, want a field of its row instead", fset.Position(pos), name, text)
+				t.Errorf("%s: policy %s is named in %.80q, want a field of its row instead",
+					fset.Position(pos), name, text)
 			}
 		}
+
 		var tags []*ast.BasicLit
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -129,10 +132,13 @@ func TestPolicyNames(t *testing.T) {
 					check(n.Pos(), text, false)
 				}
 			}
+
 			return true
 		})
+
 		return nil
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,8 @@ func TestChangelog(t *testing.T) {
 		last = offset
 	}
 	if strings.Contains(log, fmt.Sprintf("**Models %d.**", result.Model+1)) {
-		t.Errorf("CHANGELOG.md has an entry for models %d, the current ones are %d", result.Model+1, result.Model)
+		t.Errorf("CHANGELOG.md has an entry for models %d, the current ones are %d",
+			result.Model+1, result.Model)
 	}
 	if first := regexp.MustCompile(`(?m)^## (.*)$`).FindStringSubmatch(log); first == nil || first[1] != result.Version {
 		t.Errorf("CHANGELOG.md starts with %q, want version %s", first, result.Version)
@@ -89,6 +90,7 @@ func TestReleaseConfiguration(t *testing.T) {
 		Timestamp        string `yaml:"mod_timestamp"`
 		Goos, Goarch     []string
 	}
+
 	var c struct {
 		Version int
 		Project string `yaml:"project_name"`
@@ -109,6 +111,7 @@ func TestReleaseConfiguration(t *testing.T) {
 		}
 		Changelog struct{ Disable bool }
 	}
+
 	readYAML(t, ".goreleaser.yaml", &c)
 	known, err := exec.Command("go", "tool", "dist", "list").Output()
 	if err != nil {
@@ -125,12 +128,14 @@ func TestReleaseConfiguration(t *testing.T) {
 			}
 		}
 	}
+
 	for _, a := range c.Archive {
 		archived = append(archived, a.IDs...)
 		for _, file := range a.Files {
 			readFile(t, file)
 		}
 	}
+
 	if c.Version != 2 || len(ids) == 0 || !slices.Equal(ids, archived) {
 		t.Errorf("got builds %v and archives of %v, want the same builds and version 2", ids, archived)
 	}
@@ -162,6 +167,7 @@ func TestNotebook(t *testing.T) {
 			}
 		}
 	}
+
 	if err := json.Unmarshal([]byte(readFile(t, "docs/metrics.ipynb")), &book); err != nil {
 		t.Fatal(err)
 	}
@@ -179,6 +185,7 @@ func TestNotebook(t *testing.T) {
 			}
 		}
 	}
+
 	if n < 3 {
 		t.Errorf("got %d code cells, want at least 3", n)
 	}
@@ -206,6 +213,7 @@ func TestNotices(t *testing.T) {
 			}
 		}
 	}
+
 	slices.Sort(names)
 	for _, name := range names {
 		found := false
@@ -221,10 +229,12 @@ func TestNotices(t *testing.T) {
 			found = true
 			fmt.Fprintf(&want, "\n%s\n%s: %s\n\n%s\n", strings.Repeat("=", 80), name, e.Name(), strings.TrimSpace(strings.ReplaceAll(readFile(t, filepath.Join(dirs[name], e.Name())), "\r\n", "\n")))
 		}
+
 		if !found {
 			t.Errorf("module %s has no licence file", name)
 		}
 	}
+
 	embedded, err := exec.Command("git", "ls-files", "*LICENSE*").Output()
 	if err != nil {
 		t.Skip("no git: ", err)
@@ -234,11 +244,13 @@ func TestNotices(t *testing.T) {
 			fmt.Fprintf(&want, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), file, strings.TrimSpace(readFile(t, file)))
 		}
 	}
+
 	if *notices {
 		if err := os.WriteFile("THIRD-PARTY.txt", want.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if readFile(t, "THIRD-PARTY.txt") != want.String() {
 		t.Error("THIRD-PARTY.txt differs from the modules of the builds; run make notices")
 	}

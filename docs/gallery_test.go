@@ -43,12 +43,15 @@ func TestGallery(t *testing.T) {
 				sim(t, append(strings.Fields(command), "--out", dir)...)
 				plots[command] = filepath.Join(dir, "plots")
 			}
+
 			writeReduced(t, figureOf(t, plots[command], m[2]), m[2])
 		}
+
 		if _, err := os.Stat(m[2]); err != nil {
 			t.Errorf("gallery.md shows a missing picture: %v", err)
 		}
 	}
+
 	files, err := filepath.Glob(galleryDir + "/*")
 	must(t, err)
 	for _, path := range files {
@@ -92,6 +95,7 @@ func writeReduced(t *testing.T, from, to string) {
 		copy(dst.Pix[i:], []uint8{c.R, c.G, c.B, c.A})
 		count[c]++
 	}
+
 	colours := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
 		return cmp.Or(count[b]-count[a], int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B))
 	})

@@ -68,6 +68,7 @@ func TestReproduction(t *testing.T) {
 			}
 		})
 	}
+
 	if *update && !t.Failed() {
 		if err := os.WriteFile(documentFile, text, 0o666); err != nil {
 			t.Fatal(err)

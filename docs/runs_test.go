@@ -43,6 +43,7 @@ lines:
 				continue lines
 			}
 		}
+
 		c := cell{words[0] + "/", map[string]float64{}}
 		for k := 2; k+1 < len(words); k += 2 {
 			c.metrics[words[k+1]], err = strconv.ParseFloat(words[k], 64)
@@ -50,6 +51,7 @@ lines:
 		}
 		list = append(list, c)
 	}
+
 	must(t, lines.Err())
 	if len(list) == 0 {
 		t.Fatalf("study %s has no cells with %v", study, parts)
@@ -156,12 +158,14 @@ func solveTimes(t testing.TB, study string) map[string]float64 {
 			Policy, Key string
 		}
 	}
+
 	must(t, json.Unmarshal(sim(t, "sweep", study, "--json", "--no-plots", "--out", dir), &s))
 	var timings struct {
 		Cells map[string]struct {
 			SolveS float64 `json:"solve_s"`
 		}
 	}
+
 	readJSON(t, filepath.Join(dir, "timings.json"), &timings)
 	times := map[string]float64{}
 	for _, c := range s.Cells {
@@ -171,6 +175,7 @@ func solveTimes(t testing.TB, study string) map[string]float64 {
 		}
 		times[name] = timings.Cells[c.Key].SolveS
 	}
+
 	return times
 }
 

@@ -112,6 +112,7 @@ func proofTable(t testing.TB) string {
 			}
 		}
 	}
+
 	var rows []string
 	for _, p := range searchPolicies {
 		gap, over, proved := 0.0, 0.0, 0
@@ -122,8 +123,10 @@ func proofTable(t testing.TB) string {
 			gap = max(gap, d.metric(t, p, "gap"))
 			over = max(over, d.metric(t, p, "nct")/d.metric(t, "delta-topo", "nct")-1)
 		}
+
 		rows = append(rows, fmt.Sprintf("%s | %d of %d | %.2g | %.2g", p, proved, len(settings), 100*gap, 100*over))
 	}
+
 	return markdownTable("policy | gap to bound at most 1e-6 | largest gap to bound, % | NCT above delta-topo's at most, %", rows)
 }
 
@@ -169,6 +172,7 @@ func rateTable(t testing.TB) string {
 			rows = append(rows, fmt.Sprintf("%s | %s | %s", p.Policy, paper, strings.Join(steps, ", then ")))
 		}
 	}
+
 	return markdownTable("GB/s | paper | sim", rows)
 }
 
@@ -213,9 +217,11 @@ func borrowerTable(t testing.TB) string {
 				}
 				line += " | " + percent(v-1)
 			}
+
 			rows = append(rows, line)
 		}
 	}
+
 	return markdownTable("NCT - 1, % | paper: before, after | before | topo, 0 | joint, 0 | topo, 0.001 | joint, 0.001 | topo, 0.02 | joint, 0.02", rows)
 }
 

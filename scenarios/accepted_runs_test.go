@@ -103,6 +103,7 @@ func (d *randomScenario) draw(workload, fabric string, oneIn int) string {
 			d.set("policy.planners", []any{pick(d, choiceNames("planners")...)})
 		}
 	}
+
 	if slices.Contains([]string{"torus", "graph"}, fabric) {
 		d.set("engine.level", pick(d, "packet", "packet", "flow", "static"))
 		if workload == "data-tensor" {
@@ -111,6 +112,7 @@ func (d *randomScenario) draw(workload, fabric string, oneIn int) string {
 			d.set("workload.phase", "10us")
 		}
 	}
+
 	if workload == "matrix" && fabric != "scaleup" {
 		d.set("workload.matrix", d.drawRows(nodes))
 	}
@@ -156,6 +158,7 @@ func (d *randomScenario) makeValid() *Scenario {
 				removed = true
 			}
 		}
+
 		if !removed {
 			return nil
 		}
@@ -175,6 +178,7 @@ func (d *randomScenario) setTraining(fabric string) {
 		stage = ep
 		d.set("workload.ep", int64(ep))
 	}
+
 	d.set("workload.model", model)
 	d.set("workload.sequence", int64(pick(d, 1, 512, 4096)))
 	d.set("workload.microbatches", int64(pp*pick(d, 1, 2)))
@@ -266,6 +270,7 @@ func (d *randomScenario) drawValue(k *schema.Key, choices []string) any {
 		}
 		return pick(d, choices...)
 	}
+
 	switch reflect.New(k.Type).Interface().(type) {
 	case *string:
 		switch k.Name {
@@ -345,6 +350,7 @@ func (d *randomScenario) drawValue(k *schema.Key, choices []string) any {
 		}
 		return nil
 	}
+
 	panic(k.Type)
 }
 
@@ -400,5 +406,6 @@ func TestAcceptedScenariosRun(t *testing.T) {
 			}
 		}
 	}
+
 	t.Log("runs of each workload and fabric:", ran)
 }

@@ -28,6 +28,7 @@ func analyticalTimes(t *testing.T, text string, gpus int, bandwidth float64) (bl
 			tp, _ = strconv.Atoi(header[i+1])
 		}
 	}
+
 	dp := gpus / tp
 	collectiveTime := func(kind, size string, n int) float64 {
 		bytes, err := strconv.ParseFloat(size, 64)
@@ -38,6 +39,7 @@ func analyticalTimes(t *testing.T, text string, gpus int, bandwidth float64) (bl
 		steps += times * (n - 1)
 		return float64(times) * float64(n-1) / float64(n) * bytes / bandwidth
 	}
+
 	for _, line := range lines[2:] {
 		f := strings.Fields(line)
 		for column, total := range map[int]*float64{2: &blocking, 5: &blocking, 8: &blocking, 11: &other} {
@@ -47,9 +49,11 @@ func analyticalTimes(t *testing.T, text string, gpus int, bandwidth float64) (bl
 			}
 			*total += ns * 1e-9
 		}
+
 		blocking += collectiveTime(f[3], f[4], tp) + collectiveTime(f[6], f[7], tp)
 		other += collectiveTime(f[9], f[10], dp)
 	}
+
 	return blocking, other, steps
 }
 
@@ -68,6 +72,7 @@ func TestAnalyticalSimulators(t *testing.T) {
 			"a -1 500000 ALLREDUCE 16777216 600000 ALLGATHER 33554432 100000 ALLREDUCE 33554432 100\n" +
 			"b -1 700000 REDUCESCATTER 16777216 800000 ALLTOALL 8388608 200000 REDUCESCATTER 16777216 100\n",
 	}
+
 	if root := os.Getenv("SIM_SAMPLES"); root != "" {
 		files, err := filepath.Glob(filepath.Join(root, "aicb/workload/simAI/model_workload/*.txt"))
 		if err != nil {
@@ -79,6 +84,7 @@ func TestAnalyticalSimulators(t *testing.T) {
 			}
 		}
 	}
+
 	const gpus, bandwidth = 16, 50e9
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
@@ -104,11 +110,14 @@ collective = "ring"
 level = %q`, file, gpus, gpus, latency, level))
 				return o.Document.Rows[0].Metrics["makespan_s"]
 			}
+
 			blocking, other, steps := analyticalTimes(t, text, gpus, bandwidth)
 			got := run("0s", "flow")
-			t.Logf("formula: %.6f s of compute and blocking collectives, %.6f s of other collectives; simulated: %.6f s", blocking, other, got)
+			t.Logf("formula: %.6f s of compute and blocking collectives, %.6f s of other "+
+				"collectives; simulated: %.6f s", blocking, other, got)
 			if got < blocking*(1-1e-6) || got > (blocking+other)*(1+1e-6) {
-				t.Errorf("got %.9f s, want %.9f s by formula and up to %.9f s more", got, blocking, other)
+				t.Errorf("got %.9f s, want %.9f s by formula and up to %.9f s more",
+					got, blocking, other)
 			}
 			if other > 1e-6 {
 				return

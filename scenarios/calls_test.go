@@ -62,6 +62,7 @@ func TestCallLevelsAgree(t *testing.T) {
 			if !*longTests && (kind == "reduce-scatter" || kind == "broadcast") && (i == 1 || i == 2 || f.router == "") { // phases of all-reduce
 				continue
 			}
+
 			rows := map[string]map[string]map[string]float64{} // metrics, indexed by level and algorithm
 			for _, level := range []string{"flow", "packet"} {
 				text := fmt.Sprintf("[workload]\nkind = %q\nmessage = %q\n[engine]\nlevel = %q\n[policy]\ncollectives = [%s]\n", kind, message, level, quotedAlgorithms())
@@ -80,20 +81,28 @@ func TestCallLevelsAgree(t *testing.T) {
 					rows[level][r.Policy] = r.Metrics
 				}
 			}
+
 			for name, fluid := range rows["flow"] {
 				packets := rows["packet"][name]
 				if len(fluid) == 0 || len(packets) == 0 {
 					if len(fluid) != len(packets) {
-						t.Errorf("%s by %s on %s: served at one of the levels flow and packet, want both or neither", kind, name, f.fabric)
+						t.Errorf("%s by %s on %s: served at one of the levels flow and packet, "+
+							"want both or neither", kind, name, f.fabric)
 					}
 					continue
 				}
 				served[name]++
+
+				// No level is below the lower bound.
 				end, bound, difference := fluid["completion_s"], fluid["bound_completion_s"],
 					packets["completion_s"]-fluid["completion_s"]
 				if min(end, packets["completion_s"]) < bound*(1-1e-6) {
-					t.Errorf("%s by %s on %s: got %g s at level flow and %g s at level packet, want at least the bound %g s", kind, name, f.fabric, end, packets["completion_s"], bound)
+					t.Errorf("%s by %s on %s: got %g s at level flow and %g s at level packet, "+
+						"want at least the bound %g s",
+						kind, name, f.fabric, end, packets["completion_s"], bound)
 				}
+
+				// The levels agree within the slack of pods, or a part of the completion time.
 				slack := sharedTolerance * end
 				switch s, pods := packets["packet_slack_s"]; {
 				case pods:
@@ -105,15 +114,21 @@ func TestCallLevelsAgree(t *testing.T) {
 					maxDifference[1] = max(maxDifference[1], difference/end, -difference/end)
 				}
 				if difference > slack || difference < -slack {
-					t.Errorf("%s by %s on %s: got %.4g s at level flow and %.4g s at level packet (%+.2f %%), want a difference of at most %.4g s", kind, name, f.fabric, end, packets["completion_s"], 100*difference/end, slack)
+					t.Errorf("%s by %s on %s: got %.4g s at level flow and %.4g s at level "+
+						"packet (%+.2f %%), want a difference of at most %.4g s",
+						kind, name, f.fabric, end, packets["completion_s"], 100*difference/end,
+						slack)
 				}
 				if name == collective.BestName && end > minCompletion(rows["flow"])*(1+1e-12) {
-					t.Errorf("%s on %s: best completes after %g s, want the minimum of all algorithms, %g s", kind, f.fabric, end, minCompletion(rows["flow"]))
+					t.Errorf("%s on %s: best completes after %g s, want the minimum of all "+
+						"algorithms, %g s", kind, f.fabric, end, minCompletion(rows["flow"]))
 				}
 			}
 		}
 	}
-	t.Logf("fabrics with links: levels differ by up to %.2f %% if each link carries one transfer, else by up to %.2f %%", 100*maxDifference[0], 100*maxDifference[1])
+
+	t.Logf("fabrics with links: levels differ by up to %.2f %% if each link carries one "+
+		"transfer, else by up to %.2f %%", 100*maxDifference[0], 100*maxDifference[1])
 	for _, r := range collective.Table {
 		if served[r.Name] == 0 {
 			t.Errorf("%s serves no call on any fabric, want at least one", r.Name)

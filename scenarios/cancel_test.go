@@ -49,7 +49,8 @@ func TestRunIsCancelled(t *testing.T) {
 				plans.ForgetPlans()
 				if _, err := Run(contexttest.After(t.Context(), max(1, n)), s,
 					RunOptions{Workers: 1}); !errors.Is(err, context.Canceled) {
-					t.Errorf("cancelled at poll %d of %d: got error %v, want context.Canceled", n, polls, err)
+					t.Errorf("cancelled at poll %d of %d: got error %v, want context.Canceled",
+						n, polls, err)
 				}
 			}
 		})

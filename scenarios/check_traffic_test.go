@@ -110,6 +110,7 @@ func TestTrafficDiagnostics(t *testing.T) {
 			t.Errorf("%v: got %v, want one line that starts with %q", c.set, err, c.want)
 		}
 	}
+
 	graph := func(set ...string) []string {
 		return append([]string{"fabric.kind=graph", "fabric.dims=", `policy.routers=["shortest"]`}, set...)
 	}
@@ -165,6 +166,7 @@ func TestTrafficLimits(t *testing.T) {
 			}
 			continue
 		}
+
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // a scenario that should be rejected could run for days
 		_, err = Run(ctx, s, RunOptions{Workers: 1})
 		cancel()
@@ -186,6 +188,7 @@ edges = [[0, 1], [1, 2], [2, 0]]
 [policy]
 routers = ["shortest"]
 `
+
 	for _, c := range []struct {
 		want, text string
 		set        []string
@@ -250,6 +253,7 @@ func TestByteOrderMark(t *testing.T) {
 			}
 			csv.WriteString("\n")
 		}
+
 		name := filepath.Join(dir, fmt.Sprintf("%d.csv", rng.Uint64()))
 		edges := name + ".txt"
 		for file, text := range map[string]string{name: csv.String(), edges: mark + "0 1\n1 2\n2 3\n3 0\n"} {
@@ -257,6 +261,7 @@ func TestByteOrderMark(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+
 		s, err := Parse("text.toml", []byte(`[workload]
 kind = "matrix"
 [fabric]
@@ -266,11 +271,13 @@ undirected = true
 routers = ["shortest"]
 `),
 			[]string{"workload.matrix_file=" + name, "fabric.file=" + edges})
+
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(s.TOML())
 	}
+
 	if unmarked, marked := read(""), read("\uFEFF"); unmarked != marked {
 		t.Errorf("with a byte order mark, got\n%s\nwant\n%s", marked, unmarked)
 	}

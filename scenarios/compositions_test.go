@@ -103,11 +103,14 @@ func matrixRows() []matrixRow {
 						row[j] = "65536"
 					}
 				}
+
 				rows[i] = "[" + strings.Join(row, ", ") + "]"
 			}
+
 			return "matrix = [" + strings.Join(rows, ", ") + "]"
 		}}},
 	}
+
 	var all []matrixRow
 	for _, k := range kinds() {
 		if k.section != "workload" || k.supports(cubeCarrier) {
@@ -120,6 +123,7 @@ func matrixRows() []matrixRow {
 				rows[0].policy = algorithms
 			}
 		}
+
 		for _, r := range rows {
 			if r.kind = k.name; r.keys == nil {
 				r.keys = constant(`message = "64KB"`)
@@ -127,9 +131,11 @@ func matrixRows() []matrixRow {
 					r.keys = func(ranks int, _ string) string { return `message = "64KB"` + group(ranks) }
 				}
 			}
+
 			all = append(all, r)
 		}
 	}
+
 	return all
 }
 
@@ -154,6 +160,8 @@ func TestMatrix(t *testing.T) {
 	if *matrixFlag == "" {
 		t.Skip("runs with -matrix check")
 	}
+
+	// Render the matrix, followed by the numbered reasons.
 	m := &compositionMatrix{t: t}
 	b.WriteString("| |")
 	for _, f := range matrixFabrics {
@@ -170,18 +178,23 @@ func TestMatrix(t *testing.T) {
 			case f.pairs != "" && slices.Contains([]string{"recommendation", "all-to-all", "uniform-random", "hotspot"}, r.kind):
 				fabric, ranks = f.pairs, 16
 			}
+
 			var marks []string
 			for _, level := range matrixLevels {
 				marks = append(marks, m.runCell(r, ranks, fabric, level))
 			}
 			b.WriteString(" " + strings.Join(marks, " ") + " |")
 		}
+
 		b.WriteString("\n")
 	}
+
 	b.WriteString("\n")
 	for i, why := range m.reasons {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, why)
 	}
+
+	// Compare with the part of the document between the markers, or replace it.
 	stored, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +212,8 @@ func TestMatrix(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("%s differs from the matrix; if the change is intended, renew it with go test ./scenarios -run Matrix -matrix renew:\n%s", file, b.String())
+		t.Errorf("%s differs from the matrix; if the change is intended, renew it with go test "+
+			"./scenarios -run Matrix -matrix renew:\n%s", file, b.String())
 	}
 }
 
@@ -255,6 +269,8 @@ func (m *compositionMatrix) runCell(r matrixRow, ranks int, fabric, level string
 	if err == nil {
 		o, err = Run(context.Background(), s, RunOptions{Workers: 1})
 	}
+
+	// A rejected cell has the mark of its reason, without numbers and names of kinds.
 	var faults Diagnostics
 	if errors.As(err, &faults) {
 		why := digits.ReplaceAllString(faults[0].Problem, "n")
@@ -262,6 +278,7 @@ func (m *compositionMatrix) runCell(r matrixRow, ranks int, fabric, level string
 		why = quotedFabric.ReplaceAllString(why, "fabric F")
 		return m.reasonMark(why)
 	}
+
 	if err != nil {
 		m.t.Errorf("%s: %v", label, err)
 		return "!"
@@ -269,6 +286,8 @@ func (m *compositionMatrix) runCell(r matrixRow, ranks int, fabric, level string
 	for _, err := range o.PolicyErrors {
 		m.t.Errorf("%s: %v", label, err)
 	}
+
+	// Each served row has the required metrics.
 	served := 0
 	for _, row := range o.Document.Rows {
 		if len(row.Metrics) == 0 && row.Labels["unserved"] != "" {
@@ -281,6 +300,7 @@ func (m *compositionMatrix) runCell(r matrixRow, ranks int, fabric, level string
 			}
 		}
 	}
+
 	if served == 0 {
 		m.t.Errorf("%s: served by no policy, want at least one", label)
 	}

@@ -19,6 +19,7 @@ vocab = 1000
 experts = 8
 top_k = 2
 `
+
 	const work = `[workload]
 kind = "training"
 sequence = 2048
@@ -28,12 +29,14 @@ pp = 2
 ep = 4
 gpus = 16
 `
+
 	const roofline = "compute = \"roofline\"\npeak_tflops = 900\nmemory_bandwidth = \"3TB/s\"\n"
 	const operators = `[workload.operators]
 attention = "100us"
 scores = "30us"
 network = "200us"
 `
+
 	fabrics := map[string]string{
 		"pods": `[fabric]
 kind = "ocs-pods"
@@ -60,15 +63,13 @@ known_ahead = "all"
 planners = ["reconfigure-during"]
 `,
 	}
+
 	for name, fabric := range fabrics {
 		for kind, text := range map[string]string{
 			"roofline":  work + roofline + model + fabric,
 			"operators": work + "compute = \"operators\"\n" + model + operators + fabric,
 		} {
-			s, err := Parse("text.toml", []byte(text), nil)
-			if err != nil {
-				t.Fatalf("%s on %s: %v", kind, name, err)
-			}
+			s := mustParse(t, text)
 			again, err := Parse("text.toml", s.TOML(), nil)
 			if err != nil || !bytes.Equal(s.TOML(), again.TOML()) {
 				t.Errorf("%s on %s: got another scenario when read back (%v), want\n%s",
@@ -77,9 +78,11 @@ planners = ["reconfigure-during"]
 			got, want := runMetrics(t, text)["makespan_s"],
 				runMetrics(t, text, "workload.effective_tflops=1")["makespan_s"]
 			if got <= 0 || got != want {
-				t.Errorf("%s on %s: a step takes %g s without effective_tflops, want %g s as with it", kind, name, got, want)
+				t.Errorf("%s on %s: a step takes %g s without effective_tflops, want %g s as "+
+					"with it", kind, name, got, want)
 			}
 		}
+
 		_, err := Parse("text.toml", []byte(work+model+fabric), nil)
 		checkError(t, err, "effective_tflops", name+" without a compute model")
 	}

@@ -20,6 +20,7 @@ tp = 2
 pp = 4
 gpus = 16
 `
+
 	for name, text := range map[string]string{
 		"pods": step + `[fabric]
 kind = "ocs-pods"
@@ -49,7 +50,8 @@ routers = ["dor"]
 				for _, track := range tracks {
 					for _, s := range track.Spans {
 						if (&result.PathStep{Kind: s.Kind}).Transfer() != (s.Bytes > 0) {
-							t.Fatalf("%s: %s %q carries %d bytes, want bytes if and only if it is a transfer", p.Policy, s.Kind, s.Label, s.Bytes)
+							t.Fatalf("%s: %s %q carries %d bytes, want bytes if and only if it "+
+								"is a transfer", p.Policy, s.Kind, s.Label, s.Bytes)
 						}
 						if s.Critical {
 							criticalS += s.EndS - s.StartS

@@ -37,6 +37,7 @@ func TestDefaults(t *testing.T) {
 			case !found || strings.Contains(text, key+" = ") || key == "digest":
 				continue // set by the scenario, or derived from it
 			}
+
 			setting := fmt.Sprintf("%s%s = %.80s", section, key, value)
 			if values[setting] == nil {
 				values[setting] = &users{map[string]bool{}, map[string]bool{}}
@@ -44,6 +45,7 @@ func TestDefaults(t *testing.T) {
 			values[setting].workloads[workload], values[setting].fabrics[fabric] = true, true
 		}
 	}
+
 	for _, r := range matrixRows() {
 		for _, f := range matrixFabrics {
 			for _, fabric := range []string{f.traffic, f.trains, f.pairs} {
@@ -64,11 +66,13 @@ engine = {level = "packet"}
 			}
 		}
 	}
+
 	for _, keys := range []string{"", `preset = "llama3"`, `jobs = "jobs.csv"`} {
 		resolve("fleet", "pods-of-cubes",
 			fmt.Sprintf("workload = {kind = \"fleet\", %s}\nfabric = {kind = \"pods-of-cubes\"}\n",
 				keys))
 	}
+
 	var b strings.Builder
 	for _, setting := range slices.Sorted(maps.Keys(values)) {
 		p := values[setting]
@@ -76,16 +80,19 @@ engine = {level = "packet"}
 			strings.Join(slices.Sorted(maps.Keys(p.fabrics)), "; "),
 			strings.Join(slices.Sorted(maps.Keys(p.workloads)), "; "))
 	}
+
 	if *update {
 		if err := os.WriteFile(defaultsFile, []byte(b.String()), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	want, err := os.ReadFile(defaultsFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
-		t.Errorf("got other defaults (-want +got); if the change is intended, store it with -update:\n%s", diff)
+		t.Errorf("got other defaults (-want +got); if the change is intended, store it with "+
+			"-update:\n%s", diff)
 	}
 }

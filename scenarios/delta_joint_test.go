@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,15 +40,7 @@ func TestSmallJobsAreOptimal(t *testing.T) {
 // runSmallJob runs smallJob with overrides, separated by spaces.
 func runSmallJob(t *testing.T, job string) *Outcome {
 	t.Helper()
-	s, err := Parse("small.toml", []byte(smallJob), strings.Fields(job))
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := Run(context.Background(), s, RunOptions{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
+	return runParsed(t, mustParse(t, smallJob, strings.Fields(job)...), 1)
 }
 
 // TestSearchedTails runs small jobs for which the tails of the task graph give no optimal
@@ -79,7 +70,8 @@ func TestSearchedTails(t *testing.T) {
 			if withTrials.Labels["levels"] != "" ||
 				!(withTrials.Metrics["makespan_s"] > row.Metrics["makespan_s"]) ||
 				withTrials.Metrics["bound_makespan_s"] != row.Metrics["bound_makespan_s"] {
-				t.Errorf("with trials: got %v %v, want no searched tails, a longer makespan and the same bound as %v", withTrials.Labels, withTrials.Metrics, row.Metrics)
+				t.Errorf("with trials: got %v %v, want no searched tails, a longer makespan and "+
+					"the same bound as %v", withTrials.Labels, withTrials.Metrics, row.Metrics)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ dims=[4,4]
 kind="ring-all-reduce"
 message="1MB"
 `
+
 	for set, want := range map[string]string{
 		"":                                  "",
 		"workload.bidirectional=false":      "",

@@ -36,6 +36,7 @@ func TestDiagnostics(t *testing.T) {
 					overrides = append(overrides, strings.TrimSpace(o))
 				}
 			}
+
 			s, err := Parse(filepath.Base(file), data, overrides)
 			if err == nil || s != nil {
 				t.Fatalf("got scenario %v and error %v, want diagnostics alone", s, err)
@@ -50,6 +51,7 @@ func TestDiagnostics(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			want, err := os.ReadFile(golden)
 			if err != nil {
 				t.Fatal(err)

@@ -56,22 +56,28 @@ func checkTraffic(t *testing.T, row *result.Row, x *result.Traffic) {
 		maxLoad = max(maxLoad, g.MaxLoad)
 		checkClose(t, g.Name+": links", g.Capacity, float64(g.Links-g.Down-g.Drained))
 	}
+
 	checkClose(t, row.Policy+": hops of all links", hops, m["sum_hops"])
 	checkClose(t, row.Policy+": most loaded", maxLoad, m["max_link_load"])
 	checkClose(t, row.Policy+": first link", x.Bottlenecks[0].Load, m["max_link_load"])
 	for _, l := range x.Bottlenecks {
 		if l.Pairs < 1 || l.Sources < 1 || l.Destinations < 1 ||
 			l.TopDestination.Load > l.Load*(1+1e-9) || l.TopSource.Load > l.Load*(1+1e-9) {
-			t.Errorf("%s: link %s: got %d pairs of %d sources and %d destinations with maxima %+v and %+v, want at least one of each and maxima of at most the link's load", row.Policy, l.Name, l.Pairs, l.Sources, l.Destinations, l.TopSource, l.TopDestination)
+			t.Errorf("%s: link %s: got %d pairs of %d sources and %d destinations with maxima "+
+				"%+v and %+v, want at least one of each and maxima of at most the link's load",
+				row.Policy, l.Name, l.Pairs, l.Sources, l.Destinations, l.TopSource,
+				l.TopDestination)
 		}
 		detoured := 0.0
 		for _, d := range l.Detours {
 			detoured += d.Load
 		}
 		if l.FaultFreeLoad != nil && l.Load-*l.FaultFreeLoad > detoured+1e-6 {
-			t.Errorf("%s: link %s carries %g, fault-free %g, with %g detoured; want at least the difference detoured", row.Policy, l.Name, l.Load, *l.FaultFreeLoad, detoured)
+			t.Errorf("%s: link %s carries %g, fault-free %g, with %g detoured; want at least the "+
+				"difference detoured", row.Policy, l.Name, l.Load, *l.FaultFreeLoad, detoured)
 		}
 	}
+
 	if d := x.Delay; d != nil {
 		checkClose(t, row.Policy+": mean delay", d.SerialS+d.LatencyS+d.WaitS, m["mean_delay_s"])
 		waited := 0.0
@@ -84,14 +90,17 @@ func checkTraffic(t *testing.T, row *result.Row, x *result.Traffic) {
 	} else if m["mean_delay_s"] > 0 {
 		t.Errorf("%s: got no explanation of the mean delay", row.Policy)
 	}
+
 	if c := x.Chain; c != nil {
 		sum := 0.0
 		for _, p := range c.Parts {
 			sum += p.LatencyS + p.UnsharedS + p.SharingS
 			if p.LatencyS < 0 || p.UnsharedS < 0 || p.SharingS < 0 || p.Transfers < 1 {
-				t.Errorf("%s: got part %+v of the chain, want transfers and no negative time", row.Policy, p)
+				t.Errorf("%s: got part %+v of the chain, want transfers and no negative time",
+					row.Policy, p)
 			}
 		}
+
 		if math.Abs(sum-m["completion_s"]) > 1e-11*float64(1+len(c.Parts)) {
 			t.Errorf("%s: the chain adds up to %g s, want %g s", row.Policy, sum, m["completion_s"])
 		}

@@ -108,12 +108,16 @@ func TestExposedTimeAtLevels(t *testing.T) {
 				// most the time that it exposes.
 				if tier == 2 && exposed <= 0 || exposed > m["comm_exposed_s"] ||
 					m["makespan_s"]-doubled > exposed+1e-10 {
-					t.Errorf("%s at level %s: tier %d exposes %g s, and twice its rate reduces the makespan to %g s from %g s, want a smaller reduction", name, level, tier, exposed, doubled, m["makespan_s"])
+					t.Errorf("%s at level %s: tier %d exposes %g s, and twice its rate reduces "+
+						"the makespan to %g s from %g s, want a smaller reduction",
+						name, level, tier, exposed, doubled, m["makespan_s"])
 				}
 			}
 		}
+
 		if ends[1] < ends[0]*1.001 {
-			t.Errorf("%s: got %g s with packets of 200 KB and %g s at level flow, want a difference that distinguishes the levels", name, ends[1], ends[0])
+			t.Errorf("%s: got %g s with packets of 200 KB and %g s at level flow, want a "+
+				"difference that distinguishes the levels", name, ends[1], ends[0])
 		}
 	}
 }
@@ -133,15 +137,18 @@ link_rate = %q
 link_latency = %q
 `, gpus, rate, pick("0ns", "500ns", "2us"))
 		}
+
 		text := fmt.Sprintf("[workload]\nkind = %q\nmessage = %q\npacket = %q\n",
 			pick("all-gather", "reduce-scatter"), pick("64KB", "100KB"), pick("4KB", "10KB")) +
 			"[fabric]\nkind = \"tiers\"\n" + tier("4", "900Gbps") + pick("",
 			tier("8", "400Gbps")) + tier("16", pick("100Gbps", "400Gbps")) +
 			"[policy]\nrouters = [\"shortest\"]\ncollectives = [\"ring\", \"bidirectional-ring\"]\n"
+
 		for _, row := range runText(t, text).Document.Rows {
 			for metric, value := range row.Metrics {
 				if strings.HasSuffix(metric, "_exposed_s") && value < 0 {
-					t.Errorf("%s of %s is %g s, want at least 0, on\n%s", metric, row.Policy, value, text)
+					t.Errorf("%s of %s is %g s, want at least 0, on\n%s",
+						metric, row.Policy, value, text)
 				}
 			}
 		}

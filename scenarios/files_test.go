@@ -37,6 +37,7 @@ file = "l.txt"
 			t.Fatal(err)
 		}
 	}
+
 	return dir, map[string][]string{
 		"trace.toml": {"t.goal"}, "map.toml": {"t.goal"}, "matrix.toml": nil, "graph.toml": nil,
 		"based.toml": {"t.goal"},
@@ -77,6 +78,7 @@ func TestCarriedFiles(t *testing.T) {
 				defer os.Rename(path+".gone", path)
 			}
 		}
+
 		elsewhere, err := ParseWithFiles("cell.toml", s.TOML(), carried)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -149,9 +151,11 @@ operators.file = "FILE"
 			}
 			messages[i] = strings.ReplaceAll(err.Error(), filepath.ToSlash(file), "FILE")
 		}
+
 		if messages[0] = strings.ReplaceAll(messages[0], "there.toml",
 			"missing"); messages[0] != messages[1] || strings.Contains(messages[0], "hunter2") {
-			t.Errorf("%s: diagnostics distinguish an existing file from a missing one, want identical ones without content:\n%s\n%s", text, messages[0], messages[1])
+			t.Errorf("%s: diagnostics distinguish an existing file from a missing one, want "+
+				"identical ones without content:\n%s\n%s", text, messages[0], messages[1])
 		}
 	}
 }

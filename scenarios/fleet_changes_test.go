@@ -17,6 +17,7 @@ kind="fleet"
 [fabric]
 kind="pods-of-cubes"
 `
+
 	s, err := Parse("fleet.toml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +31,7 @@ kind="pods-of-cubes"
 				c.description, c.overrides, err)
 		}
 	}
+
 	defaults := map[string]string{"policy.fault.ocs": s.Policy.Fleet.Fault.OCS,
 		"policy.fault.machine":     s.Policy.Fleet.Fault.Machine,
 		"policy.fault.maintenance": s.Policy.Fleet.Fault.Maintenance,
@@ -45,10 +47,12 @@ kind="pods-of-cubes"
 			}
 		}
 	}
+
 	for i := range placements {
 		if name := placements[i].name; (name != "reconfigurable") != slices.Contains(all,
 			fmt.Sprintf("policy.placements=[%q]", name)) {
-			t.Errorf("got a change to placement %s: %t, want one to each placement except reconfigurable", name, name == "reconfigurable")
+			t.Errorf("got a change to placement %s: %t, want one to each placement except "+
+				"reconfigurable", name, name == "reconfigurable")
 		}
 	}
 }
@@ -69,6 +73,7 @@ load=1.5
 [policy]
 placements=["reconfigurable", "folding"]
 ` + failingFleet
+
 	s, err := Parse("fleet.toml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +84,8 @@ placements=["reconfigurable", "folding"]
 	}
 	changes := s.fleetChanges("reconfigurable")
 	if seeds != maxGainSeeds || len(gains) != len(changes) {
-		t.Fatalf("got %d gains of %d seeds, want %d of %d", len(gains), seeds, len(changes), maxGainSeeds)
+		t.Fatalf("got %d gains of %d seeds, want %d of %d",
+			len(gains), seeds, len(changes), maxGainSeeds)
 	}
 	work := func(seed int, set ...string) float64 {
 		one, err := Parse("fleet.toml", []byte(text),
@@ -94,6 +100,7 @@ placements=["reconfigurable", "folding"]
 		}
 		return o.Document.Rows[0].Metrics["work_done"]
 	}
+
 	var lines strings.Builder
 	for i, g := range gains {
 		fmt.Fprintf(&lines, "%s (%s): %.9g, %.9g %s\n", g.Change,
@@ -101,6 +108,8 @@ placements=["reconfigurable", "folding"]
 		if i%12 != 0 { // check some changes, as each takes many runs
 			continue
 		}
+
+		// Mean and standard error of the differences to runs with the same seeds.
 		var differences []float64
 		for seed := range seeds {
 			differences = append(differences, work(3+seed, changes[i].overrides...)-work(3+seed))
@@ -118,6 +127,7 @@ placements=["reconfigurable", "folding"]
 				g.Change, g.Mean, g.SE, mean, want)
 		}
 	}
+
 	compareText(t, filepath.Join("testdata", "gains.txt"), lines.String())
 	if mean, se := pairedDifference([]float64{3}, []float64{1}); mean != 2 || se != 0 {
 		t.Errorf("one pair: got mean %g and standard error %g, want 2 and 0", mean, se)

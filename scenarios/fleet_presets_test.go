@@ -16,6 +16,7 @@ kind = "fleet"
 days = 10
 [workload.faults]
 preset = "` + name + "\"\n[fabric]\nkind = \"pods-of-cubes\"\n"
+
 		s, err := Parse("fleet.toml", []byte(text), nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -25,7 +26,8 @@ preset = "` + name + "\"\n[fabric]\nkind = \"pods-of-cubes\"\n"
 			t.Errorf("%s: a checkpoint takes %g s, want %v", name, got, p.Checkpoint)
 		}
 		if availability, implied := s.Workload.Faults.Availability, 1/(1+p.PerDay*p.Mean.Days()); availability > implied || availability < implied-0.01 && availability != 0.99 {
-			t.Errorf("%s: got an availability of %g, want 0.99 or at most 0.01 less than the %g that failures leave", name, availability, implied)
+			t.Errorf("%s: got an availability of %g, want 0.99 or at most 0.01 less than the "+
+				"%g that failures leave", name, availability, implied)
 		}
 		s, err = Parse("fleet.toml", []byte(text+"[policy.times]\ncheckpoint = \"77s\"\n"), nil)
 		if err != nil || s.Policy.Fleet.Times.Checkpoint.Seconds() != 77 {

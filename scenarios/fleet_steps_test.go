@@ -14,16 +14,9 @@ import (
 func TestFleetSteps(t *testing.T) {
 	t.Parallel()
 	makespan := func(set ...string) float64 {
-		s, err := Load("training-slice", set)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := Run(t.Context(), s, RunOptions{Workers: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return o.Document.Rows[0].Metrics["makespan_s"]
+		return runScenario(t, "training-slice", 1, set...).Document.Rows[0].Metrics["makespan_s"]
 	}
+
 	s, err := Load("fleet-steps", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -45,9 +38,11 @@ func TestFleetSteps(t *testing.T) {
 		got, err := s.fleetSteps()[0].Seconds(t.Context(), shape, c.down)
 		if want := makespan(c.set...); err != nil || math.Abs(got/want-1) > 1e-9 ||
 			c.set != nil && got <= faultFree {
-			t.Errorf("%s, switch %d down: got %g s, want %g s and, with changes, more than %g s; error %v", c.shape, c.down, got, want, faultFree, err)
+			t.Errorf("%s, switch %d down: got %g s, want %g s and, with changes, more than %g s; "+
+				"error %v", c.shape, c.down, got, want, faultFree, err)
 		}
 	}
+
 	o, err := Run(t.Context(), s, RunOptions{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -60,10 +55,14 @@ func TestFleetSteps(t *testing.T) {
 	if reconfigurable["work_done"] != reconfigurable["goodput"] ||
 		aware["work_done"] <= aware["goodput"] ||
 		aware["turnaround_mean_s"] >= reconfigurable["turnaround_mean_s"] {
-		t.Errorf("aware: work %g, goodput %g, mean turnaround %g s; reconfigurable: %g, %g, %g s; want equal work and goodput for reconfigurable, more work and a shorter turnaround for aware", aware["work_done"], aware["goodput"],
-			aware["turnaround_mean_s"], reconfigurable["work_done"], reconfigurable["goodput"],
+		t.Errorf("aware: work %g, goodput %g, mean turnaround %g s; reconfigurable: "+
+			"%g, %g, %g s; want equal work and goodput for reconfigurable, more work and a "+
+			"shorter turnaround for aware",
+			aware["work_done"], aware["goodput"], aware["turnaround_mean_s"],
+			reconfigurable["work_done"], reconfigurable["goodput"],
 			reconfigurable["turnaround_mean_s"])
 	}
+
 	if reconfigurable["share_routing"] == 0 || reconfigurable["ft_share"] == 0 {
 		t.Error("got no job that routes around a failed switch, want some")
 	}

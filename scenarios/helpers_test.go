@@ -7,14 +7,20 @@ import (
 	"testing"
 )
 
-// runText parses and runs a scenario with overrides and two workers.
-func runText(t testing.TB, text string, overrides ...string) *Outcome {
+// mustParse parses a scenario with overrides.
+func mustParse(t testing.TB, text string, overrides ...string) *Scenario {
 	t.Helper()
 	s, err := Parse("text.toml", []byte(text), overrides)
 	if err != nil {
-		t.Fatalf("%v: got error %v", overrides, err)
+		t.Fatalf("%v: got error %v, in\n%s", overrides, err, text)
 	}
-	o, err := Run(context.Background(), s, RunOptions{Workers: 2})
+	return s
+}
+
+// runText parses and runs a scenario with overrides and two workers.
+func runText(t testing.TB, text string, overrides ...string) *Outcome {
+	t.Helper()
+	o, err := Run(context.Background(), mustParse(t, text, overrides...), RunOptions{Workers: 2})
 	if err != nil {
 		t.Fatalf("%v: got error %v", overrides, err)
 	}

@@ -64,6 +64,7 @@ func TestJobMappingIsOptimal(t *testing.T) {
 			list = append(list, fmt.Sprintf("%q", path+"turned"))
 		}
 	}
+
 	rows := runText(t, mappedJobs, "policy.mappings=["+strings.Join(list, ",")+"]",
 		"policy.mapping_trials=100").Document.Rows
 	best, values := math.Inf(1), map[string]float64{}
@@ -72,7 +73,8 @@ func TestJobMappingIsOptimal(t *testing.T) {
 	}
 	m := rows[0].Metrics
 	if m["objective"] > best+1e-9 || m["bound_mapping"] > best+1e-9 || m["bound_mapping"] <= 0 {
-		t.Errorf("optimised has objective %.9f and bound %.9f, want at most %.9f, the minimum of all mappings", m["objective"], m["bound_mapping"], best)
+		t.Errorf("optimised has objective %.9f and bound %.9f, want at most %.9f, the minimum of "+
+			"all mappings", m["objective"], m["bound_mapping"], best)
 	}
 	if a, b := values["p57"], values["p57turned"]; math.Abs(a-b) > 1e-6 || a == 0 {
 		t.Errorf("got objective %.9f, and %.9f with renumbered pods; want equal ones", a, b)

@@ -37,20 +37,10 @@ name = "many"
 workload.microbatches = 12
 `
 
-// parseJobs parses a scenario of several jobs with overrides.
-func parseJobs(t testing.TB, text string, overrides ...string) *Scenario {
-	t.Helper()
-	s, err := Parse("jobs.toml", []byte(text), overrides)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // TestJobsInherit checks that a job inherits the top-level values of keys that its [[job]]
 // table does not set. Overrides apply to both.
 func TestJobsInherit(t *testing.T) {
-	s := parseJobs(t, smallJobs, "workload.sequence=2048", "job.1.workload.sequence=1024",
+	s := mustParse(t, smallJobs, "workload.sequence=2048", "job.1.workload.sequence=1024",
 		"job.0.weight=3", `policy.allocators=["joint"]`)
 	for i, want := range []struct {
 		sequence, microbatches int
@@ -59,34 +49,37 @@ func TestJobsInherit(t *testing.T) {
 		job := s.Jobs[i]
 		if w := job.Scenario.Workload; w.Sequence != want.sequence ||
 			w.Microbatches != want.microbatches || job.Weight != want.weight || w.TP != 2 {
-			t.Errorf("job %d: got sequence %d, %d micro-batches, weight %v and TP %d, want %v and TP 2", i, w.Sequence, w.Microbatches, job.Weight, w.TP, want)
+			t.Errorf("job %d: got sequence %d, %d micro-batches, weight %v and TP %d, want "+
+				"%v and TP 2", i, w.Sequence, w.Microbatches, job.Weight, w.TP, want)
 		}
 		if diff := cmp.Diff([]int{0, 1}, job.Pods); diff != "" {
 			t.Errorf("job %d: pods (-want +got):\n%s", i, diff)
 		}
 	}
+
 	if got := s.PolicyNames(); !slices.Equal(got, []string{"joint"}) {
 		t.Errorf("got policies %v, want [joint] as overridden", got)
 	}
 	if got := s.circuitsView().PodPorts(); !slices.Equal(got, []int{8, 8}) {
 		t.Errorf("got ports %v, want one per GPU of each job", got)
 	}
-	if got := parseJobs(t, smallJobs, "fabric.ports_per_pod=7",
+	if got := mustParse(t, smallJobs, "fabric.ports_per_pod=7",
 		"fabric.pods=3").circuitsView().PodPorts(); !slices.Equal(got, []int{7, 7, 0}) {
 		t.Errorf("got ports %v, want 7 in each pod with a job", got)
 	}
 	// The model that a job names replaces the architecture of the top level.
 	described := strings.Replace(smallJobs, `model = "gpt-7b"`,
 		`architecture = {layers = 8, hidden = 64, heads = 4, vocab = 9, effective_tflops = 1.0}`, 1)
-	s = parseJobs(t, described+"workload.model = \"gpt-7b\"\nfabric.reverse = true\n")
+	s = mustParse(t, described+"workload.model = \"gpt-7b\"\nfabric.reverse = true\n")
 	if a, b := s.Jobs[0].Scenario.Workload.Arch.Layers, s.Jobs[1].Scenario.Workload.Arch.Name; a != 8 || b != "gpt-7b" {
 		t.Errorf("got a job with %d layers and one of model %q, want 8 and gpt-7b", a, b)
 	}
 	if !slices.Equal(s.Jobs[1].Pods, []int{1, 0}) || !slices.Equal(s.Jobs[0].Pods, []int{0, 1}) {
-		t.Errorf("got pods %v and %v, want those of the second job reversed", s.Jobs[0].Pods, s.Jobs[1].Pods)
+		t.Errorf("got pods %v and %v, want those of the second job reversed",
+			s.Jobs[0].Pods, s.Jobs[1].Pods)
 	}
 	checkRoundTrip(t, s)
-	if none := parseJobs(t, "job = []\n"+smallJobs[:strings.Index(smallJobs, "[[job]]")],
+	if none := mustParse(t, "job = []\n"+smallJobs[:strings.Index(smallJobs, "[[job]]")],
 		"workload.microbatches=4"); len(none.Jobs) > 0 {
 		t.Error("got jobs from an empty list, want none")
 	}
@@ -106,6 +99,7 @@ func TestRoundTripJobs(t *testing.T) {
 				set = append(set, fmt.Sprintf(format, args...))
 			}
 		}
+
 		for n < 4 && rapid.Bool().Draw(t, "another") {
 			fmt.Fprintf(&b, "[[job]]\nname = \"job%d\"\nworkload.microbatches = %d\n", n, 1+n)
 			n++
@@ -118,6 +112,7 @@ func TestRoundTripJobs(t *testing.T) {
 			maybe("job.%d.fabric.nic_bandwidth=%dGbps", i, number(1, 999))
 			maybe("job.%d.workload.preset=consistent", i)
 		}
+
 		maybe("fabric.pods=%d", number(7, 9))
 		maybe("fabric.ports_per_pod=%d", number(16, 99))
 		maybe("workload.replicas=all")
@@ -131,6 +126,7 @@ func TestRoundTripJobs(t *testing.T) {
 			maybe("policy.repeat.iterations=%d", number(3, 99))
 			maybe("job.1.phase=%dms", number(0, 999))
 		}
+
 		s, err := Parse("jobs.toml", []byte(b.String()), set)
 		if err != nil {
 			t.Fatalf("%v: %v", set, err)
@@ -160,16 +156,21 @@ func TestTwoJobs(t *testing.T) {
 					objective, value["joint"], other, value[other])
 			}
 		}
+
 		for _, r := range o.Document.Rows {
 			a, b := r.Metrics["job.mixtral.nct"], r.Metrics["job.deepseek.nct"]
 			want := map[string]float64{"weighted-sum": (a + b) / 2, "max-min": max(a, b)}[objective]
 			if math.Abs(r.Metrics["objective"]-want) > 1e-12 ||
 				math.Abs(r.Metrics["nct"]-(a+b)/2) > 1e-12 || r.Metrics["nct_max"] != max(a, b) {
-				t.Errorf("%s of %s: got objective %v, mean NCT %v and maximum NCT %v of jobs with NCT %v and %v", objective, r.Policy,
-					r.Metrics["objective"], r.Metrics["nct"], r.Metrics["nct_max"], a, b)
+				t.Errorf("%s of %s: got objective %v, mean NCT %v and maximum NCT %v of jobs "+
+					"with NCT %v and %v",
+					objective, r.Policy, r.Metrics["objective"], r.Metrics["nct"],
+					r.Metrics["nct_max"], a, b)
 			}
+
 			if r.Metrics["ports"] != r.Metrics["job.mixtral.ports"]+r.Metrics["job.deepseek.ports"] || r.Metrics["port_ratio"] > 1 {
-				t.Errorf("%s: got %v, want the sum of the jobs' ports and a port ratio of at most 1", r.Policy, r.Metrics)
+				t.Errorf("%s: got %v, want the sum of the jobs' ports and a port ratio of at "+
+					"most 1", r.Policy, r.Metrics)
 			}
 			for _, p := range o.Detail.Simulation(r.Policy).Topology.Pods {
 				if p.Used > p.Total || p.Total != 48 {
@@ -178,6 +179,7 @@ func TestTwoJobs(t *testing.T) {
 				}
 			}
 		}
+
 		if err := o.Document.Check(); err != nil {
 			t.Error(err)
 		}
@@ -190,12 +192,12 @@ func TestTwoJobs(t *testing.T) {
 // TestDisjointJobs checks jobs that share no pod. Each has the metrics of a run of its own,
 // under every multi-job allocator. Shared circuits change nothing.
 func TestDisjointJobs(t *testing.T) {
-	disjoint := parseJobs(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]",
+	disjoint := mustParse(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]",
 		"policy.circuits=shared", "policy.service=max-min", "policy.repeat.iterations=4",
 		"job.1.phase=70ms")
 	o := runParsed(t, disjoint, 1)
 	for i, job := range disjoint.Jobs {
-		one := runParsed(t, parseJobs(t, smallJobs[:strings.Index(smallJobs, "[[job]]")],
+		one := runParsed(t, mustParse(t, smallJobs[:strings.Index(smallJobs, "[[job]]")],
 			fmt.Sprintf("workload.microbatches=%d", job.Scenario.Workload.Microbatches),
 			"policy.service=max-min", `policy.allocators=["delta-joint"]`), 1)
 		alone := one.Document.Rows[0].Metrics
@@ -207,11 +209,14 @@ func TestDisjointJobs(t *testing.T) {
 						r.Policy, i, name, got(name), alone[name])
 				}
 			}
+
 			if a, b := got("iteration_mean_s"), got("iteration_max_s"); math.Abs(a-alone["makespan_s"]) > 1e-9 || math.Abs(b-a) > 1e-9 {
-				t.Errorf("%s, job %d: iterations take %v s on average and at most %v s, want %v s as in a run of its own", r.Policy, i, a, b, alone["makespan_s"])
+				t.Errorf("%s, job %d: iterations take %v s on average and at most %v s, want "+
+					"%v s as in a run of its own", r.Policy, i, a, b, alone["makespan_s"])
 			}
 		}
 	}
+
 	if pods := o.Detail.Policies[0].Topology.Pods; len(pods) != 4 || pods[0].Name != "pod 4" ||
 		pods[3].Name != "pod 3" {
 		t.Errorf("got pods %v in the topology, want pod 4 to pod 3", pods)
@@ -229,12 +234,16 @@ func TestDisjointJobs(t *testing.T) {
 // An iteration is measured if it is not part of the warm-up, starts after all jobs have
 // started, and ends before the first job has ended.
 func TestMeasuredIterations(t *testing.T) {
-	for _, c := range []struct{ iterations, warmup, phase int }{{4, 2, 0}, {5, 0, 0}, {4, 1, 70}, {3, 0, 333}, {3, 0, 2000}} {
-		s := parseJobs(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]",
+	for _, c := range []struct {
+		iterations, warmup int
+		phase              int // in milliseconds
+	}{{4, 2, 0}, {5, 0, 0}, {4, 1, 70}, {3, 0, 333}, {3, 0, 2000}} {
+		s := mustParse(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]",
 			"policy.circuits=shared", "policy.service=max-min", `policy.arbiters=["even-split"]`,
 			fmt.Sprintf("policy.repeat.iterations=%d", c.iterations),
 			fmt.Sprintf("policy.repeat.warmup=%d", c.warmup),
 			fmt.Sprintf("job.1.phase=%dms", c.phase))
+
 		o := runParsed(t, s, 1)
 		row := o.Document.Rows[0]
 		var length, ideal, phase, end [2]float64
@@ -243,12 +252,17 @@ func TestMeasuredIterations(t *testing.T) {
 				o.Document.Reference["job."+name+".makespan_s"]
 			phase[j] = s.Jobs[j].Phase.Seconds()
 		}
+
+		// last is the time at which, on the ideal fabric, the longer job would have completed its
+		// iterations. Each job repeats until then.
 		last := max(phase[0], phase[1]) + float64(c.iterations)*max(ideal[0], ideal[1])
 		var repeats [2]int
 		for j := range repeats {
 			repeats[j] = int(math.Ceil((last - phase[j]) / ideal[j] * (1 - 1e-12)))
 			end[j] = phase[j] + float64(repeats[j])*length[j]
 		}
+
+		// Iterations are measured in the time in which both jobs run.
 		from, to := max(phase[0], phase[1]), min(end[0], end[1])
 		for j, name := range []string{"few", "many"} {
 			want := 0
@@ -258,6 +272,7 @@ func TestMeasuredIterations(t *testing.T) {
 					want++
 				}
 			}
+
 			if got := row.Metrics["job."+name+".iterations"]; int(got) != want || want == 0 {
 				t.Errorf("%+v: got %g measured iterations of %s, want %d of %d",
 					c, got, name, want, repeats[j])
@@ -271,7 +286,7 @@ func TestMeasuredIterations(t *testing.T) {
 // job is faster than on the ideal fabric.
 func TestPooledCircuits(t *testing.T) {
 	for _, service := range []string{"max-min", "level-priority"} {
-		s := parseJobs(t, smallJobs, "policy.circuits=shared", "policy.service="+service,
+		s := mustParse(t, smallJobs, "policy.circuits=shared", "policy.service="+service,
 			"policy.repeat.iterations=3", "policy.repeat.warmup=0",
 			"job.1.workload.microbatches=4", `policy.arbiters=["even-split"]`)
 		inPhase := runParsed(t, s, 1)
@@ -279,7 +294,8 @@ func TestPooledCircuits(t *testing.T) {
 		outOfPhase := runParsed(t, s, 1)
 		a, b := inPhase.Document.Rows[0].Metrics, outOfPhase.Document.Rows[0].Metrics
 		if separate := a["job.few.makespan_s"]; math.Abs(a["job.few.iteration_mean_s"]-separate) > 1e-9 {
-			t.Errorf("%s: in phase with an identical job an iteration takes %v s, want %v s as on separate circuits", service, a["job.few.iteration_mean_s"], separate)
+			t.Errorf("%s: in phase with an identical job an iteration takes %v s, want %v s as "+
+				"on separate circuits", service, a["job.few.iteration_mean_s"], separate)
 		}
 		for _, name := range []string{"few", "many"} {
 			if got, ideal := b["job."+name+".iteration_mean_s"], outOfPhase.Document.Reference["job."+name+".makespan_s"]; got < ideal*(1-1e-9) {
@@ -287,15 +303,17 @@ func TestPooledCircuits(t *testing.T) {
 					service, got, ideal)
 			}
 		}
+
 		if !(b["pooled_objective"] < a["pooled_objective"]) {
-			t.Errorf("%s: got pooled objective %v in phase and %v out of phase, want a smaller one out of phase", service, a["pooled_objective"], b["pooled_objective"])
+			t.Errorf("%s: got pooled objective %v in phase and %v out of phase, want a smaller "+
+				"one out of phase", service, a["pooled_objective"], b["pooled_objective"])
 		}
 	}
 }
 
 // TestWeights checks that the objective is the weighted mean of the jobs' NCT.
 func TestWeights(t *testing.T) {
-	o := runParsed(t, parseJobs(t, smallJobs, "fabric.ports_per_pod=6", "job.1.weight=3"), 1)
+	o := runParsed(t, mustParse(t, smallJobs, "fabric.ports_per_pod=6", "job.1.weight=3"), 1)
 	for _, r := range o.Document.Rows {
 		want := (r.Metrics["job.few.nct"] + 3*r.Metrics["job.many.nct"]) / 4
 		if math.Abs(r.Metrics["nct"]-want) > 1e-12 || math.Abs(r.Metrics["objective"]-want) > 1e-12 {
@@ -311,13 +329,14 @@ func TestWeights(t *testing.T) {
 func TestReplicaModesOfJobsAgree(t *testing.T) {
 	for _, objective := range []string{"weighted-sum", "max-min"} {
 		set := []string{"policy.objective=" + objective, "fabric.ports_per_pod=6"}
-		single := runParsed(t, parseJobs(t, smallJobs, set...), 1)
-		all := runParsed(t, parseJobs(t, smallJobs, append(set, "job.0.workload.replicas=all")...), 1)
+		single := runParsed(t, mustParse(t, smallJobs, set...), 1)
+		all := runParsed(t, mustParse(t, smallJobs, append(set, "job.0.workload.replicas=all")...), 1)
 		for i, r := range single.Document.Rows {
 			// Topologies may differ between replicas only if all are simulated.
 			a, b := r.Metrics["objective"], all.Document.Rows[i].Metrics["objective"]
 			if b > a*(1+1e-9) || r.Policy == "even-split" && b < a*(1-1e-9) {
-				t.Errorf("%s, %s: got objective %v with one representative replica, %v with all; want no increase, and equality for even-split", objective, r.Policy, a, b)
+				t.Errorf("%s, %s: got objective %v with one representative replica, %v with all; "+
+					"want no increase, and equality for even-split", objective, r.Policy, a, b)
 			}
 			if gap := all.Document.Rows[i].Metrics["gap"]; r.Policy == "joint" && gap > 1e-6 {
 				t.Errorf("%s: joint has gap %v with all replicas, want at most 1e-6", objective, gap)
@@ -330,7 +349,7 @@ func TestReplicaModesOfJobsAgree(t *testing.T) {
 // pods. The second job owns all ports in the pods of its last two replicas. Joint allocation is
 // at least as good as an even split.
 func TestDifferentReplicaCounts(t *testing.T) {
-	s := parseJobs(t, smallJobs, "workload.replicas=all", "job.1.workload.gpus=32")
+	s := mustParse(t, smallJobs, "workload.replicas=all", "job.1.workload.gpus=32")
 	if got := s.circuitsView().PodPorts(); !slices.Equal(got, []int{8, 8, 8, 8, 4, 4, 4, 4}) {
 		t.Fatalf("got ports %v, want 8 in four pods and 4 in four", got)
 	}
@@ -352,7 +371,7 @@ func TestDifferentReplicaCounts(t *testing.T) {
 func TestJobsDoNotDependOnWorkers(t *testing.T) {
 	var first []byte
 	for _, workers := range []int{1, 3, 1} {
-		o := runParsed(t, parseJobs(t, smallJobs, "policy.circuits=shared",
+		o := runParsed(t, mustParse(t, smallJobs, "policy.circuits=shared",
 			"policy.allocator=delta-fast", "policy.delta-fast.stall_generations=3",
 			"policy.repeat.iterations=4", "fabric.ports_per_pod=6"), workers)
 		data, err := json.Marshal([]any{o.Document, o.Detail, o.RateSchedules})
@@ -371,7 +390,7 @@ func TestJobsDoNotDependOnWorkers(t *testing.T) {
 // TestDecideJobs checks that a row that is decided separately equals the row of the complete
 // run. A cancelled context ends the decision.
 func TestDecideJobs(t *testing.T) {
-	s := parseJobs(t, smallJobs, "fabric.ports_per_pod=6")
+	s := mustParse(t, smallJobs, "fabric.ports_per_pod=6")
 	complete := runParsed(t, s, 1)
 	for _, want := range complete.Document.Rows {
 		p, err := Prepare(context.Background(), s)
@@ -383,7 +402,8 @@ func TestDecideJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, row); diff != "" || timings.SolveS <= 0 {
-			t.Errorf("%s, decided in %v s, want more than 0 s and the row of the complete run (-want +got):\n%s", want.Policy, timings.SolveS, diff)
+			t.Errorf("%s, decided in %v s, want more than 0 s and the row of the complete run "+
+				"(-want +got):\n%s", want.Policy, timings.SolveS, diff)
 		}
 		if diff := cmp.Diff(complete.Document.Reference, p.Reference()); diff != "" {
 			t.Errorf("reference (-want +got):\n%s", diff)

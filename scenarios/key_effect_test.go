@@ -52,6 +52,7 @@ func alternatives(k *schema.Key) (list []string) {
 		}
 		return list
 	}
+
 	return nil
 }
 
@@ -86,10 +87,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 	t.Parallel()
 	for _, c := range effectScenarios {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := Parse("effect.toml", []byte(c.text), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := mustParse(t, c.text)
 			unchanged := outcomeOf(c.text)
 			if unchanged == "" || strings.HasPrefix(unchanged, "error") || outcomeOf(c.text) != unchanged {
 				t.Fatalf("got an error or two different results of one scenario: %.300s", unchanged)
@@ -119,10 +117,12 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 						}
 					}
 					if accepted > 1 {
-						t.Errorf("%s has no effect: got the same result with all of %v, want another result or a rejection", key, alternatives(k))
+						t.Errorf("%s has no effect: got the same result with all of %v, want "+
+							"another result or a rejection", key, alternatives(k))
 					}
 				}
 			}
+
 			compareText(t, filepath.Join("testdata", "effects",
 				strings.ReplaceAll(c.name, " ", "-")+".txt"), results)
 		})

@@ -267,6 +267,7 @@ func findLimit(accepted, end int64, accepts func(int64) bool) (int64, bool) {
 			beyond = accepted - min(step, accepted-end)
 		}
 	}
+
 	for max(accepted, beyond)-min(accepted, beyond) > 1 {
 		if mid := accepted + (beyond-accepted)/2; accepts(mid) {
 			accepted = mid
@@ -274,6 +275,7 @@ func findLimit(accepted, end int64, accepts func(int64) bool) (int64, bool) {
 			beyond = mid
 		}
 	}
+
 	accepts(beyond)
 	return accepted, true
 }
@@ -312,6 +314,8 @@ func TestKeyLimits(t *testing.T) {
 					}
 					return err == nil
 				}
+
+				// The bounds of the key itself.
 				minValue, maxValue := int64(k.Min), int64(maxUnitValue)
 				if k.ExclusiveMin {
 					minValue++
@@ -319,6 +323,8 @@ func TestKeyLimits(t *testing.T) {
 				if k.Max > 0 {
 					maxValue = int64(min(k.Max, maxUnitValue))
 				}
+
+				// Start from the current value, or from another accepted one.
 				candidates := []int64{1, 2, 3, 4, 8, 16, 1000, 1e6, 1e9, 1e11}
 				if f := reflect.Indirect(k.Field(0)); f.CanInt() {
 					candidates = append([]int64{f.Int()}, candidates...)
@@ -330,6 +336,7 @@ func TestKeyLimits(t *testing.T) {
 				if i < 0 {
 					continue
 				}
+
 				for _, end := range []int64{minValue, maxValue} {
 					if n, ok := findLimit(candidates[i], end, accepts); ok {
 						fmt.Fprintf(&lines, "\t%s=%s: %s\n", key, write(n), keepNumbers(rejection))
@@ -338,6 +345,7 @@ func TestKeyLimits(t *testing.T) {
 			}
 		}
 	}
+
 	compareText(t, filepath.Join("testdata", "key_limits.txt"), lines.String())
 }
 

@@ -22,6 +22,7 @@ func TestRecommendationCalls(t *testing.T) {
 			mesh.Links = append(mesh.Links, engine.Link{From: i / 4, To: i % 4, Rate: 1e9, Channels: 2})
 		}
 	}
+
 	w := &recommendation{training.RecommendationModel{GPUs: 4, Samples: 8, Tables: 4, Width: 16,
 		Pooling: 1, RowBytes: 4, MemoryRate: 8e12, EmbeddingBytes: 2, Dense: 4000, GradientBytes: 4,
 		Operations: 2, EffectiveTFLOPS: 1, Pieces: 3}}
@@ -37,7 +38,8 @@ func TestRecommendationCalls(t *testing.T) {
 	e.TaskCost.Bytes = assembly.MaxBytes / (maxTransfers - 1)
 	if keys, err := w.CheckCalls(t.Context(), e); err == nil || len(keys) == 0 ||
 		keys[0] != "workload.pieces" {
-		t.Errorf("%d transfers, limit %d: got error %v for keys %v, want an error for workload.pieces", maxTransfers, maxTransfers-1, err, keys)
+		t.Errorf("%d transfers, limit %d: got error %v for keys %v, want an error for "+
+			"workload.pieces", maxTransfers, maxTransfers-1, err, keys)
 	}
 	unserving := 0
 	for _, row := range collective.Table {
@@ -49,10 +51,12 @@ func TestRecommendationCalls(t *testing.T) {
 			if _, unserved := e.Schedule(t.Context(), reduce,
 				[]int32{0, 1, 2, 3}); !errors.Is(unserved, collective.ErrUnserved) ||
 				!slices.Contains(keys, "policy.collective") {
-				t.Errorf("%s: got error %v for keys %v, want an unserved call for policy.collective", row.Name, err, keys)
+				t.Errorf("%s: got error %v for keys %v, want an unserved call for "+
+					"policy.collective", row.Name, err, keys)
 			}
 		}
 	}
+
 	if unserving == 0 {
 		t.Error("got all algorithms to serve a mesh without coordinates, want some that do not")
 	}
@@ -60,6 +64,7 @@ func TestRecommendationCalls(t *testing.T) {
 		Expansion: calls.Expansion{Algorithms: "nobody"}}
 	if keys, err := w.CheckCalls(t.Context(), unknown); err == nil ||
 		!slices.Contains(keys, "workload.dense_parameters") {
-		t.Errorf("unknown algorithm: got error %v for keys %v, want an error for workload.dense_parameters", err, keys)
+		t.Errorf("unknown algorithm: got error %v for keys %v, want an error for "+
+			"workload.dense_parameters", err, keys)
 	}
 }

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"context"
 	"math"
 
 	"testing"
@@ -33,30 +32,31 @@ func TestPodLevelsAgree(t *testing.T) {
 	} {
 		previousSlack := math.Inf(1)
 		for _, size := range c.sizes {
-			s, err := Load(c.base, append([]string{"engine.level=packet", "workload.packet=" + size,
-				`policy.allocators=["prop-alloc", "iter-halve", "delta-joint"]`}, c.set...))
-			if err != nil {
-				t.Fatalf("%s: %v", c.set, err)
-			}
-			o, err := Run(context.Background(), s, RunOptions{Workers: 1})
-			if err != nil {
-				t.Fatalf("%s: %v", c.set, err)
-			}
+			set := append([]string{"engine.level=packet", "workload.packet=" + size,
+				`policy.allocators=["prop-alloc", "iter-halve", "delta-joint"]`}, c.set...)
+			o := runScenario(t, c.base, 1, set...)
 			maxSlack := 0.0
 			for _, row := range o.Document.Rows {
 				m := row.Metrics
 				end, bound := m["makespan_s"]+m["completion_s"], m["bound_makespan_s"]+m["bound_completion_s"]
 				difference, slack := end-m["fluid_s"], m["packet_slack_s"]
 				if difference > slack || difference < -slack || end < bound || end == 0 {
-					t.Errorf("%s %s, packets of %s, %s: got %+g s compared with the %g s of level flow, want within %g s", c.base, c.set, size, row.Policy, difference, m["fluid_s"], slack)
+					t.Errorf("%s %s, packets of %s, %s: got %+g s compared with the %g s of "+
+						"level flow, want within %g s",
+						c.base, c.set, size, row.Policy, difference, m["fluid_s"], slack)
 				}
 				if m["delivered"] != m["injected"] || m["packet_hops"] != 3*m["injected"] {
-					t.Errorf("%s %s: delivered %g of %g packets over %g links, want all of them over 3 links each", c.base, c.set, m["delivered"], m["injected"], m["packet_hops"])
+					t.Errorf("%s %s: delivered %g of %g packets over %g links, want all of them "+
+						"over 3 links each",
+						c.base, c.set, m["delivered"], m["injected"], m["packet_hops"])
 				}
 				maxSlack = max(maxSlack, slack)
 			}
+
 			if maxSlack > previousSlack/2 {
-				t.Errorf("%s %s: got a slack of %g s with packets of %s, want at most half of %g s, the slack of the larger packets", c.base, c.set, maxSlack, size, previousSlack)
+				t.Errorf("%s %s: got a slack of %g s with packets of %s, want at most half of "+
+					"%g s, the slack of the larger packets",
+					c.base, c.set, maxSlack, size, previousSlack)
 			}
 			previousSlack = maxSlack
 		}
@@ -70,20 +70,14 @@ func TestPodLevelsAgree(t *testing.T) {
 func TestTrainingLevelsAgree(t *testing.T) {
 	t.Parallel()
 	run := func(base string, set ...string) map[string]map[string]float64 {
-		s, err := Load(base, set)
-		if err != nil {
-			t.Fatalf("%s %s: %v", base, set, err)
-		}
-		o, err := Run(context.Background(), s, RunOptions{Workers: 1})
-		if err != nil {
-			t.Fatalf("%s %s: %v", base, set, err)
-		}
+		o := runScenario(t, base, 1, set...)
 		rows := map[string]map[string]float64{"": o.Document.Reference}
 		for _, row := range o.Document.Rows {
 			rows[row.Policy] = row.Metrics
 		}
 		return rows
 	}
+
 	for _, c := range []struct {
 		base string
 		set  []string
@@ -105,14 +99,19 @@ func TestTrainingLevelsAgree(t *testing.T) {
 				}
 				if end := m["makespan_s"]; end < f["bound_makespan_s"] ||
 					end > 1.03*f["makespan_s"] || end < fluid[""]["makespan_s"] {
-					t.Errorf("%s %s, %s, packets of %s: got %g s, want at most 3 %% more than %g s at level flow and at least %g s, ideal", c.base, c.set, policy, size, end, f["makespan_s"], fluid[""]["makespan_s"])
+					t.Errorf("%s %s, %s, packets of %s: got %g s, want at most 3 %% more than "+
+						"%g s at level flow and at least %g s, ideal",
+						c.base, c.set, policy, size, end, f["makespan_s"], fluid[""]["makespan_s"])
 				}
 				if m["nct"] < 1 || m["comm_exposed_s"] <= 0 || m["delivered"] != m["injected"] {
-					t.Errorf("%s %s, %s: got NCT %g and %g s exposed, want at least 1 and more than 0, with all packets delivered", c.base, c.set, policy, m["nct"], m["comm_exposed_s"])
+					t.Errorf("%s %s, %s: got NCT %g and %g s exposed, want at least 1 and more "+
+						"than 0, with all packets delivered",
+						c.base, c.set, policy, m["nct"], m["comm_exposed_s"])
 				}
 			}
 		}
 	}
+
 	for set, want := range map[string]string{
 		"workload.gpus=24":                   "24 GPUs do not fit 16 nodes; choose a larger fabric, or fewer GPUs",
 		"workload.flows=per-gpu":             `workload.flows: is not used by fabric "torus"`,

@@ -25,6 +25,7 @@ routers = ["shortest", "route-optimised"]
 [engine]
 level = "flow"
 `
+
 	o := runText(t, text)
 	const minLoad = 16 / 12.0 // sum of hops / sum of rates
 	if got := o.Document.Reference["bound_max_load_over_rate"]; got != minLoad {
@@ -38,11 +39,13 @@ level = "flow"
 				o.Document.Rows[i].Policy, m["max_load_over_rate"], m["bound_max_load_over_rate"],
 				m["gap"], want)
 		}
+
 		if _, has := m["bound_max_link_load"]; has ||
 			!strings.HasSuffix(labels["gap_model"], "of load over rate") {
 			t.Errorf("%s: got metrics %v and labels %v, want a bound of load over rate only",
 				o.Document.Rows[i].Policy, m, labels)
 		}
+
 		if took := want.over * 1e6 * 8 / 100e9; m["completion_s"] < took*(1-1e-9) {
 			t.Errorf("%s completes after %g s, want at least the %g s of its busiest link",
 				o.Document.Rows[i].Policy, m["completion_s"], took)

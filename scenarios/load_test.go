@@ -37,6 +37,7 @@ func TestBuiltInScenarios(t *testing.T) {
 		"scenarios/gpt7b.toml":        {32, 4096, 0, 2, 4, 1, 1, 16, 4, 8, 2, 2, 4, 450},
 		"scenarios/robustness.toml":   {61, 7168, 256, 2, 16, 8, 1, 256, 32, 128, 4, 2, 32, 350},
 	}
+
 	checked := 0
 	for _, name := range EmbeddedScenarios() {
 		s, err := Load(name, nil)
@@ -54,12 +55,16 @@ func TestBuiltInScenarios(t *testing.T) {
 			s.Fabric.GPUsPerPodPerReplica, w.Microbatches,
 			s.PodsPerReplica(), w.Replicas(), s.Fabric.PortsPerPod, w.Choices.EffectiveTFLOPS,
 		}
+
 		if diff := cmp.Diff(want[name], got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if w.Sequence != 4096 || w.Microbatch != 1 || w.Schedule != "1f1b" ||
 			s.Fabric.PortBandwidth != 400e9 || s.Fabric.NICBandwidth != 400e9 {
-			t.Errorf("%s: got sequence %d, micro-batch %d, schedule %s, ports of %v and NICs of %v, want 4096, 1, 1f1b and 400Gbps", name, w.Sequence, w.Microbatch, w.Schedule, s.Fabric.PortBandwidth, s.Fabric.NICBandwidth)
+			t.Errorf("%s: got sequence %d, micro-batch %d, schedule %s, ports of %v and NICs of "+
+				"%v, want 4096, 1, 1f1b and 400Gbps",
+				name, w.Sequence, w.Microbatch, w.Schedule, s.Fabric.PortBandwidth,
+				s.Fabric.NICBandwidth)
 		}
 		if base := strings.TrimSuffix(filepath.Base(name), ".toml"); s.Name != base || s.Title == "" {
 			t.Errorf("%s: got name %q and title %q, want the name of the file and a title",
@@ -73,8 +78,10 @@ func TestBuiltInScenarios(t *testing.T) {
 			t.Errorf("%s names no preset and no base, want one", name)
 		}
 	}
+
 	if checked != len(want) {
-		t.Errorf("got built-in scenarios %q, want %d of training on pods", EmbeddedScenarios(), len(want))
+		t.Errorf("got built-in scenarios %q, want %d of training on pods",
+			EmbeddedScenarios(), len(want))
 	}
 }
 
@@ -103,6 +110,7 @@ func TestLoadEmbedded(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	if err := os.Mkdir("scenarios", 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +182,7 @@ func TestOverrides(t *testing.T) {
 		"name=12", "title=a = b", "seed=7", "workload.schedule=gpipe", "fabric.reverse=true",
 		"policy.delta-joint.time_limit=1.5s",
 	})
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,6 +249,7 @@ func TestPresets(t *testing.T) {
 			ActivationBytes: 2, GradientBytes: 2, ParameterBytes: 2, SequenceParallel: true,
 			Ring: "bidirectional", RouterFLOPs: "all-layers",
 		}
+
 		tt.want(&want)
 		if diff := cmp.Diff(want, s.Workload.Choices); diff != "" {
 			t.Errorf("%s, %s (-want +got):\n%s", tt.name, tt.preset, diff)
@@ -278,15 +288,9 @@ workload.virtual_stages = 2
 [policy.delta-fast]
 population = 7
 `
-	got, err := Parse("x.toml", []byte(file),
-		[]string{"workload.schedule=1f1b", `policy.allocators=["prop-alloc"]`})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := Parse("x.toml", []byte("base = \"gpt7b\"\npolicy.allocators = [\"prop-alloc\"]\n"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+
+	got := mustParse(t, file, "workload.schedule=1f1b", `policy.allocators=["prop-alloc"]`)
+	want := mustParse(t, "base = \"gpt7b\"\npolicy.allocators = [\"prop-alloc\"]\n")
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got.TOML(), want.TOML())
 	}
@@ -310,6 +314,7 @@ packet = "4KB"
 kind = "torus"
 dims = [4, 4]
 `
+
 	for _, c := range []struct{ file, set, want string }{
 		{"gpt7b", "engine.level=plan",
 			`engine.level: "plan" is not known; choose "flow", "packet" or "static"`},
@@ -338,10 +343,12 @@ dims = [4, 4]
 		} else {
 			_, err = Parse("torus.toml", []byte(torus), []string{c.set})
 		}
+
 		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != "--set: "+c.want) {
 			t.Errorf("%s: got %v, want %q", c.set, err, c.want)
 		}
 	}
+
 	for _, table := range allTables() { // no diagnostic proposes the key that it rejects
 		for i, name := range table.Names() {
 			for k, file := range []string{"gpt7b", "twisted", "all-reduce", "twojobs"} {
@@ -367,6 +374,7 @@ func TestMatrixForms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	const inline = "workload.matrix=[[0, 1000, 1000], [1000, 0, 1000], [1000, 1000, 0]]"
 	for fabric, keys := range map[string]string{"torus": "dims = [3]", "graph": "edges = [[0, 1], [1, 2], [2, 0]]", "scaleup": "gpus = 3"} {
 		first := ""
@@ -421,6 +429,7 @@ kind = "matrix"
 kind = "torus"
 dims = [6]
 `
+
 	_, err := Parse("m.toml", []byte(torus), []string{"workload.matrix_file=" + file})
 	if err == nil || strings.Count(err.Error(), "\n") != 3 ||
 		!strings.HasSuffix(err.Error(), "\n--set: workload.matrix_file: and 17 more like these") {
@@ -489,6 +498,7 @@ port_bandwidth = "400Gbps"
 pods = 4
 gpus_per_pod = 8
 `
+
 	for _, c := range []struct{ text, want string }{
 		{
 			"workload.kind = \"data-tensor\"\n" + pods,

@@ -46,6 +46,8 @@ func TestMappings(t *testing.T) {
 	if again := runText(t, mappedTraining, `policy.mapping="tp-cp-ep-pp-dp"`).Document; again.Digest != unmapped.Digest {
 		t.Error("got another digest if the default order is given, want the same")
 	}
+
+	// The file has the content of order tp-cp-ep-dp-pp.
 	file := filepath.Join(t.TempDir(), "by-hand.txt")
 	var lines strings.Builder
 	for rank := range 16 { // in order tp, dp, pp; the rank number is tp + 2 (pp + 4 dp)
@@ -55,8 +57,8 @@ func TestMappings(t *testing.T) {
 	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	list := []string{"tp-cp-ep-pp-dp", "tp-cp-ep-dp-pp", "optimised", "pp=x,dp=y", "by-hand.txt"}
-	list[3] = "pp-dp-tp"
+
+	list := []string{"tp-cp-ep-pp-dp", "tp-cp-ep-dp-pp", "optimised", "pp-dp-tp", "by-hand.txt"}
 	all := runText(t, mappedTraining,
 		fmt.Sprintf(`policy.mappings=[%q, %q, %q, %q, %q]`, list[0], list[1], list[2], list[3],
 			file)).Document
@@ -67,20 +69,28 @@ func TestMappings(t *testing.T) {
 			t.Fatalf("row %d: got policy %s, want %s", i, row.Policy, list[i])
 		}
 		if m["hop_bytes"] < minHopBytes || m["bound_hop_bytes"] > minHopBytes || m["bound_hop_bytes"] <= 0 {
-			t.Errorf("%s: got %g bytes x hops and bound %g, want at least the %g of optimised and a bound of at most that", row.Policy, m["hop_bytes"], m["bound_hop_bytes"], minHopBytes)
+			t.Errorf("%s: got %g bytes x hops and bound %g, want at least the %g of optimised "+
+				"and a bound of at most that",
+				row.Policy, m["hop_bytes"], m["bound_hop_bytes"], minHopBytes)
 		}
+
 		// Dimension order uses shortest paths. Loads are in messages of the largest flow's size.
 		if total := m["average_hops"] * m["hop_bytes"] / m["hops_per_byte"]; math.Abs(total/m["hop_bytes"]-1) > 1e-9 {
 			t.Errorf("%s: got %g hops per byte on links, want %g as of the mapping",
 				row.Policy, m["average_hops"], m["hops_per_byte"])
 		}
-		single := runMetrics(t, mappedTraining,
-			`policy.mapping="`+map[bool]string{true: file, false: list[i]}[i == 4]+`"`)
+
+		mapping := list[i]
+		if i == 4 {
+			mapping = file
+		}
+		single := runMetrics(t, mappedTraining, fmt.Sprintf("policy.mapping=%q", mapping))
 		if single["makespan_s"] != m["makespan_s"] || single["nct"] != m["nct"] {
 			t.Errorf("%s: got %g s, want %g s as in a run with this mapping alone",
 				row.Policy, m["makespan_s"], single["makespan_s"])
 		}
 	}
+
 	if a, b := fmt.Sprint(all.Rows[1].Metrics), fmt.Sprint(all.Rows[4].Metrics); a != b {
 		t.Errorf("got, for an order,\n%s\nwant, as for a file with the same content,\n%s", a, b)
 	}
@@ -99,11 +109,7 @@ func TestMappingRoundTrip(t *testing.T) {
 	if err := os.WriteFile(file, []byte("15\n14\n13\n12\n11\n10\n9\n8\n7\n6\n5\n4\n3\n2\n1\n0\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Parse("x.toml", []byte(mappedTraining),
-		[]string{fmt.Sprintf(`policy.mappings=["tp-cp-ep-dp-pp", %q]`, file)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustParse(t, mappedTraining, fmt.Sprintf(`policy.mappings=["tp-cp-ep-dp-pp", %q]`, file))
 	for _, original := range []*Scenario{s, s.WithPolicy("m.txt"), s.WithPolicy("tp-cp-ep-dp-pp")} {
 		reread, err := Parse("x.toml", original.TOML(), nil)
 		if err != nil {
@@ -126,6 +132,7 @@ dims = [4, 4]
 link_rate = "400Gbps"
 `,
 		"[fabric]\nkind = \"tiers\"\ntier = [{kind = \"electrical\", gpus = 4, link_rate = \"3.2Tbps\"}, {kind = \"torus\", dims = [4, 4], link_rate = \"400Gbps\"}]\n", 1)
+
 	contracted := strings.NewReplacer("collectives = \"graph\"\npieces = 1\n", "", "tp = 2",
 		"tp = 4", "pp = 4", "pp = 2").Replace(tiers)
 	for _, text := range []string{tiers, contracted} {
@@ -136,11 +143,14 @@ link_rate = "400Gbps"
 			t.Errorf("got reference %v with the default order, want %v as without a mapping",
 				d.Reference, unmapped.Reference)
 		}
+
 		for _, row := range d.Rows {
 			m, best := row.Metrics, d.Rows[2].Metrics
 			if m["hop_bytes"] < best["hop_bytes"] || m["bound_hop_bytes"] <= 0 ||
 				m["bound_hop_bytes"] > best["hop_bytes"] {
-				t.Errorf("%s: got %g bytes x hops and bound %g, want at least the %g of optimised and a bound of at most that", row.Policy, m["hop_bytes"], m["bound_hop_bytes"], best["hop_bytes"])
+				t.Errorf("%s: got %g bytes x hops and bound %g, want at least the %g of "+
+					"optimised and a bound of at most that",
+					row.Policy, m["hop_bytes"], m["bound_hop_bytes"], best["hop_bytes"])
 			}
 			if m["makespan_s"] < 0.98*best["makespan_s"] {
 				t.Errorf("%s takes %g s, want at least 0.98 of the %g s of optimised",
@@ -148,6 +158,7 @@ link_rate = "400Gbps"
 			}
 		}
 	}
+
 	if m := runMetrics(t, contracted, `policy.mapping="tp=y,pp=x,dp=z"`,
 		"fabric.tier.1.dims=[2, 4, 2]", "fabric.tier.0.gpus=2", "workload.collectives=graph", `policy.routers=["dor"]`); m["makespan_s"] <= 0 {
 		t.Errorf("got %v, want a makespan above 0", m)

@@ -94,10 +94,13 @@ func TestMessageOverheadOfCalls(t *testing.T) {
 						name, level, algorithm, got, messages)
 				}
 			}
+
 			without := callTimes(t, "all-reduce", fabric, level, "0s", "ring", "direct",
 				"halving-doubling", "best")
 			if without["best"] > without["direct"] || without["best"] >= with["best"] {
-				t.Errorf("%s, level %s: without overhead best takes %g s and direct %g s, with overhead best takes %g s; want best to be at most direct and less than with overhead", name, level, without["best"], without["direct"], with["best"])
+				t.Errorf("%s, level %s: without overhead best takes %g s and direct %g s, with "+
+					"overhead best takes %g s; want best to be at most direct and less than with "+
+					"overhead", name, level, without["best"], without["direct"], with["best"])
 			}
 		}
 	}
@@ -126,10 +129,12 @@ func TestMessageOverheadOfSteps(t *testing.T) {
 			a, b := without.Rows[0].Metrics["makespan_s"], with.Rows[0].Metrics["makespan_s"]
 			// One micro-batch passes through 4 stages forward and backward: 6 messages.
 			if got := (b - a) / 10e-3; math.Abs(got-6) > 1e-6 {
-				t.Errorf("%s, level %s: a step takes %g s, and %g s with an overhead of 10 ms; got an increase by %g overheads, want 6", name, level, a, b, got)
+				t.Errorf("%s, level %s: a step takes %g s, and %g s with an overhead of 10 ms; "+
+					"got an increase by %g overheads, want 6", name, level, a, b, got)
 			}
 			if a, b := without.Reference["compute_makespan_s"], with.Reference["compute_makespan_s"]; a != b {
-				t.Errorf("%s, level %s: the compute makespan is %g s, and %g s with an overhead; want equal times", name, level, a, b)
+				t.Errorf("%s, level %s: the compute makespan is %g s, and %g s with an overhead; "+
+					"want equal times", name, level, a, b)
 			}
 		}
 	}
@@ -159,6 +164,7 @@ port_bandwidth = "400Gbps"
 [policy]
 allocators = ["prop-alloc"]
 `
+
 	for overhead, want := range map[string]string{"0s": "tp reduce-scatter by direct, tp all-gather by direct", "50us": "tp reduce-scatter by halving-doubling, tp all-gather by halving-doubling"} {
 		if got := runText(t, text, "engine.message_overhead="+overhead).Document.Rows[0].Labels["tier_calls"]; got != want {
 			t.Errorf("overhead %s: got %s, want %s", overhead, got, want)
@@ -206,7 +212,8 @@ port_bandwidth = "400Gbps"
 	} {
 		_, err := Parse("text.toml", []byte(text), []string{"engine.message_overhead=1us"})
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q with engine.message_overhead: got error %v, want one that names the key", text, err)
+			t.Errorf("%q with engine.message_overhead: got error %v, want one that names the key",
+				text, err)
 		} else {
 			t.Log(err)
 		}

@@ -37,6 +37,7 @@ policy.planners = ["fast", "static-ring", "reconfigure-during", "reconfigure-dur
 fabric.gpus = 8
 `
 	)
+
 	runsWithPlans := 0
 	for _, c := range []struct{ text, set string }{
 		{training, ""},
@@ -63,10 +64,7 @@ allocator = "delta-topo"
 		if c.set != "" {
 			set = append(set, c.set)
 		}
-		s, err := Parse("outputs.toml", []byte(c.text), set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := mustParse(t, c.text, set...)
 		for _, policy := range s.PolicyNames() {
 			single := s.WithPolicy(policy)
 			options := RunOptions{Workers: 2}
@@ -100,6 +98,7 @@ allocator = "delta-topo"
 			}
 		}
 	}
+
 	if runsWithPlans < 15 {
 		t.Errorf("got plans in %d runs, want at least 15", runsWithPlans)
 	}
@@ -122,6 +121,7 @@ file = "g.csv"
 			t.Fatal(err)
 		}
 	}
+
 	got := InputFiles(filepath.Join(dir, "a.toml"), nil)
 	for _, name := range []string{"a.toml", "b.toml", "g.csv"} {
 		if !slices.Contains(got, filepath.Join(dir, name)) {

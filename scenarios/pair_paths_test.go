@@ -47,6 +47,7 @@ func TestPathsOfPairs(t *testing.T) {
 			checkLinkLoads(t, p.Torus.Pairs, ends, loads)
 		}
 	}
+
 	o := runText(t, twoLevelTree)
 	if err := o.Detail.Check(); err != nil {
 		t.Fatal(err)
@@ -88,6 +89,7 @@ func checkLinkLoads(t *testing.T, pairs []string, links []engine.Flow, loads []f
 			}
 		}
 	}
+
 	for i := range links {
 		if counts[i] != loads[i] {
 			t.Fatalf("%g paths use link %d, want its load of %g messages", counts[i], i, loads[i])

@@ -56,7 +56,9 @@ func TestCallsInsidePods(t *testing.T) {
 			want, got := row.Metrics["makespan_s"], m["makespan_s"]
 			if math.Abs(got-want) > 1e-12*complete.Reference["tasks"] ||
 				m["tp_exposed_s"]+m["cp_exposed_s"]+m["ep_exposed_s"] < want/10 {
-				t.Errorf("%s, %s: got %v s with calls in the graph, want %v s as with calls that lengthen passes, and at least a tenth of it exposed; metrics %v", algorithm, row.Policy, got, want, m)
+				t.Errorf("%s, %s: got %v s with calls in the graph, want %v s as with calls that "+
+					"lengthen passes, and at least a tenth of it exposed; metrics %v",
+					algorithm, row.Policy, got, want, m)
 			}
 		}
 	}
@@ -75,16 +77,19 @@ func TestCallsAcrossPods(t *testing.T) {
 			append(set, "fabric.ports_per_pod=6", "workload.microbatches=2",
 				`policy.allocators=["iter-halve"]`)...)
 	}
+
 	onePod, twoPods := exposed("workload.gpus=16"),
 		exposed("workload.gpus=16", "fabric.gpus_per_pod_per_replica=2")
 	if onePod["ep_exposed_s"] <= 0 || twoPods["ep_exposed_s"] <= 2*onePod["ep_exposed_s"] ||
 		math.Abs(twoPods["tp_exposed_s"]-onePod["tp_exposed_s"]) > 0.05*onePod["tp_exposed_s"] {
-		t.Errorf("got %v with one pod per stage and %v with two, want more than twice the ep_exposed_s and tp_exposed_s within 5 %%", onePod, twoPods)
+		t.Errorf("got %v with one pod per stage and %v with two, want more than twice the "+
+			"ep_exposed_s and tp_exposed_s within 5 %%", onePod, twoPods)
 	}
 	fluid, packets := exposed(), exposed("engine.level=packet", "workload.packet=4KB")
 	if d := packets["makespan_s"] - fluid["makespan_s"]; d < -packets["packet_slack_s"] ||
 		d > packets["packet_slack_s"] || d > 0.02*fluid["makespan_s"] {
-		t.Errorf("got %v s at level packet and %v s at level flow, want a difference of at most %v s and 2 %%", packets["makespan_s"], fluid["makespan_s"], packets["packet_slack_s"])
+		t.Errorf("got %v s at level packet and %v s at level flow, want a difference of at most "+
+			"%v s and 2 %%", packets["makespan_s"], fluid["makespan_s"], packets["packet_slack_s"])
 	}
 	for _, set := range []string{"policy.collective=halving-doubling workload.overlap_calls=0.5", "policy.collective=direct workload.expert_sizes=zipf", "policy.collective=hierarchical workload.overlap_sync=true", "workload.gpus=16 fabric.gpus_per_pod_per_replica=8",
 		"workload.schedule=interleaved-1f1b workload.virtual_stages=2"} {

@@ -52,8 +52,10 @@ func forEachPairing(visit func(pods []int)) {
 				pods[k] = -1
 			}
 		}
+
 		pods[first] = -1
 	}
+
 	assign(0)
 }
 
@@ -96,10 +98,12 @@ func TestPodMappingIsOptimal(t *testing.T) {
 		}
 		m := rows[0].Metrics
 		if override == "policy.mapping_trials=1000" && m["makespan_s"] != best {
-			t.Errorf("optimised takes %g s, want %g s, the minimum of all assignments", m["makespan_s"], best)
+			t.Errorf("optimised takes %g s, want %g s, the minimum of all assignments",
+				m["makespan_s"], best)
 		}
 		if m["bound_mapping_s"] > best || m["bound_mapping_s"] <= m["compute_makespan_s"] {
-			t.Errorf("%s: got a bound of %g s, want more than the compute time and at most %g s, the minimum of all assignments", override, m["bound_mapping_s"], best)
+			t.Errorf("%s: got a bound of %g s, want more than the compute time and at most %g s, "+
+				"the minimum of all assignments", override, m["bound_mapping_s"], best)
 		}
 		unmapped := runMetrics(t, podTraining)
 		if rows[1].Metrics["makespan_s"] != unmapped["makespan_s"] ||
@@ -108,6 +112,7 @@ func TestPodMappingIsOptimal(t *testing.T) {
 			t.Errorf("got, for the default order,\n%v\nwant, as without a mapping,\n%v",
 				rows[1].Metrics, unmapped)
 		}
+
 		// The default order has pods 0-1, 2-3, 4-5, 6-7. Order "tp-cp-ep-dp-pp" joins the two
 		// replicas of each stage: 0-4, 1-5, 2-6, 3-7.
 		order, file := rows[2].Metrics,
@@ -134,7 +139,8 @@ func TestPodNumbersDoNotMatter(t *testing.T) {
 			fmt.Sprintf("policy.mappings=[%q, %q]", writeMapping(t, dir, "a", podOf, 2),
 				writeMapping(t, dir, "b", renumbered, 2))).Document.Rows
 		if a, b := fmt.Sprint(rows[0].Metrics), fmt.Sprint(rows[1].Metrics); a != b {
-			r.Fatalf("pods %v:\n%s\nrenumbered %v:\n%s\nwant identical metrics", podOf, a, renumbered, b)
+			r.Fatalf("pods %v:\n%s\nrenumbered %v:\n%s\nwant identical metrics",
+				podOf, a, renumbered, b)
 		}
 	})
 }
@@ -148,9 +154,13 @@ func TestMappingOfRepresentativeReplica(t *testing.T) {
 			append(set, `policy.mapping="optimised"`, "policy.mapping_trials=30", "workload.pp=6",
 				"workload.gpus=24")...)
 	}
+
 	single, all := find(`workload.replicas="single"`), find(`workload.replicas="all"`)
 	if single["makespan_s"] < all["makespan_s"] || single["bound_mapping_s"] < all["bound_mapping_s"]-1e-9 {
-		t.Errorf("representative replica: %g s (bound %g s), all replicas: %g s (bound %g s), want neither value of the former to be smaller", single["makespan_s"], single["bound_mapping_s"], all["makespan_s"], all["bound_mapping_s"])
+		t.Errorf("representative replica: %g s (bound %g s), all replicas: %g s (bound %g s), "+
+			"want neither value of the former to be smaller",
+			single["makespan_s"], single["bound_mapping_s"], all["makespan_s"],
+			all["bound_mapping_s"])
 	}
 	dir := t.TempDir()
 	file := writeMapping(t, dir, "a", []int{1, 0, 2, 0, 1, 2, 4, 3, 5, 3, 4, 5}, 2)
@@ -160,6 +170,7 @@ func TestMappingOfRepresentativeReplica(t *testing.T) {
 			fmt.Sprintf("policy.mapping=%q", file),
 			fmt.Sprintf("workload.replicas=%q", mode))["makespan_s"])
 	}
+
 	if ends[0] != ends[1] || math.Abs(ends[2]/ends[1]-1) > 1e-9 {
 		t.Errorf("replicas auto, single and all take %v s, want equal times", ends)
 	}

@@ -15,10 +15,7 @@ func TestPodPatterns(t *testing.T) {
 		for _, level := range []string{"flow", "packet"} {
 			engine := fmt.Sprintf("engine = {level = %q}\n", level)
 			text := "workload = {" + work + ", message = \"90KB\"}\n" + fabric + engine
-			s, err := Parse("text.toml", []byte(text), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := mustParse(t, text)
 			traffic, err := s.podTrafficFlows(s.uniformPods())
 			if err != nil {
 				t.Fatal(err)

@@ -24,7 +24,8 @@ policy = {allocators = ["prop-alloc"]}
 	minTime := 8 * (2*4*message + 2*gradients*7/8) / 100e9 // busy time of the network interface with traffic to another pod
 	if !isClose(static["fluid_s"], minTime) || fluid["makespan_s"] < minTime ||
 		fluid["ep_exposed_s"] <= 0 || fluid["dp_exposed_s"] <= 0 {
-		t.Errorf("a link is busy for %g s, want %g s; want a longer makespan with exposed exchanges and reductions in %v", static["fluid_s"], minTime, fluid)
+		t.Errorf("a link is busy for %g s, want %g s; want a longer makespan with exposed "+
+			"exchanges and reductions in %v", static["fluid_s"], minTime, fluid)
 	}
 	if difference := packets["makespan_s"]/fluid["makespan_s"] - 1; difference < 0 || difference > 0.02 {
 		t.Errorf("level packet takes longer by %g of level flow, want 0 to 0.02", difference)

@@ -16,8 +16,8 @@ func TestPodLoads(t *testing.T) {
 	const pods, gpus, ports, rate = 4, 2, 7, 400e9
 	draw := rand.New(rand.NewPCG(1, 2))
 	for range 5 {
-		var sizes [pods * gpus][pods * gpus]int
-		var between [pods][pods]float64
+		var sizes [pods * gpus][pods * gpus]int // bytes, indexed by source and destination GPU
+		var between [pods][pods]float64         // bytes between pods
 		for a := range sizes {
 			for b := range sizes {
 				if a/gpus != b/gpus {
@@ -26,11 +26,14 @@ func TestPodLoads(t *testing.T) {
 				}
 			}
 		}
+
 		text := "workload = {kind = \"matrix\", matrix = " + strings.ReplaceAll(fmt.Sprint(sizes),
 			" ", ", ") + "}\n" +
 			fmt.Sprintf("fabric = {kind = \"ocs-pods\", pods = %d, gpus_per_pod = %d, ports_per_pod = %d, port_bandwidth = \"400Gbps\"}\n", pods, gpus, ports) +
 			"policy = {allocators = [\"prop-alloc\", \"iter-halve\", \"delta-fast\"]}\n"
 		got, fluid := runText(t, text+"engine = {level = \"static\"}\n"), runText(t, text)
+
+		// Enumerate the topologies that fit the ports.
 		optimum := math.Inf(1)
 		var circuits [pods][pods]int
 		var enumerate func(a, b int, free [pods]int)
@@ -50,12 +53,14 @@ func TestPodLoads(t *testing.T) {
 				enumerate(a, b+1, remaining)
 			}
 		}
+
 		enumerate(0, 1, [pods]int{ports, ports, ports, ports})
 		for i, row := range got.Document.Rows {
 			clear(circuits[:])
 			for _, p := range got.Detail.Policies[i].Topology.Pairs {
 				circuits[p.A][p.B] = p.Circuits
 			}
+
 			v, maxBytes := row.Metrics, maxCircuitBytes(&between, &circuits)
 			if v["max_circuit_bytes"] != maxBytes ||
 				!isClose(v["max_circuit_s"], 8*maxBytes/rate) ||
@@ -63,9 +68,11 @@ func TestPodLoads(t *testing.T) {
 				t.Errorf("%s: got %v, want a busiest circuit of %g B and a bound of %g B",
 					row.Policy, v, maxBytes, optimum)
 			}
+
 			if end := fluid.Document.Rows[i].Metrics["completion_s"]; end < v["fluid_s"]*(1-1e-9) ||
 				end > 3*v["fluid_s"] {
-				t.Errorf("%s completes after %g s, want at least the busy time of a link, %g s, and at most three times that", row.Policy, end, v["fluid_s"])
+				t.Errorf("%s completes after %g s, want at least the busy time of a link, %g s, "+
+					"and at most three times that", row.Policy, end, v["fluid_s"])
 			}
 		}
 	}

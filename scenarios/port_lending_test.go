@@ -31,7 +31,8 @@ func TestLenderEqualsSingleJob(t *testing.T) {
 					}
 					if got, want := metricByPolicy(t, o, "donor_ports")[policy], metricByPolicy(t,
 						saving, "ports")[lender]; got != want {
-						t.Errorf("%s: lender uses %v ports, want %v as the single job", policy, got, want)
+						t.Errorf("%s: lender uses %v ports, want %v as the single job",
+							policy, got, want)
 					}
 					if got, want := metricByPolicy(t, o,
 						"surplus_ports")[policy],
@@ -47,17 +48,20 @@ func TestLenderEqualsSingleJob(t *testing.T) {
 					ports, ratio := metricByPolicy(t, o, "ports")[policy],
 						metricByPolicy(t, o, "port_ratio")[policy]
 					if want := total + metricByPolicy(t, o, "surplus_ports")[policy]; !isClose(ports/ratio, want) {
-						t.Errorf("%s: borrower may use %v ports, want its own and the lent ones, %v", policy, ports/ratio, want)
+						t.Errorf("%s: borrower may use %v ports, want its own and the lent ones, "+
+							"%v", policy, ports/ratio, want)
 					}
 				}
 				for _, policy := range []string{"delta-topo", "delta-joint"} {
 					before, after := metricByPolicy(t, o, "nct_before")[policy],
 						metricByPolicy(t, o, "nct")[policy]
 					if want := metricByPolicy(t, single, "nct")[policy]; !isClose(before, want) {
-						t.Errorf("%s: borrower without lent ports has NCT %v, want %v as the single job", policy, before, want)
+						t.Errorf("%s: borrower without lent ports has NCT %v, want %v as the "+
+							"single job", policy, before, want)
 					}
 					if !(after <= before*(1+1e-9)) {
-						t.Errorf("%s: borrower has NCT %v without and %v with lent ports, want no increase", policy, before, after)
+						t.Errorf("%s: borrower has NCT %v without and %v with lent ports, want "+
+							"no increase", policy, before, after)
 					}
 				}
 			})
@@ -79,13 +83,16 @@ func TestBorrowerGains(t *testing.T) {
 					"policy.donor_ties="+ties)
 				nct[ties] = metricByPolicy(t, o, "nct")["delta-joint"]
 				if before := metricByPolicy(t, o, "nct_before")["delta-joint"]; !(nct[ties] < before-0.05) {
-					t.Errorf("%s: borrower has NCT %v without and %v with lent ports, want an improvement of more than 0.05", ties, before, nct[ties])
+					t.Errorf("%s: borrower has NCT %v without and %v with lent ports, want an "+
+						"improvement of more than 0.05", ties, before, nct[ties])
 				}
 				if metricByPolicy(t, o, "donor_ports")["delta-joint"] != metricByPolicy(t, o,
 					"donor_bound_ports")["delta-joint"] {
-					t.Errorf("%s: the lender's number of ports differs from its lower bound, want a proved minimum", ties)
+					t.Errorf("%s: the lender's number of ports differs from its lower bound, "+
+						"want a proved minimum", ties)
 				}
 			}
+
 			if nct["pareto"] > nct["recipient"]+1e-9 || nct["recipient"] > nct["first"]+1e-9 {
 				t.Errorf("got NCT by tie rule %v, want pareto <= recipient <= first", nct)
 			}

@@ -60,9 +60,11 @@ func TestReplayDiagnostics(t *testing.T) {
 			continue
 		}
 		if len(fs) != 1 || !strings.HasPrefix(fs[0].String(), "--set: "+tt.want) {
-			t.Errorf("%s: got %q, want one diagnostic that starts with %q", tt.sets, fs.Error(), tt.want)
+			t.Errorf("%s: got %q, want one diagnostic that starts with %q",
+				tt.sets, fs.Error(), tt.want)
 		}
 	}
+
 	for _, sets := range []string{
 		"replay.lost_circuits=11 replica.1.ports_per_pod=7",
 		"replay.sequence=2048 workload.microbatches=150000 workload.gpus=32", // one replica stands for all
@@ -71,6 +73,7 @@ func TestReplayDiagnostics(t *testing.T) {
 			t.Errorf("%s: got %v, want no error", sets, err)
 		}
 	}
+
 	_, err := Parse("x.toml", []byte("base = \"gpt7b\"\n\n[replay]\n"), nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:3: replay: perturbs nothing; ") ||
 		strings.Contains(err.Error(), "\n") {
@@ -106,6 +109,7 @@ func TestReplayRoundTrip(t *testing.T) {
 				sets = append(sets, fmt.Sprintf(format, v))
 			}
 		}
+
 		maybe("replay.seeds=%d", rapid.IntRange(1, 100_000).Draw(t, "seeds"))
 		maybe("replay.stage_jitter=%v", schema.Literal(rapid.Float64Range(0, 10).Draw(t, "stage")))
 		maybe("replay.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "sequence"))
@@ -117,6 +121,7 @@ func TestReplayRoundTrip(t *testing.T) {
 				1000).Draw(t, "scale")))
 			maybe("replay.slow_replica_index=%d", rapid.IntRange(-1, 1).Draw(t, "index"))
 		}
+
 		if rapid.Bool().Draw(t, "lose circuits") {
 			sets = append(sets, fmt.Sprintf("replay.lost_circuits=%d", rapid.IntRange(0, 8).Draw(t, "lost")))
 			maybe("replay.lost_when=%s", rapid.SampledFrom([]string{"start", "random"}).Draw(t, "when"))
@@ -130,6 +135,7 @@ func TestReplayRoundTrip(t *testing.T) {
 			t.Fatalf("%v: trials of sequence %d have sequence %d, want the same",
 				sets, s.Workload.Sequence, s.Replay.Sequence)
 		}
+
 		checkRoundTrip(t, s)
 	})
 }

@@ -64,9 +64,11 @@ func TestUnperturbedReplay(t *testing.T) {
 					}
 				}
 			}
+
 			if ref := o.Document.Reference; ref["replay_makespan_mean_s"] != ref["makespan_s"] ||
 				ref["replay_compute_makespan_mean_s"] != ref["compute_makespan_s"] {
-				t.Errorf("%s %v: got references %v, want the nominal ones in trials", tt.name, sets, ref)
+				t.Errorf("%s %v: got references %v, want the nominal ones in trials",
+					tt.name, sets, ref)
 			}
 		}
 	}
@@ -75,11 +77,7 @@ func TestUnperturbedReplay(t *testing.T) {
 // TestReplayOfReferenceOnCircuits checks a scenario whose reference is faster on some circuits
 // than on the ideal fabric with priority rules. Trials use the same kind of reference.
 func TestReplayOfReferenceOnCircuits(t *testing.T) {
-	s, err := Parse("odd.toml", []byte(priorityCounterexample),
-		[]string{"replay.seeds=3", "replay.compute_jitter=1e-200"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustParse(t, priorityCounterexample, "replay.seeds=3", "replay.compute_jitter=1e-200")
 	p, err := Prepare(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -110,6 +108,7 @@ func TestReplayOfSequence(t *testing.T) {
 						service, sequence, from, got, to, want)
 				}
 			}
+
 			if plan.Rows[0].Metrics["nct"] == other.Rows[0].Metrics["nct"] {
 				t.Errorf("sequence %s: got the NCT of the nominal sequence, want another one", sequence)
 			}
@@ -176,7 +175,8 @@ func TestReplayScales(t *testing.T) {
 	for i, r := range one.Document.Rows {
 		for k, v := range r.Samples["nct"] {
 			if w := two.Document.Rows[i].Samples["nct"][k]; math.Abs(v-w) > 1e-7*v {
-				t.Errorf("%s, trial %d: got NCT %v, and %v with twice the rates and bytes; want equal values", r.Policy, k, v, w)
+				t.Errorf("%s, trial %d: got NCT %v, and %v with twice the rates and bytes; want "+
+					"equal values", r.Policy, k, v, w)
 			}
 		}
 	}
@@ -202,13 +202,17 @@ func TestCommonRandomNumbers(t *testing.T) {
 				return math.NaN()
 			}
 		}
+
 		return r.Samples["makespan_s"][k]
 	}
+
 	for i := range 20 {
 		if a, b := trial(&topo, i), trial(&fixed, i); a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
-			t.Errorf("trial %d: got %v s with the circuits of delta-topo, %v s with the same fixed circuits", i, a, b)
+			t.Errorf("trial %d: got %v s with the circuits of delta-topo, %v s with the same "+
+				"fixed circuits", i, a, b)
 		}
 	}
+
 	other := runScenario(t, "gpt7b", 1,
 		append(sets, `policy.allocators=["sqrt-alloc"]`, "replay.seeds=20",
 			"seed=2")...).Document.Rows[0]

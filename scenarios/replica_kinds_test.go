@@ -23,7 +23,8 @@ func TestIdenticalReplicasEqualOne(t *testing.T) {
 		want, got := metricByPolicy(t, single, m), metricByPolicy(t, all, m)
 		for name := range want {
 			if math.Abs(got[name]-want[name]) > 1e-9*want[name] {
-				t.Errorf("%s, %s: got %v with all replicas, want %v as with one representative replica", name, m, got[name], want[name])
+				t.Errorf("%s, %s: got %v with all replicas, want %v as with one representative "+
+					"replica", name, m, got[name], want[name])
 			}
 		}
 	}
@@ -67,6 +68,7 @@ func TestDifferentReplicasWithinBounds(t *testing.T) {
 				draw = append(draw, fmt.Sprintf("replica.%d.ports_per_pod=%d", r, 4+random.IntN(5)))
 			}
 		}
+
 		got := runScenario(t, "gpt7b", 2, withReplicas(draw...)...)
 		gap, end := metricByPolicy(t, got, "gap"), metricByPolicy(t, got, "makespan_s")
 		for name, g := range gap {
@@ -74,6 +76,7 @@ func TestDifferentReplicasWithinBounds(t *testing.T) {
 				t.Errorf("%v: %s has gap %g, want at least 0", draw, name, g)
 			}
 		}
+
 		if best := min(end["prop-alloc"], end["sqrt-alloc"], end["iter-halve"]); end["delta-joint"] > best*(1+1e-9) {
 			t.Errorf("%v: delta-joint takes %v s, want at most %v s as the best baseline",
 				draw, end["delta-joint"], best)

@@ -34,7 +34,8 @@ func TestFlowLatency(t *testing.T) {
 		t.Errorf("messages over 4 links arrive %g s later, want 4e-06 s", by)
 	}
 	if by := increase(smallTraining, "makespan_s"); by < 6e-6 || by > 1e-3 {
-		t.Errorf("an iteration takes %g s longer, want at least 6e-06 s for 6 transfers between stages", by)
+		t.Errorf("an iteration takes %g s longer, want at least 6e-06 s for 6 transfers between "+
+			"stages", by)
 	}
 }
 
@@ -91,9 +92,12 @@ func TestOptimisedRingsAreNotLater(t *testing.T) {
 		if bound <= 0 || bound != wild["bound_completion_s"] ||
 			optimised["completion_s"] < bound*(1-1e-9) ||
 			optimised["gap"] != max(0, optimised["completion_s"]/bound-1) {
-			t.Errorf("%v: got %g s with bounds %g s and %g s and gap %g, want equal bounds of at most the time, and their gap", set, optimised["completion_s"], bound, wild["bound_completion_s"], optimised["gap"])
+			t.Errorf("%v: got %g s with bounds %g s and %g s and gap %g, want equal bounds of at "+
+				"most the time, and their gap",
+				set, optimised["completion_s"], bound, wild["bound_completion_s"], optimised["gap"])
 		}
 	}
+
 	if earlier < 2 {
 		t.Errorf("route-optimised completes earlier in %d cases, want at least 2", earlier)
 	}
@@ -134,6 +138,7 @@ func TestRingAlias(t *testing.T) {
 					`"ring-`+kind+`" is deprecated; write workload.kind = "`+kind+`"`) {
 				t.Fatalf("%v: got error %v, want one deprecation warning", c.old, err)
 			}
+
 			set := append([]string{"workload.kind=" + kind}, c.call...)
 			if old.Engine.Level == "packet" {
 				set = append(set, "workload.packet=1KB")

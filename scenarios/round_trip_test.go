@@ -38,7 +38,8 @@ func checkRoundTripWith(t interface {
 		t.Fatalf("read back (-want +got):\n%s", diff)
 	}
 	if s.Digest() != reread.Digest() {
-		t.Fatalf("got another digest when read back; want that of\n%s\ngot\n%s", s.TOML(), reread.TOML())
+		t.Fatalf("got another digest when read back; want that of\n%s\ngot\n%s",
+			s.TOML(), reread.TOML())
 	}
 }
 
@@ -64,6 +65,7 @@ func TestBuiltInRoundTrip(t *testing.T) {
 				sets = append(sets, []string{"workload.preset=" + preset})
 			}
 		}
+
 		for _, set := range sets {
 			s, err := Load(name, set)
 			if err != nil {
@@ -89,6 +91,7 @@ func drawScenario(t *rapid.T) string {
 			put(format, draw())
 		}
 	}
+
 	oneOf := func(list ...string) func() any {
 		return func() any { return rapid.SampledFrom(list).Draw(t, "choice") }
 	}
@@ -102,6 +105,7 @@ func drawScenario(t *rapid.T) string {
 	maybe("seed = %d", func() any { return rapid.Int64Range(0, 1<<62).Draw(t, "seed") })
 	maybe("title = %q", oneOf("é", "a \\\"b\\\" \\\\", "", "x = [1] # no"))
 
+	// Draw the model and the dimensions of parallelism.
 	stages, perPod, replicas := 0, number(1, 4, "stages a pod"), number(1, 4, "replicas")
 	pods := number(1, 6, "pods")
 	if pods == 1 {
@@ -131,6 +135,8 @@ func drawScenario(t *rapid.T) string {
 	if arch.Experts > 0 {
 		stage = ep * etp
 	}
+
+	// Keys of the workload.
 	put(`[workload]
 kind = "training"
 sequence = %d
@@ -139,6 +145,7 @@ tp = %d
 pp = %d
 gpus = %d`,
 		number(1, 1<<17, "sequence"), stages*number(1, 100, "rounds"), tp, stages, stages*stage*replicas)
+
 	if model != "" {
 		put("model = %q", model)
 	}
@@ -176,17 +183,21 @@ rope_dim = 5
 nope_dim = 4
 value_dim = 3`)
 		}
+
 		if arch.Experts > 0 {
 			put("experts = 16\ntop_k = %d\ndense_layers = %d", number(1, 16, "top_k"), number(0, 9, "dense"))
 			maybe("expert_ffn = %d", func() any { return number(1, 9999, "expert_ffn") })
 		}
 	}
+
+	// Keys of the fabric, policies and replicas.
 	put(`[fabric]
 kind = "ocs-pods"
 gpus_per_pod_per_replica = %d
 port_bandwidth = %q
 ports_per_pod = %d`,
 		perPod*stage, rate(), number(16, 64, "ports"))
+
 	maybe("nic_bandwidth = %q", rate)
 	maybe("reverse = %v", func() any { return rapid.Bool().Draw(t, "reverse") })
 	if rapid.Bool().Draw(t, "policy") {
@@ -201,6 +212,7 @@ ports_per_pod = %d`,
 		put("[policy.delta-joint]")
 		maybe("max_evaluations = %d", func() any { return rapid.Int64Range(1, 1e15).Draw(t, "evaluations") })
 	}
+
 	for r := range replicas {
 		if !rapid.Bool().Draw(t, "unlike") {
 			continue
@@ -218,6 +230,7 @@ ports_per_pod = %d`,
 			return schema.Literal(rapid.Permutation(order).Draw(t, "map"))
 		})
 	}
+
 	return b.String()
 }
 
@@ -247,6 +260,7 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(data, "workload.sequence=8192")
 	}
+
 	files, err := filepath.Glob("testdata/diagnostics/*.toml")
 	if err != nil {
 		f.Fatal(err)
@@ -258,6 +272,7 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(data, "replica.1.pod_map=[1, 0]")
 	}
+
 	f.Add([]byte("replica = [{index = 1}, 2]\nworkload.kind = \"training\"\n"), "replica.0=3")
 	f.Add([]byte("[workload]\nkind = \"training\"\npp = 9223372036854775807\ntp = -9223372036854775808"), "a.b=\"\"\"")
 	f.Fuzz(func(t *testing.T, data []byte, override string) {
@@ -267,6 +282,7 @@ func FuzzParse(f *testing.F) {
 				func(_ string, data []byte) (*Scenario, error) { return parseCell(data) })
 			return
 		}
+
 		var fs Diagnostics
 		if !errors.As(err, &fs) || !errors.Is(err, ErrInput) || len(fs) == 0 {
 			t.Fatalf("got error of type %T, want Diagnostics: %v", err, err)

@@ -32,7 +32,10 @@ func TestSharedBound(t *testing.T) {
 		if math.Abs(m["bound_max_link_load"]-want) > 1e-9 ||
 			math.Abs(m["gap"]-(m["max_link_load"]/want-1)) > 1e-9 ||
 			r.Labels["gap_model"] == paths.AllLinks {
-			t.Errorf("%s: got load %g, bound %g, gap %g (%s), want the bound of the incast and its gap", r.Policy, m["max_link_load"], m["bound_max_link_load"], m["gap"], r.Labels["gap_model"])
+			t.Errorf("%s: got load %g, bound %g, gap %g (%s), want the bound of the incast and "+
+				"its gap",
+				r.Policy, m["max_link_load"], m["bound_max_link_load"], m["gap"],
+				r.Labels["gap_model"])
 		}
 	}
 	alone := runMetrics(t, incast(), `policy.routers=["dor"]`)

@@ -31,7 +31,10 @@ func TestRouterDraws(t *testing.T) {
 			load := static[i].Metrics["max_link_load"]
 			if load != fluid[i].Metrics["max_link_load"] || load != row.Metrics["max_link_load"] ||
 				(draw == routing.DrawPair) != (load == plain[i].Metrics["max_link_load"]) {
-				t.Errorf("%s, draw per %s: got loads %g, %g and %g at levels static, flow and packet, by default %g; want equal levels, and the default per pair only", row.Policy, draw, load, fluid[i].Metrics["max_link_load"], row.Metrics["max_link_load"], plain[i].Metrics["max_link_load"])
+				t.Errorf("%s, draw per %s: got loads %g, %g and %g at levels static, flow and "+
+					"packet, by default %g; want equal levels, and the default per pair only",
+					row.Policy, draw, load, fluid[i].Metrics["max_link_load"],
+					row.Metrics["max_link_load"], plain[i].Metrics["max_link_load"])
 			}
 			if f := fluid[i].Metrics["completion_s"]; math.Abs(f/static[i].Metrics["fluid_s"]-1) > 1e-6 {
 				t.Errorf("%s, draw per %s: got %g s at level flow, want %g s as the busiest link",
@@ -39,7 +42,8 @@ func TestRouterDraws(t *testing.T) {
 			}
 			ratio := row.Metrics["over_fluid"]
 			if maxRatio := 1.03; ratio < 0.97 || ratio > maxRatio && draw != routing.DrawPacket || ratio > 1.5 { // random packets cause queues
-				t.Errorf("%s, draw per %s: level packet takes %g times as long as level flow, want about 1", row.Policy, draw, ratio)
+				t.Errorf("%s, draw per %s: level packet takes %g times as long as level flow, "+
+					"want about 1", row.Policy, draw, ratio)
 			}
 			files, err := o.Routes[i].Compile()
 			if err != nil {
@@ -49,9 +53,11 @@ func TestRouterDraws(t *testing.T) {
 			err = files.Tables(&data)
 			if head := "chip,destination,port,next,share\n"; err != nil ||
 				strings.HasPrefix(data.String(), head) != (draw == routing.DrawPacket) {
-				t.Errorf("%s, draw per %s: got tables that start with %.40q, error %v; want shares only if drawn per packet", row.Policy, draw, data.String(), err)
+				t.Errorf("%s, draw per %s: got tables that start with %.40q, error %v; want "+
+					"shares only if drawn per packet", row.Policy, draw, data.String(), err)
 			}
 		}
+
 		for _, more := range [][]string{ // other queues and faults
 			{"fabric.queue=20p", "workload.source=greedy"}, {"fabric.bit_errors=1e-6"},
 			{`fabric.failed_links=["0 x+"]`, "fabric.fail_at=10us", "fabric.reroute_after=5us"},
@@ -62,8 +68,10 @@ func TestRouterDraws(t *testing.T) {
 			}
 		}
 	}
+
 	row := runText(t, text, all("policy.ecmp.draw=packet", "engine.level=static")...).Document.Rows[0]
 	if !strings.HasPrefix(row.Labels["deadlock"], "possible") || row.Labels["table_entries"] == "" {
-		t.Errorf("ecmp, draw per packet: got labels %v, want a possible deadlock and the number of table entries", row.Labels)
+		t.Errorf("ecmp, draw per packet: got labels %v, want a possible deadlock and the number "+
+			"of table entries", row.Labels)
 	}
 }

@@ -29,7 +29,9 @@ func checkConservation(t testing.TB, what any, r *result.Row) {
 	t.Helper()
 	m := r.Metrics
 	if m["injected"] == 0 || m["injected"] != m["delivered"]+m["dropped"]+m["in_flight"] {
-		t.Errorf("%v: got %g packets injected, %g delivered, %g dropped and %g in flight, want a sum of the last three equal to the first", what, m["injected"], m["delivered"], m["dropped"], m["in_flight"])
+		t.Errorf("%v: got %g packets injected, %g delivered, %g dropped and %g in flight, want a "+
+			"sum of the last three equal to the first",
+			what, m["injected"], m["delivered"], m["dropped"], m["in_flight"])
 	}
 }
 
@@ -48,13 +50,17 @@ func TestRoutingLevels(t *testing.T) {
 		if static["max_link_load"] <= 0 ||
 			fluid["completion_s"] < static["fluid_s"]*(1-1e-9) &&
 				!strings.HasPrefix(kind, "ring-") {
-			t.Errorf("%s: got a maximum load of %g and %g s at level flow, want at least %g s as the busiest link", kind, static["max_link_load"], fluid["completion_s"], static["fluid_s"])
+			t.Errorf("%s: got a maximum load of %g and %g s at level flow, want at least %g s as "+
+				"the busiest link",
+				kind, static["max_link_load"], fluid["completion_s"], static["fluid_s"])
 		}
+
 		if ratio := packets["completion_s"] / fluid["completion_s"]; ratio < 0.999 || ratio > 1.05 {
 			t.Errorf("%s: got %g s at level packet, want at most 5 %% more than %g s at level flow",
 				kind, packets["completion_s"], fluid["completion_s"])
 		}
 	}
+
 	for _, set := range [][]string{
 		{"fabric.dims=[8]"}, {"fabric.dims=[4, 6]", `fabric.open=["y"]`,
 			`policy.routers=["dor", "route-optimised"]`}, {"fabric.dims=[3, 3, 3, 3]"},
@@ -83,17 +89,11 @@ func TestRoutingLevels(t *testing.T) {
 // Reference: packet counts and delays of other simulators for the same work, in
 // policies/routing.TestPeers.
 func TestTwistedToriScenario(t *testing.T) {
-	s, err := Load("twisted", []string{"engine.until=10s", "fabric.twist=001000"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := Run(context.Background(), s, RunOptions{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := runScenario(t, "twisted", 1, "engine.until=10s", "fabric.twist=001000")
 	m := o.Document.Rows[0].Metrics
 	if m["delivered"] != 160582 || m["injected"] != 162560 || math.Abs(m["mean_delay_s"]/2.802738-1) > 1e-4 {
-		t.Errorf("got %g of %g packets delivered after %g s on average, want 160582 of 162560 after 2.802738 s", m["delivered"], m["injected"], m["mean_delay_s"])
+		t.Errorf("got %g of %g packets delivered after %g s on average, want 160582 of 162560 "+
+			"after 2.802738 s", m["delivered"], m["injected"], m["mean_delay_s"])
 	}
 	if m["average_hops"] != 3.625 || o.Document.Reference["average_hops"] != 3.625 {
 		t.Errorf("got %g hops on average and a minimum of %g, want 3.625 for both",
@@ -183,6 +183,7 @@ func TestRoutingDiagnostics(t *testing.T) {
 			t.Errorf("%v: got %d lines, want at most 2: %v", c.set, lines, err)
 		}
 	}
+
 	for _, c := range []struct{ set, want string }{
 		{`fabric.failed_links=["0 x+", "0 x-", "0 y+", "0 y-", "0 z+", "0 z-"]`, "no path from node 0 to 1"},
 		{`fabric.failed_ocs=["x3"]`, "dor"},
@@ -246,6 +247,7 @@ routers = ["multipath"]
 ways = 64
 `,
 				`fabric={kind = "graph", `+c.fabric+`}`, "engine.level="+level)
+
 			m := o.Document.Rows[0].Metrics
 			took, maxTime := m["completion_s"], c.seconds*1.001
 			if level == "packet" {
@@ -256,6 +258,7 @@ ways = 64
 			}
 		}
 	}
+
 	// A traffic matrix has a row for each host, and none for switches.
 	o := runText(t, "[workload]\nkind = \"matrix\"\nmatrix = [[0, 9, 0, 0], [0, 0, 0, 0], [0, 0, 0, 5], [1, 0, 0, 0]]\n",
 		`fabric={kind = "graph", edges = [[0, 4], [4, 0], [1, 4], [4, 1], [2, 4], [4, 2], [3, 4], [4, 3]], switches = {from = 4}}`, "engine.level=flow")

@@ -66,7 +66,8 @@ func TestDifferentReplicas(t *testing.T) {
 	}
 	got := metricByPolicy(t, decomposed, "makespan_s")["delta-joint"]
 	if got < best*(1-1e-9) || got > best*1.01 {
-		t.Errorf("decomposed replicas take %v s, want at least the joint optimum %v s and at most 1 %% more", got, best)
+		t.Errorf("decomposed replicas take %v s, want at least the joint optimum %v s and at "+
+			"most 1 %% more", got, best)
 	}
 }
 
@@ -81,10 +82,12 @@ func TestDefaultService(t *testing.T) {
 	f, o, l := metricByPolicy(t, fair, "nct"), metricByPolicy(t, defaults, "nct"),
 		metricByPolicy(t, byLevel, "nct")
 	if !(f[joint] > o[joint]) || l[joint] != o[joint] {
-		t.Errorf("delta-joint: got NCT %v with max-min, %v by default and %v by level, want the default to equal the last", f[joint], o[joint], l[joint])
+		t.Errorf("delta-joint: got NCT %v with max-min, %v by default and %v by level, want the "+
+			"default to equal the last", f[joint], o[joint], l[joint])
 	}
 	if !(l[sqrt] < o[sqrt]) || f[sqrt] != o[sqrt] {
-		t.Errorf("sqrt-alloc: got NCT %v with max-min, %v by default and %v by level, want the default to equal the first", f[sqrt], o[sqrt], l[sqrt])
+		t.Errorf("sqrt-alloc: got NCT %v with max-min, %v by default and %v by level, want the "+
+			"default to equal the first", f[sqrt], o[sqrt], l[sqrt])
 	}
 }
 
@@ -95,7 +98,9 @@ func TestFixed(t *testing.T) {
 	single := metricByPolicy(t, runScenario(t, "gpt7b", 1, fixed...), "nct")
 	all := metricByPolicy(t, runScenario(t, "gpt7b", 1, append(fixed, "workload.replicas=all")...), "nct")
 	if single["fixed"] != single["uniform"] || math.Abs(single["fixed"]-all["fixed"]) > 1e-9 {
-		t.Errorf("two circuits per pair: got NCT %v for fixed, %v for uniform and %v for fixed with all replicas, want equal values", single["fixed"], single["uniform"], all["fixed"])
+		t.Errorf("two circuits per pair: got NCT %v for fixed, %v for uniform and %v for fixed "+
+			"with all replicas, want equal values",
+			single["fixed"], single["uniform"], all["fixed"])
 	}
 }
 
@@ -141,7 +146,8 @@ func TestTightPorts(t *testing.T) {
 	c := metricByPolicy(t, o, "makespan_s")
 	for name, v := range c {
 		if v < c["delta-joint"]*(1-1e-9) || name != "delta-joint" && v < c["delta-topo"]*(1-1e-9) {
-			t.Errorf("%s takes %v s, want at least the %v s of delta-topo and the %v s of delta-joint", name, v, c["delta-topo"], c["delta-joint"])
+			t.Errorf("%s takes %v s, want at least the %v s of delta-topo and the %v s of "+
+				"delta-joint", name, v, c["delta-topo"], c["delta-joint"])
 		}
 	}
 }
@@ -157,6 +163,7 @@ func TestUnidirectionalRing(t *testing.T) {
 		}
 		return bits / 8
 	}
+
 	for _, ring := range []string{"unidirectional", "bidirectional"} {
 		common := []string{"workload.gpus=24", "workload.sequence=16384", "fabric.ports_per_pod=9",
 			"workload.ring=" + ring, `policy.allocators=["sqrt-alloc"]`}
@@ -193,6 +200,7 @@ func TestLargeSearch(t *testing.T) {
 			t.Errorf("delta-fast takes %v s, want less than %s, %v s", c["delta-fast"], name, c[name])
 		}
 	}
+
 	if gap["delta-joint"] > 1e-6 || gap["delta-fast"] > maxGap {
 		t.Errorf("got gaps %v, want at most 1e-6 for delta-joint and %g for delta-fast", gap, maxGap)
 	}
@@ -201,14 +209,7 @@ func TestLargeSearch(t *testing.T) {
 // TestNoTopologyBeatsReference runs a workload that no priority rule schedules best. The
 // reference on the ideal fabric must still be at least as fast as every topology.
 func TestNoTopologyBeatsReference(t *testing.T) {
-	s, err := Parse("odd.toml", []byte(priorityCounterexample), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := Run(context.Background(), s, RunOptions{Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := runParsed(t, mustParse(t, priorityCounterexample), 2)
 	for name, nct := range metricByPolicy(t, o, "nct") {
 		if nct < 1-1e-9 {
 			t.Errorf("%s has NCT %v, want at least 1, the ideal fabric", name, nct)

@@ -74,12 +74,14 @@ level = %q
 					reached[r.Policy] += fmt.Sprintf(" | %.3f ms", 1e3*r.Metrics["makespan_s"])
 				}
 			}
+
 			for _, p := range policies {
 				if rows[reached[p]] == nil {
 					order = append(order, reached[p])
 				}
 				rows[reached[p]] = append(rows[reached[p]], p)
 			}
+
 			for _, what := range order {
 				row := fmt.Sprintf("| %s | %s | %s | %s |", c.name, f.name,
 					strings.Join(rows[what], ", "), what)

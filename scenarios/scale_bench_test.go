@@ -55,6 +55,7 @@ func BenchmarkScaling(b *testing.B) {
 			return []string{fmt.Sprintf("workload.microbatches=%d", n)}
 		})
 	})
+
 	b.Run("pods", func(b *testing.B) {
 		// one stage per pod
 		measureScaling(b, "megatron462b", []int{4, 16, 32, 64}, func(n int) []string {
@@ -62,11 +63,13 @@ func BenchmarkScaling(b *testing.B) {
 				"fabric.gpus_per_pod_per_replica=8"}
 		})
 	})
+
 	b.Run("gpus-unreduced", func(b *testing.B) {
 		measureScaling(b, "deepseek671b", []int{512, 2048, 8192}, func(n int) []string {
 			return []string{fmt.Sprintf("workload.gpus=%d", n), "workload.replicas=all"}
 		})
 	})
+
 	b.Run("gpus-unreduced-per-gpu", func(b *testing.B) {
 		measureScaling(b, "deepseek671b", []int{512, 2048, 8192}, func(n int) []string {
 			return []string{fmt.Sprintf("workload.gpus=%d", n), "workload.replicas=all",

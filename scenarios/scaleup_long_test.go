@@ -62,6 +62,7 @@ func runDelayStudy(t testing.TB, name string, overrides ...string) *delayStudy {
 			}
 		})
 	}
+
 	for i := range n / delayCount {
 		s, err := st.Variant(i * delayCount)
 		if err != nil {
@@ -73,6 +74,7 @@ func runDelayStudy(t testing.TB, name string, overrides ...string) *delayStudy {
 				s.Workload.Exchange.Sizes, s.Workload.Message))
 		next <- i
 	}
+
 	close(next)
 	wg.Wait()
 	return f
@@ -118,17 +120,25 @@ func TestFigures11And12(t *testing.T) {
 				[]string{"policy.static.schedule=simulated", "policy.fast.model=one"}},
 		} {
 			f := runDelayStudy(t, name, read.set...)
+
+			// Gains of each setting, and their means.
 			var during, plus float64
 			for i, setting := range f.settings {
 				g, r := f.maxGain(i, "reconfigure-during")
 				h, s := f.maxGain(i, "reconfigure-during+")
 				during, plus = during+g, plus+h
-				t.Logf("%s, %s: %-28s paper's %5.1f %% (delay %d, %s), reconfigure-during+ %5.1f %% (delay %d, %s)", name, read.name, setting,
-					100*g, r, f.rows[i][r][0].Labels["origin"], 100*h, s, f.rows[i][s][1].Labels["origin"])
+				t.Logf("%s, %s: %-28s paper's %5.1f %% (delay %d, %s), reconfigure-during+ "+
+					"%5.1f %% (delay %d, %s)",
+					name, read.name, setting, 100*g, r, f.rows[i][r][0].Labels["origin"], 100*h, s,
+					f.rows[i][s][1].Labels["origin"])
 			}
+
 			n := float64(len(f.settings))
 			t.Logf("%s, %s: on average the paper's %.2f %%, reconfigure-during+ %.2f %%",
 				name, read.name, 100*during/n, 100*plus/n)
+
+			// Compare reconfigure-during+ with all other plans. A label origin with ": " names
+			// another planner whose plan it adopted.
 			byConstruction, byOthers, cells := 0, 0, 0
 			for i := range f.rows {
 				for r, rows := range f.rows[i] {
@@ -142,7 +152,8 @@ func TestFigures11And12(t *testing.T) {
 					cells++
 					switch c := plus.Metrics["completion_s"]; {
 					case c > best*(1+1e-12):
-						t.Errorf("%s, %s, %s, delay %d: reconfigure-during+ takes %g s, want at most %g s as another plan", name, read.name, f.settings[i], r, c, best)
+						t.Errorf("%s, %s, %s, delay %d: reconfigure-during+ takes %g s, want at "+
+							"most %g s as another plan", name, read.name, f.settings[i], r, c, best)
 					case c < best*(1-1e-12) && !strings.Contains(plus.Labels["origin"], ": "):
 						byConstruction++
 					case c < best*(1-1e-12):
@@ -150,7 +161,9 @@ func TestFigures11And12(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%s, %s: of %d settings and delays, reconfigure-during+ is strictly best by its own construction in %d, by a plan of planners outside the figure in %d",
+
+			t.Logf("%s, %s: of %d settings and delays, reconfigure-during+ is strictly best by "+
+				"its own construction in %d, by a plan of planners outside the figure in %d",
 				name, read.name, cells, byConstruction, byOthers)
 		}
 	}

@@ -76,23 +76,31 @@ func TestFluidBounds(t *testing.T) {
 				if lowerBound = m["bound_completion_fluid_s"]; lowerBound > bound ||
 					r.Labels["gap_completion_model"] != plan.FluidModel ||
 					r.Labels["gap_model"] != plan.FluidModel {
-					t.Errorf("%v, %s: got bound %g of a fluid schedule, want at most %g of plans and labels of the fluid model: %v", set, r.Policy, lowerBound, bound, r.Labels)
+					t.Errorf("%v, %s: got bound %g of a fluid schedule, want at most %g of plans "+
+						"and labels of the fluid model: %v",
+						set, r.Policy, lowerBound, bound, r.Labels)
 				}
 				if m["completion_s"] < bound {
 					below++
 				}
 			}
+
 			if math.Abs(m["completion_s"]/lowerBound-1-m["gap_completion"]) > 1e-9 ||
 				m["gap_completion"] < 0 {
-				t.Errorf("%v, %s: got %g s, bound %g s and gap %g, want a gap of their ratio minus 1", set, r.Policy, m["completion_s"], lowerBound, m["gap_completion"])
+				t.Errorf("%v, %s: got %g s, bound %g s and gap %g, want a gap of their ratio "+
+					"minus 1", set, r.Policy, m["completion_s"], lowerBound, m["gap_completion"])
 			}
 		}
+
 		best := o.Document.Best("completion_s")
 		if r := o.Document.Rows[best]; fluid == 0 || r.Fluid() ||
 			r.Metrics["completion_s"] != fastest || fastest < bound {
-			t.Errorf("%v: got %d fluid schedules and best row %s with %g s, want some and the fastest plan, at least the bound %g s", set, fluid, r.Policy, r.Metrics["completion_s"], bound)
+			t.Errorf("%v: got %d fluid schedules and best row %s with %g s, want some and the "+
+				"fastest plan, at least the bound %g s",
+				set, fluid, r.Policy, r.Metrics["completion_s"], bound)
 		}
 	}
+
 	if below == 0 {
 		t.Error("got no fluid schedule below the bound of plans, want some")
 	}
@@ -116,7 +124,8 @@ func TestPlansOfAllPlanners(t *testing.T) {
 	} {
 		o := runText(t, smallDomain,
 			append(set, allPlanners, "policy.static.schedule=simulated", "engine.level=packet")...)
-		best := math.Inf(1)
+
+		best := math.Inf(1) // of the planners that reconfigure-during+ must not exceed
 		for _, r := range o.Document.Rows {
 			m := r.Metrics
 			if m["synchronised_s"] != m["completion_s"] && r.Labels["reconfigure"] == "" {
@@ -128,12 +137,14 @@ func TestPlansOfAllPlanners(t *testing.T) {
 				t.Errorf("%v, %s: got %v, want gaps of at least 0 from the bounds %v",
 					set, r.Policy, m, o.Document.Reference)
 			}
+
 			if r.Policy != "reconfigure-during+" &&
 				(r.Policy != "bruck" ||
 					!slices.Contains(set, "policy.reconfigure-during+.relay=false")) {
 				best = min(best, m["completion_s"])
 			}
 		}
+
 		if plus := o.Document.Rows[1].Metrics["completion_s"]; plus > best {
 			t.Errorf("%v: reconfigure-during+ takes %g s, want at most %g s as another planner",
 				set, plus, best)
@@ -147,11 +158,14 @@ func TestPlansOfAllPlanners(t *testing.T) {
 			t.Fatalf("%v: got %d of %d plans when read back, error %v",
 				set, len(back), len(o.Document.Rows), err)
 		}
+
 		files = append(files, filepath.Join(dir, fmt.Sprintf("%d.json", len(files))))
 		if err := os.WriteFile(files[len(files)-1], b.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
+
+	// Verify all plans by a program that shares no code with this one.
 	const checker = "../../shared/tools/check_schedule.py"
 	if _, err := os.Stat(checker); err != nil {
 		t.Skip("the independent checker is missing: " + checker)
@@ -180,6 +194,7 @@ func TestImportedPlan(t *testing.T) {
 			t.Errorf("%s: got %g when imported, want %g", name, g, w)
 		}
 	}
+
 	_, err := Parse("scaleup.toml", []byte(smallDomain), append(set, "fabric.gpus=9"))
 	checkError(t, err, "9 GPUs", "a plan of 8 GPUs in a domain of 9")
 	var plans []map[string]any
@@ -236,6 +251,7 @@ func TestImportedIndependentSwitches(t *testing.T) {
 		imported.Metrics["reconfigurations"] != written.Metrics["reconfigurations"] {
 		t.Errorf("got %v when imported, want %v", imported.Metrics, written.Metrics)
 	}
+
 	for _, set := range []string{"fabric.reconfigure=together", "fabric.reconfiguration_delay=2ms"} {
 		_, err := Parse("scaleup.toml", []byte(smallDomain), append(settings, set))
 		checkError(t, err, "require independent switches", set)
@@ -272,6 +288,7 @@ func TestScaleUpDiagnostics(t *testing.T) {
 		}
 		return "workload.sizes=" + name
 	}
+
 	for _, c := range []struct {
 		set  []string
 		want string
@@ -341,7 +358,8 @@ func TestOtherCollectives(t *testing.T) {
 			o := runText(t, smallDomain, append(set, "workload.kind="+kind)...)
 			plus, ring := o.Document.Rows[0].Metrics, o.Document.Rows[1].Metrics
 			if plus["completion_s"] > ring["completion_s"] || plus["gap"] < 0 || plus["completion_s"] <= 0 {
-				t.Errorf("%s %v: got %v, want at most the time of the ring, %v, and a gap of at least 0", kind, set, plus, ring)
+				t.Errorf("%s %v: got %v, want at most the time of the ring, %v, and a gap of at "+
+					"least 0", kind, set, plus, ring)
 			}
 		}
 	}
@@ -368,6 +386,7 @@ chunk = "1MB"
 kind = "scaleup"
 reconfiguration_delay = "20us"
 `
+
 	o := runText(t, step)
 	withoutExchange := o.Document.Reference["makespan_s"]
 	for _, r := range o.Document.Rows {
@@ -376,9 +395,11 @@ reconfiguration_delay = "20us"
 		minIncrease := 4 * 58 / 4.0 * r.Metrics["all_to_all_s"]
 		if increase := r.Metrics["makespan_s"] - withoutExchange; increase < minIncrease*(1-1e-9) ||
 			math.Abs(increase-r.Metrics["exchange_exposed_s"]) > 1e-12 {
-			t.Errorf("%s: got an increase by %g s, want at least %g s and the reported exposed time", r.Policy, increase, minIncrease)
+			t.Errorf("%s: got an increase by %g s, want at least %g s and the reported exposed "+
+				"time", r.Policy, increase, minIncrease)
 		}
 	}
+
 	// A single topology is kept from one all-to-all to the next, in rows, figures and bounds.
 	static := runText(t, step, `policy.planners=["reconfigure-during+"]`,
 		"policy.reconfigurations=1", "engine.level=packet", "fabric.reconfiguration_delay=1s")
@@ -386,8 +407,10 @@ reconfiguration_delay = "20us"
 	if row["synchronised_s"] != row["all_to_all_s"] || play.MakespanS != row["all_to_all_s"] ||
 		play.Schedule.DelayS != 0 ||
 		static.Document.Reference["bound_completion_s"] > row["all_to_all_s"] {
-		t.Errorf("one topology: got %v, %g s in figures and bounds %v; want the same time without a delay", row, play.MakespanS, static.Document.Reference)
+		t.Errorf("one topology: got %v, %g s in figures and bounds %v; want the same time "+
+			"without a delay", row, play.MakespanS, static.Document.Reference)
 	}
+
 	// Sizes that are known ahead hide reconfigurations, at most one per all-to-all. A plan
 	// without reconfigurations hides none.
 	last := math.Inf(1)
@@ -397,13 +420,15 @@ reconfiguration_delay = "20us"
 		const maxHidden = 4*58*4*20e-6 + 1e-9 // 4 micro-batches one after another through all layers
 		if hidden := row["hidden_s"]; row["makespan_s"] >= last || hidden > maxHidden ||
 			(hidden > 0) != (known != "none") {
-			t.Errorf("known ahead %s: got %g s with %g s hidden, want less than %g s and hidden time unless none is known", known, row["makespan_s"], hidden, last)
+			t.Errorf("known ahead %s: got %g s with %g s hidden, want less than %g s and hidden "+
+				"time unless none is known", known, row["makespan_s"], hidden, last)
 		}
 		if ring["hidden_s"] != 0 {
 			t.Errorf("a plan without reconfigurations hides %g s, want 0", ring["hidden_s"])
 		}
 		last = row["makespan_s"]
 	}
+
 	for _, c := range []struct{ set, want string }{
 		{"workload.microbatches=1000000", "passes of stages"},
 		{"workload.model=gpt-7b", "has no experts"},

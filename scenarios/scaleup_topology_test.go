@@ -26,11 +26,13 @@ func TestDomainWithTopology(t *testing.T) {
 					in[int(e.To)]++
 				}
 			}
+
 			if maxDegree := max(slices.Max(slices.Collect(maps.Values(out))),
 				slices.Max(slices.Collect(maps.Values(in)))); maxDegree > degree {
 				t.Errorf("%s of degree %d has a GPU with %d links, want at most the degree",
 					name, degree, maxDegree)
 			}
+
 			links, err := json.Marshal(edges)
 			if err != nil {
 				t.Fatal(err)

@@ -64,6 +64,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 			}
 		}
 	}
+
 	for _, name := range missing {
 		if !strings.HasSuffix(name, "._") {
 			t.Errorf("no key sets field %s, want one", name)
@@ -80,6 +81,7 @@ func TestSchema(t *testing.T) {
 		return slices.ContainsFunc(tables,
 			func(t *schema.Table) bool { return t.Path == parent && t.Find(name) != nil })
 	}
+
 	for _, tab := range tables {
 		if tab.Doc == "" {
 			t.Errorf("table [%s] has no documentation", tab.Path)
@@ -99,6 +101,7 @@ func TestSchema(t *testing.T) {
 					}
 				}
 			}
+
 			if !strings.HasPrefix(k.DefaultText, "`") {
 				continue
 			}
@@ -110,6 +113,7 @@ func TestSchema(t *testing.T) {
 			}
 		}
 	}
+
 	for _, path := range append(podShapeKeys, "policy.delta-fast.population", "workload.replicas", "workload.flows", "workload.schedule") {
 		if !exists(path) {
 			t.Errorf("checks depend on %s, which does not exist", path)
@@ -135,6 +139,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("the reference lacks %q", want)
 		}
 	}
+
 	columns := 0
 	for line := range strings.Lines(b.String()) {
 		n := strings.Count(line, "|")
@@ -163,8 +168,10 @@ func findMismatch(node map[string]any, v any, path string) string {
 				first = mismatch
 			}
 		}
+
 		return first
 	}
+
 	if enum, ok := node["enum"].([]any); ok && !slices.Contains(enum, v) {
 		return path
 	}
@@ -192,6 +199,7 @@ func findMismatch(node map[string]any, v any, path string) string {
 			return path
 		}
 	}
+
 	return ""
 }
 
@@ -218,12 +226,14 @@ func TestJSONSchema(t *testing.T) {
 		}
 		return v
 	}
+
 	for _, name := range append(EmbeddedScenarios(), EmbeddedStudies()...) {
 		_, data, _ := openFile(name)
 		if mismatch := findMismatch(jsonSchema, decode(data), ""); mismatch != "" {
 			t.Errorf("%s: got a mismatch at %s, want none", name, mismatch)
 		}
 	}
+
 	for text, want := range map[string]string{
 		"[fabric]\nkind = \"torus\"\ndimms = [3]": ".fabric", "[workload]\nkind = \"train\"": ".workload",
 		"seeed = 3": ".seeed", "[engine]\nuntil = \"3\"": ".engine.until",

@@ -23,14 +23,17 @@ func TestSparseMatrix(t *testing.T) {
 			row[dst] = fmt.Sprint(1000 * step)
 			fmt.Fprintf(&entries, "%d,%d,%d\n", src, dst, 1000*step)
 		}
+
 		rows.WriteString(strings.Join(row, ",") + "\n")
 	}
+
 	folder := t.TempDir()
 	for name, text := range map[string]string{"rows.csv": rows.String(), "entries.csv": entries.String()} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for name, fabric := range map[string]string{
 		"torus": `[fabric]
 kind = "torus"
@@ -57,10 +60,7 @@ allocators = ["prop-alloc"]
 		for _, file := range []string{"rows.csv", "entries.csv"} {
 			text := fmt.Sprintf("[workload]\nkind = \"matrix\"\nmatrix_file = %q\n",
 				filepath.Join(folder, file)) + fabric + "[engine]\nlevel = \"flow\"\n"
-			s, err := Parse("text.toml", []byte(text), nil)
-			if err != nil {
-				t.Fatalf("%s, %s: %v", name, file, err)
-			}
+			s := mustParse(t, text)
 			reread, err := Parse("kept.toml", s.TOML(), nil)
 			if err != nil {
 				t.Fatalf("%s, %s: not read back: %v", name, file, err)
@@ -73,9 +73,11 @@ allocators = ["prop-alloc"]
 				ends = append(ends, o.Document.Rows[0].Metrics["completion_s"])
 			}
 		}
+
 		for _, end := range ends {
 			if end <= 0 || end != ends[0] {
-				t.Errorf("%s: rows and entries, each as given and as read back, complete after %v s; want equal times", name, ends)
+				t.Errorf("%s: rows and entries, each as given and as read back, complete after "+
+					"%v s; want equal times", name, ends)
 				break
 			}
 		}
@@ -94,10 +96,12 @@ link_rate = "400Gbps"
 [policy]
 routers = ["dor"]
 `
+
 	m := runMetrics(t, text, "workload.sends=[[0, 1, 1000, 2, 5000], [3, 0, 1]]", "workload.packet=1000B")
 	dense := runMetrics(t, text, "workload.matrix=[[0, 1000, 5000, 0], [0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]", "workload.packet=1000B")
 	if m["completion_s"] != dense["completion_s"] || m["delivered"] != 7 {
-		t.Errorf("got %g s and %g packets for listed messages, want %g s as for the matrix, and 7 packets", m["completion_s"], m["delivered"], dense["completion_s"])
+		t.Errorf("got %g s and %g packets for listed messages, want %g s as for the matrix, and "+
+			"7 packets", m["completion_s"], m["delivered"], dense["completion_s"])
 	}
 	for sends, want := range map[string]string{
 		"[[0, 1]]": "2 numbers", "[[0, 4, 1]]": "nodes 0 to 3", "[[1, 1, 5]]": "to itself",

@@ -124,8 +124,10 @@ level = "static"
 [policy]
 routers = [%q]
 `, c.dims, c.down, c.router))
+
 			c.load = a.Document.Rows[0].Metrics["max_link_load"]
 		}
+
 		message := math.Ceil(512 * 100 * 64 * 2 / float64(c.gpus))
 		forward := message * c.load / 50e9
 		if got := m["ep_exposed_s"]; math.Abs(got/(2*forward)-1) > 0.001 { // dense gradients have few bytes

@@ -52,6 +52,7 @@ func TestStepCalls(t *testing.T) {
 			t.Errorf("%v: got %v s exposed of %v s, want %v s of %v s",
 				c.set, got, m["makespan_s"], want, o.Document.Reference["compute_makespan_s"]+want)
 		}
+
 		_, cp := m["cp_exposed_s"]
 		_, dp := m["dp_exposed_s"]
 		if cp || dp {
@@ -61,7 +62,9 @@ func TestStepCalls(t *testing.T) {
 			append(c.set, "engine.level=packet", "workload.packet=1MB", "workload.pieces=1")...)
 		f := runMetrics(t, twoChips, append(c.set, "workload.pieces=1")...)
 		if d := p["tp_exposed_s"] - f["tp_exposed_s"]; math.Abs(d) > 2*2*4*1e6*8/400e9 {
-			t.Errorf("%v: got %v s exposed at level packet and %v s at level flow, want a difference of at most one packet per ring step", c.set, p["tp_exposed_s"], f["tp_exposed_s"])
+			t.Errorf("%v: got %v s exposed at level packet and %v s at level flow, want a "+
+				"difference of at most one packet per ring step",
+				c.set, p["tp_exposed_s"], f["tp_exposed_s"])
 		}
 	}
 }
@@ -113,14 +116,18 @@ routers = ["shortest"]
 			"workload.expert_sizes=zipf", "workload.expert_exponent=1")
 		if e := flow.Rows[0].Metrics; even["makespan_s"] != e["makespan_s"] ||
 			uneven["ep_exposed_s"] <= e["ep_exposed_s"] {
-			t.Errorf("%s: got %v s exposed with even expert sizes, %v s with exponent 0 and %v s with exponent 1; want the first two equal and the last larger", fabric, e["ep_exposed_s"], even["ep_exposed_s"], uneven["ep_exposed_s"])
+			t.Errorf("%s: got %v s exposed with even expert sizes, %v s with exponent 0 and %v s "+
+				"with exponent 1; want the first two equal and the last larger",
+				fabric, e["ep_exposed_s"], even["ep_exposed_s"], uneven["ep_exposed_s"])
 		}
 		f, p := flow.Rows[0].Metrics, packet.Rows[0].Metrics
 		for _, dim := range []string{"tp", "cp", "ep", "dp"} {
 			if f[dim+"_exposed_s"] <= 0 || p[dim+"_exposed_s"] <= 0 {
-				t.Errorf("%s: %s exposes %v s at level flow and %v s at level packet, want more than 0", fabric, dim, f[dim+"_exposed_s"], p[dim+"_exposed_s"])
+				t.Errorf("%s: %s exposes %v s at level flow and %v s at level packet, want more "+
+					"than 0", fabric, dim, f[dim+"_exposed_s"], p[dim+"_exposed_s"])
 			}
 		}
+
 		for _, m := range []map[string]float64{f, p} {
 			if m["makespan_s"] < f["bound_makespan_s"] ||
 				m["makespan_s"] < flow.Reference["makespan_s"] || m["nct"] < 1 {
@@ -128,6 +135,7 @@ routers = ["shortest"]
 					fabric, m["makespan_s"], f["bound_makespan_s"], flow.Reference["makespan_s"])
 			}
 		}
+
 		if r := p["makespan_s"] / f["makespan_s"]; r < 0.98 || r > 1.05 || p["delivered"] != p["injected"] {
 			t.Errorf("%s: got %v s at level packet, want -2 %% to 5 %% of %v s at level flow",
 				fabric, p["makespan_s"], f["makespan_s"])
@@ -154,6 +162,7 @@ func TestStepCallDiagnostics(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", set, err, want)
 		}
 	}
+
 	if _, err := Load("moe-scaleup", []string{"workload.collectives=graph"}); err == nil ||
 		!strings.Contains(err.Error(),
 			"workload.collectives: is not used by fabric \"scaleup\" without a topology that it keeps") {
@@ -174,30 +183,36 @@ level = "flow"
 [policy]
 routers = ["dor"]
 `
+
 	end := func(by string) (float64, string) {
 		t.Helper()
 		row := runText(t, smallExperts+torus, "policy.collective="+by).Document.Rows[0]
 		return row.Metrics["makespan_s"], row.Labels["algorithm"]
 	}
+
 	rings, _ := end("ring")
 	if same, _ := end(`{ tp = "ring", cp = "ring", ep = "direct", dp = "ring" }`); same != rings {
 		t.Errorf("got %v s with rings per dimension, want %v s as with rings", same, rings)
 	}
 	best, by := end("best")
 	if again, none := end(by); again != best || none != "" {
-		t.Errorf("best takes %v s with %s, which takes %v s if given explicitly; want equal times and no choice", best, by, again)
+		t.Errorf("best takes %v s with %s, which takes %v s if given explicitly; want equal "+
+			"times and no choice", best, by, again)
 	}
 	for _, change := range []string{"dp=bucket", "dp=direct", "dp=halving-doubling", "tp=bidirectional-ring", "cp=swing"} {
 		if other, _ := end(change); other < best {
-			t.Errorf("best takes %v s with %s, want at most the time with %s, %v s", best, by, change, other)
+			t.Errorf("best takes %v s with %s, want at most the time with %s, %v s",
+				best, by, change, other)
 		}
 	}
+
 	if best >= rings {
 		t.Errorf("best takes %v s with %s, want less than rings, %v s", best, by, rings)
 	}
 	if some, by := end("dp=best"); some < best || some > rings ||
 		!strings.HasPrefix(by, "tp=ring,cp=ring,ep=ring,dp=") {
-		t.Errorf("best for dp only takes %v s with %s, want at least best for all, %v s, and at most rings, %v s", some, by, best, rings)
+		t.Errorf("best for dp only takes %v s with %s, want at least best for all, %v s, and at "+
+			"most rings, %v s", some, by, best, rings)
 	}
 	m := runText(t, podStep, "policy.collective=best", "workload.gpus=16", "fabric.ports_per_pod=6",
 		`policy.allocators=["iter-halve"]`, "workload.microbatches=1").Document.Rows[0]

@@ -21,6 +21,7 @@ where = { a = [1, 2.5], b = [true], c = ["x"] }
 `), 0o666); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := Plots(file)
 	if err != nil || len(got) != 1 || fmt.Sprint(got[0].Where) != "map[a:[1 2.5] b:[true] c:[x]]" {
 		t.Errorf("got plots %v and error %v, want one plot with its where table", got, err)

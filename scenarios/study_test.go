@@ -44,6 +44,8 @@ func TestStudy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
+	// Axes in the order of the file.
 	var names []string
 	for _, a := range st.Axes {
 		names = append(names, a.Name+"="+strings.Join(a.Labels, "|"))
@@ -58,6 +60,8 @@ func TestStudy(t *testing.T) {
 	if n := st.Variants(); n != 36 {
 		t.Fatalf("got %d variants, want 36", n)
 	}
+
+	// The last variant has the last value of each axis.
 	s, err := st.Variant(35)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +73,8 @@ func TestStudy(t *testing.T) {
 	if n := st.ResultAxes()[1].Numbers; !slices.Equal(n, []float64{2e11, 4e11, 8e11}) {
 		t.Errorf("got bandwidths %v, want 2e11, 4e11 and 8e11", n)
 	}
-	// The written study may list its axes in another order.
+
+	// The written study has the same variants, possibly in another order of its axes.
 	text, err := st.TOML()
 	if err != nil {
 		t.Fatal(err)
@@ -96,10 +101,12 @@ func TestStudy(t *testing.T) {
 					same++
 				}
 			}
+
 			if same == len(labels) {
 				break
 			}
 		}
+
 		b, err := again.Variant(j)
 		if err != nil {
 			t.Fatal(err)
@@ -130,6 +137,7 @@ func TestVariantsAreOverrides(t *testing.T) {
 				set = append(set, fmt.Sprintf("%s=%v", key, st.Axes[k].Values[v][n]))
 			}
 		}
+
 		want, err := Parse("small.toml", []byte(base), set)
 		if err != nil {
 			t.Fatal(err)
@@ -138,6 +146,7 @@ func TestVariantsAreOverrides(t *testing.T) {
 			t.Fatalf("%v: got another scenario (-want +got):\n%s", set, diff)
 		}
 	}
+
 	if st.Variants() != 2*3*2*2 {
 		t.Errorf("got %d variants, want %d", st.Variants(), 2*3*2*2)
 	}
@@ -174,6 +183,7 @@ func TestOverridesOfStudies(t *testing.T) {
 				got = strings.Join(a.Labels, "|")
 			}
 		}
+
 		if got != c.want {
 			t.Errorf("%s: got axis %q, want %q", c.set, got, c.want)
 		}
@@ -264,6 +274,7 @@ func TestEmbeddedStudies(t *testing.T) {
 					others--
 				}
 			}
+
 			if others > 1 && i < st.Variants()-1 && !*longTests {
 				continue
 			}
@@ -345,6 +356,7 @@ func TestLargeStudies(t *testing.T) {
 			t.Errorf("%s: rejected after %v, want at most 1 s", c.sweep, elapsed)
 		}
 	}
+
 	st, err := ParseStudy("x.toml", []byte("base = \"gpt7b\"\n[sweep]\nseed = \"1e20..1e20\"\n"), nil)
 	if err == nil {
 		t.Errorf("a seed of 1e20: got study %v, want an error", st)

@@ -54,11 +54,10 @@ var switchedTiers = strings.NewReplacer("kind = \"scaleup\"\n", "kind = \"electr
 func TestTierTimes(t *testing.T) {
 	o := runText(t, switchedTiers)
 	m := o.Document.Rows[0].Metrics
-	s, err := Parse("text.toml", []byte(switchedTiers), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustParse(t, switchedTiers)
 	w := &s.Workload.Spec
+
+	// Sum the busy time of the first stage's calls and the bytes of all calls, for each inner tier.
 	var busy, sent [2]float64
 	for _, pass := range []training.Phase{training.Forward, training.Backward, training.CopyScatter, training.CopyGather} {
 		for v := range w.PP {
@@ -80,11 +79,13 @@ func TestTierTimes(t *testing.T) {
 					sent[1] += 3 * b * 2 * 2
 				}
 			}
+
 			if v == 0 {
 				busy[0], busy[1] = busy[0]+passTimes[0], busy[1]+passTimes[1]
 			}
 		}
 	}
+
 	for i := range 2 {
 		if got := m[fmt.Sprintf("tier%d_bytes", i+1)]; math.Abs(got-sent[i]) > 1e-6*sent[i] {
 			t.Errorf("tier %d carries %g B, want %g B", i+1, got, sent[i])
@@ -93,12 +94,17 @@ func TestTierTimes(t *testing.T) {
 			t.Errorf("tier %d is busy for %g s, want %g s", i+1, got, want)
 		}
 	}
+
+	// Without inner tiers compute takes less time, because no calls lengthen passes.
 	bare := runText(t, strings.NewReplacer("kind = \"tiers\"\n", "", "[[fabric.tier]]\n",
 		"").Replace(switchedTiers[:strings.Index(switchedTiers, "[[fabric.tier]]")])+
 		switchedTiers[strings.Index(switchedTiers, "kind = \"ocs-pods\""):])
 	if m["compute_makespan_s"] != 0 ||
 		o.Document.Reference["compute_makespan_s"] <= bare.Document.Reference["compute_makespan_s"] {
-		t.Errorf("the compute makespan is %g s with calls in tiers, want more than %g s without tiers", o.Document.Reference["compute_makespan_s"], bare.Document.Reference["compute_makespan_s"])
+		t.Errorf("the compute makespan is %g s with calls in tiers, want more than %g s without "+
+			"tiers",
+			o.Document.Reference["compute_makespan_s"],
+			bare.Document.Reference["compute_makespan_s"])
 	}
 }
 
@@ -114,15 +120,21 @@ func TestTierMetrics(t *testing.T) {
 			if m[name+"exposed_s"] <= 0 || m[name+"doubled_s"] > m["makespan_s"] ||
 				m[name+"doubled_s"] < without-1e-9 || m[name+"bytes"] <= 0 || m[name+"busy"] <= 0 ||
 				m[name+"busy"] > 1 {
-				t.Errorf("tier %d: got %g B, busy %g, %g s exposed and %g s with twice the rate, of %g s", i+1, m[name+"bytes"], m[name+"busy"], m[name+"exposed_s"], m[name+"doubled_s"], m["makespan_s"])
+				t.Errorf("tier %d: got %g B, busy %g, %g s exposed and %g s with twice the rate, "+
+					"of %g s",
+					i+1, m[name+"bytes"], m[name+"busy"], m[name+"exposed_s"], m[name+"doubled_s"],
+					m["makespan_s"])
 			}
 		}
+
 		if m["tier3_exposed_s"] != m["comm_exposed_s"] {
-			t.Errorf("the outermost tier exposes %g s, want %g s", m["tier3_exposed_s"], m["comm_exposed_s"])
+			t.Errorf("the outermost tier exposes %g s, want %g s",
+				m["tier3_exposed_s"], m["comm_exposed_s"])
 		}
 		fast := runMetrics(t, text, "fabric.tier.0.link_rate=7.2Tbps")
 		if fast["makespan_s"] != m["tier1_doubled_s"] {
-			t.Errorf("with twice the rate of tier 1 an iteration takes %g s, want the reported %g s", fast["makespan_s"], m["tier1_doubled_s"])
+			t.Errorf("with twice the rate of tier 1 an iteration takes %g s, want the reported "+
+				"%g s", fast["makespan_s"], m["tier1_doubled_s"])
 		}
 	}
 }
@@ -143,10 +155,8 @@ reconfiguration_delay = "10us"
 [policy]
 planners = ["reconfigure-during"]
 `
-	s, err := Parse("text.toml", []byte(two), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+
+	s := mustParse(t, two)
 	for known, hidden := range map[string]float64{"none": 0, "returns": 3, "all": 4} {
 		m := runMetrics(t, two, "fabric.tier.0.known_ahead="+known)
 		each := runMetrics(t, alone, "fabric.known_ahead="+known)["all_to_all_s"]
@@ -157,6 +167,7 @@ planners = ["reconfigure-during"]
 				"workload.kind=all-to-all", "fabric.gpus=8",
 				fmt.Sprintf("workload.message=%dB", (c[0].Bytes+7)/8))["completion_s"]
 		}
+
 		// 56 layers in 4 stages; two all-to-alls per layer, forward and backward
 		if got, want := m["tier1_busy"]*m["makespan_s"], 4*14*(4*each-hidden*10e-6)+shares; math.Abs(got-want) > 1e-9*want {
 			t.Errorf("%s known ahead: busy for %g s, want %g s", known, got, want)
@@ -194,6 +205,7 @@ gpus = 64
 link_rate = "400Gbps"
 link_latency = "1us"
 `
+
 	text := switchedTiers[:strings.Index(switchedTiers, "kind = \"ocs-pods\"")] + outer
 	tiered := runMetrics(t, text, "engine.level=flow", "workload.microbatches=2")
 	flat := runMetrics(t, text[:strings.Index(text, "kind = \"tiers\"")]+outer, "engine.level=flow",
@@ -203,12 +215,15 @@ link_latency = "1us"
 		tiered["tier3_doubled_s"] >= tiered["makespan_s"] {
 		t.Errorf("got %v with inner tiers, want a longer makespan than without, %v", tiered, flat)
 	}
+
 	packets := runMetrics(t, text, "engine.level=packet", "workload.packet=256KB", "workload.microbatches=2")
 	for _, name := range []string{"makespan_s", "tier1_exposed_s", "tier2_exposed_s"} {
 		if p, f := packets[name], tiered[name]; p <= f || p > 1.15*f { // a call stores one packet at each switch, about an eighth of a message
-			t.Errorf("%s is %g s at level packet, want more than %g s at level flow, by up to 15 %%", name, p, f)
+			t.Errorf("%s is %g s at level packet, want more than %g s at level flow, by up to 15 "+
+				"%%", name, p, f)
 		}
 	}
+
 	if _, ok := runMetrics(t, text, "engine.level=static")["tier1_bytes"]; ok {
 		t.Error("got metrics of tiers at level static, want none")
 	}
@@ -217,10 +232,7 @@ link_latency = "1us"
 // TestTiersRoundTrip checks that scenarios with tiers are read back from their own TOML.
 func TestTiersRoundTrip(t *testing.T) {
 	for _, text := range []string{threeTiers, strings.Replace(threeTiers, "switches = 2\n", "switches = 2\nknown_ahead = \"all\"\n", 1), switchedTiers, tierTraffic, topologyTier, strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1)} {
-		s, err := Parse("text.toml", []byte(text), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := mustParse(t, text)
 		again, err := Parse("text.toml", s.TOML(), nil)
 		if err != nil {
 			t.Fatalf("not read back: %v, of\n%s", err, s.TOML())
@@ -273,7 +285,8 @@ func TestTierWithTopology(t *testing.T) {
 		"workload.microbatches=1")
 	long := runMetrics(t, together, "workload.microbatches=1")
 	if graph["tier2_bytes"] <= 0 || long["tier2_busy"] <= 0 {
-		t.Errorf("got %v with calls in the graph and %v with calls that lengthen passes, want traffic on tier 2 in both", graph, long)
+		t.Errorf("got %v with calls in the graph and %v with calls that lengthen passes, want "+
+			"traffic on tier 2 in both", graph, long)
 	}
 }
 
@@ -295,7 +308,8 @@ func TestTierTraffic(t *testing.T) {
 		}
 		if m["tier1_bytes"] != 16*3*64e3 || m["tier2_bytes"] != 16*12*64e3 ||
 			m["tier1_exposed_s"] != 0 || m["tier2_doubled_s"] >= m["completion_s"] {
-			t.Errorf("level %s: got %v, want the bytes of each tier and a bottleneck on tier 2", level, m)
+			t.Errorf("level %s: got %v, want the bytes of each tier and a bottleneck on tier 2",
+				level, m)
 		}
 	}
 }
@@ -313,6 +327,7 @@ levels = 2
 switch_ports = 8
 link_latency = "1us"
 [engine]`, 1)
+
 	for _, work := range []string{"all-to-all", "permutation", "broadcast"} {
 		var ends [2]float64
 		for k, level := range []string{"flow", "packet"} {
@@ -323,6 +338,7 @@ link_latency = "1us"
 				}
 			}
 		}
+
 		if ends[0] <= 0 || ends[1] < 0.9*ends[0] || ends[1] > 1.3*ends[0] {
 			t.Errorf("%s takes %g s at level flow and %g s at level packet, want about equal times",
 				work, ends[0], ends[1])
@@ -348,12 +364,14 @@ link_rate = "400Gbps"
 [engine]
 level = "flow"
 `
+
 	text = strings.Replace(text, "gpus = 64", "gpus = 32", 1)
 	contracted := runMetrics(t, text)
 	graph := runMetrics(t, strings.Replace(text, "collective = \"ring\"\n", "", 1),
 		"workload.collectives=graph")
 	if a, b := contracted["makespan_s"], graph["makespan_s"]; math.Abs(a-b) > 1e-6*a {
-		t.Errorf("an iteration takes %g s if calls lengthen passes, %g s with calls in the graph; want equal times", a, b)
+		t.Errorf("an iteration takes %g s if calls lengthen passes, %g s with calls in the "+
+			"graph; want equal times", a, b)
 	}
 	packets := runMetrics(t, strings.Replace(text, "collective = \"ring\"\n", "", 1),
 		"workload.collectives=graph", "workload.pieces=1", "workload.microbatches=1",
@@ -361,7 +379,8 @@ level = "flow"
 	fluid := runMetrics(t, strings.Replace(text, "collective = \"ring\"\n", "", 1),
 		"workload.collectives=graph", "workload.pieces=1", "workload.microbatches=1")
 	if a, b := fluid["makespan_s"], packets["makespan_s"]; b < a || b > 1.05*a {
-		t.Errorf("an iteration takes %g s at level flow and %g s at level packet, want up to 5 %% more at level packet", a, b)
+		t.Errorf("an iteration takes %g s at level flow and %g s at level packet, want up to 5 "+
+			"%% more at level packet", a, b)
 	}
 }
 
@@ -379,6 +398,7 @@ func TestContractedStep(t *testing.T) {
 		jobs = 8
 	}
 	for range jobs {
+		// Draw the dimensions of parallelism.
 		tp, cp, pp, replicas := pick(1, 2, 4), pick(1, 2, 3), pick(1, 2, 3), pick(1, 2, 2, 3)
 		stage, model := tp*cp, "layers = 6\nhidden = 256\nheads = 8\nvocab = 1000\nffn = 1024\n"
 		parallel := ""
@@ -388,9 +408,12 @@ func TestContractedStep(t *testing.T) {
 			model += fmt.Sprintf("experts = %d\ntop_k = 2\nexpert_ffn = 512\n", 2*stage)
 			parallel = fmt.Sprintf("ep = %d\n", stage)
 		}
+
 		if stage == 1 || pp*replicas == 1 {
 			continue
 		}
+
+		// One or two inner tiers, and an outermost tier of circuits or of a switch.
 		sharding := name("none", "optimizer", "gradients", "parameters")
 		inner := func(gpus int) string {
 			return fmt.Sprintf(`[[fabric.tier]]
@@ -401,6 +424,7 @@ link_latency = "%dns"
 collective = "ring"
 `, gpus, pick(200, 400, 900), pick(0, 300))
 		}
+
 		text := fmt.Sprintf(`[workload]
 kind = "training"
 sequence = 1536
@@ -421,6 +445,7 @@ kind = "tiers"
 `,
 			pick(2, 4), tp, cp, pp, parallel, stage*pp*replicas, name("1f1b", "gpipe"), sharding,
 			name("calibrated", "consistent"), model)
+
 		if tp > 1 && tp < stage && pick(0, 1) == 1 {
 			text += inner(tp)
 		}
@@ -443,6 +468,7 @@ link_rate = "100Gbps"
 level = "flow"
 `, stage*pp*replicas)
 		}
+
 		contracted := runMetrics(t, text)
 		graph := runMetrics(t, strings.ReplaceAll(text, "collective = \"ring\"\n", ""),
 			"workload.collectives=graph")
@@ -454,8 +480,10 @@ level = "flow"
 			case metric != "makespan_s" && !(strings.HasPrefix(metric, "tier") && strings.HasSuffix(metric, "_bytes")):
 				continue
 			}
+
 			if got := contracted[metric]; math.Abs(got-want) > tolerance*want {
-				t.Errorf("%s is %g in the contracted form, want %g as with calls in the graph, of\n%s", metric, got, want, text)
+				t.Errorf("%s is %g in the contracted form, want %g as with calls in the graph, "+
+					"of\n%s", metric, got, want, text)
 			}
 		}
 	}
@@ -480,12 +508,15 @@ func TestTiersOnPods(t *testing.T) {
 			t.Errorf("%s: got %v with an inner tier, want the times with a switch inside pods, %v",
 				row.Policy, m, row.Metrics)
 		}
+
 		if m["tier1_bytes"] <= 0 || m["tier2_bytes"] <= 0 ||
 			m["tier1_doubled_s"] >= m["makespan_s"] ||
 			m["tier1_exposed_s"] <= m["makespan_s"]-m["tier1_doubled_s"] {
-			t.Errorf("got %v, want bytes on both tiers, and twice the rate of tier 1 to save less than it exposes", m)
+			t.Errorf("got %v, want bytes on both tiers, and twice the rate of tier 1 to save "+
+				"less than it exposes", m)
 		}
 	}
+
 	for _, inside := range [][]string{
 		{`{kind = "torus", dims = [2, 2], link_rate = "300Gbps", link_latency = "1us"}`},
 		{`{kind = "electrical", gpus = 2, link_rate = "900Gbps"}`,
@@ -495,7 +526,9 @@ func TestTiersOnPods(t *testing.T) {
 		packets := runMetrics(t, podStep, fabric(inside...), `policy.allocators=["prop-alloc"]`,
 			"engine.level=packet", "workload.packet=8KB")
 		if f, p := fluid["makespan_s"], packets["makespan_s"]; f <= switched.Rows[0].Metrics["makespan_s"] || p < 0.99*f || p > 1.02*f {
-			t.Errorf("%s: got %g s at level flow and %g s at level packet, want about equal times above %g s with a switch", inside, f, p, switched.Rows[0].Metrics["makespan_s"])
+			t.Errorf("%s: got %g s at level flow and %g s at level packet, want about equal "+
+				"times above %g s with a switch",
+				inside, f, p, switched.Rows[0].Metrics["makespan_s"])
 		}
 	}
 }
@@ -536,6 +569,7 @@ level = "flow"
 [policy]
 collectives = ["hierarchical"]
 `)
+
 	// The vector crosses 2 (4 - 1) times between the 4 rows of the torus. Each of 4 pairs of
 	// adjacent rows has 4 links in each direction.
 	if got, want := o.Document.Rows[0].Metrics["bound_completion_s"], 6*64e6/(4*4*2*50e9); math.Abs(got-want) > 1e-9*want {

@@ -31,6 +31,7 @@ tp = 2
 pp = 4
 gpus = 16
 `
+
 	for name, text := range map[string]string{
 		"torus": step + `[fabric]
 kind = "torus"
@@ -75,10 +76,7 @@ collective = "ring"
 `,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := Parse("timeline.toml", []byte(text), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := mustParse(t, text)
 			if why := s.NoTraceReason(); why != "" {
 				t.Fatalf("got reason %q against a timeline, want none", why)
 			}
@@ -89,6 +87,8 @@ collective = "ring"
 			if err != nil {
 				t.Fatal(err)
 			}
+
+			// Export the timeline and read it as a list of trace events.
 			var b bytes.Buffer
 			if err := result.WriteTrace(&b, &o.Document, &o.Detail); err != nil {
 				t.Fatal(err)
@@ -99,18 +99,25 @@ collective = "ring"
 				Ts, Dur       float64
 				Args          map[string]any
 			}
+
 			var f struct{ TraceEvents []event }
 			if err := json.Unmarshal(b.Bytes(), &f); err != nil {
 				t.Fatal(err)
 			}
-			sent, want, arrows := map[int]float64{}, 0.0, map[int]float64{}
-			free, carried, before := map[[2]int]float64{}, map[string]float64{}, map[string]event{}
+
+			// Read spans (X), starts and ends of arrows (s, f) and counters (C).
+			sent := map[int]float64{}       // bytes of transfers, indexed by process
+			arrows := map[int]float64{}     // start times in us, indexed by arrow
+			free := map[[2]int]float64{}    // end of the last span in us, indexed by thread
+			carried := map[string]float64{} // integral of the counter in bytes, indexed by name
+			before := map[string]event{}    // previous event of each counter
 			for _, e := range f.TraceEvents {
 				switch e.Ph {
 				case "X":
 					thread := [2]int{e.Pid, e.Tid}
 					if e.Dur < 0 || e.Ts < free[thread]-1e-6 {
-						t.Fatalf("%q of thread %v at %g us overlaps the previous span", e.Name, thread, e.Ts)
+						t.Fatalf("%q of thread %v at %g us overlaps the previous span",
+							e.Name, thread, e.Ts)
 					}
 					if free[thread] = e.Ts + e.Dur; e.Cat == "transfer" {
 						sent[e.Pid] += e.Args["bytes"].(float64)
@@ -119,7 +126,8 @@ collective = "ring"
 					arrows[e.ID] = e.Ts
 				case "f":
 					if from, ok := arrows[e.ID]; !ok || from > e.Ts {
-						t.Fatalf("arrow %d ends at %g us and starts at %g us (known: %v), want a start before its end", e.ID, e.Ts, from, ok)
+						t.Fatalf("arrow %d ends at %g us and starts at %g us (known: %v), want a "+
+							"start before its end", e.ID, e.Ts, from, ok)
 					}
 				case "C":
 					if last, ok := before[e.Name]; ok && e.Pid == 2 {
@@ -130,20 +138,27 @@ collective = "ring"
 					}
 				}
 			}
+
+			// The bytes of all spans equal the bytes of the task graph.
+			want := 0.0
 			for i := range work.Graph.Tasks {
 				if k := &work.Graph.Tasks[i]; k.Kind == engine.Transfer {
 					want += float64(k.Bytes)
 				}
 			}
+
 			for i, row := range o.Document.Rows {
 				if sent[i+2] != want {
 					t.Errorf("%s sends %.0f B, want %.0f B", row.Policy, sent[i+2], want)
 				}
 			}
+
 			if len(carried) == 0 || len(arrows) == 0 || want == 0 {
 				t.Errorf("got %d counters and %d arrows, want some of both and transfers",
 					len(carried), len(arrows))
 			}
+
+			// The maximum counter equals the busiest link.
 			maxBytes := 0.0
 			for _, bytes := range carried {
 				maxBytes = max(maxBytes, bytes)
@@ -161,6 +176,7 @@ collective = "ring"
 						maxBytes, maxLinkBytes)
 				}
 			}
+
 			if math.IsNaN(maxBytes) || maxBytes <= 0 {
 				t.Errorf("the maximum counter has %g B, want more than 0", maxBytes)
 			}
@@ -179,6 +195,7 @@ switches = 2
 link_rate = "800Gbps"
 reconfiguration_delay = "10us"
 `
+
 	for name, text := range map[string]string{
 		"slots": `[workload]
 kind = "all-to-all"
@@ -193,10 +210,7 @@ chunk = "1MB"
 		"steps": "[workload]\nkind = \"all-reduce\"\nmessage = \"4MB\"\n" + domain + "[policy]\nplanners = [\"reconfigure-during+\", \"static-ring\"]\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := Parse("plan.toml", []byte(text), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := mustParse(t, text)
 			if why := s.NoTraceReason(); why != "" {
 				t.Fatalf("got reason %q against a timeline, want none", why)
 			}
@@ -206,22 +220,27 @@ chunk = "1MB"
 				t.Fatal(err)
 			}
 			for i, p := range o.Detail.Policies {
+				// Count the tasks of the timeline and check their order.
 				l, end, messages, arrows, reconfigurations := p.Timeline, int64(0), 0, 0, 0
 				for _, k := range l.Tasks {
 					end = max(end, k.End)
 					if k.WaitedFor >= 0 {
 						arrows++
 						if before := l.Tasks[k.WaitedFor]; before.End > k.Start {
-							t.Errorf("%s: %s starts at %d ps, want not before the end of %s at %d ps", p.Policy, k.Name, k.Start, before.Name, before.End)
+							t.Errorf("%s: %s starts at %d ps, want not before the end of %s at "+
+								"%d ps", p.Policy, k.Name, k.Start, before.Name, before.End)
 						}
 					}
 					if k.Transfer {
 						messages++
 					} else if reconfigurations++; int(k.Node) < 8 ||
 						k.End-k.Start != int64(10*engine.Microsecond) && name != "switches" {
-						t.Errorf("%s: reconfiguration %s on track %d for %d ps, want a track of a switch and 10 us", p.Policy, k.Name, k.Node, k.End-k.Start)
+						t.Errorf("%s: reconfiguration %s on track %d for %d ps, want a track of "+
+							"a switch and 10 us", p.Policy, k.Name, k.Node, k.End-k.Start)
 					}
 				}
+
+				// Count the messages of the plan, in slots or in steps.
 				want := 0
 				plan := o.PlannerPlans[i]
 				if want = len(plan.Tx); plan.Steps != nil {
@@ -236,7 +255,9 @@ chunk = "1MB"
 				if got := float64(end) * 1e-12; math.Abs(got-p.MakespanS) > 1e-9*p.MakespanS ||
 					messages != want || arrows != messages && name != "switches" || arrows == 0 ||
 					len(l.Links) == 0 {
-					t.Errorf("%s: got an end at %g s, want %g s; %d messages, want %d; %d arrows and %d counters, want one arrow per message and some counters", p.Policy, got, p.MakespanS, messages, want, arrows, len(l.Links))
+					t.Errorf("%s: got an end at %g s, want %g s; %d messages, want %d; %d arrows "+
+						"and %d counters, want one arrow per message and some counters",
+						p.Policy, got, p.MakespanS, messages, want, arrows, len(l.Links))
 				}
 				if name == "switches" {
 					checkSwitchTracks(t, &p, plan)
@@ -259,7 +280,8 @@ func checkSwitchTracks(t *testing.T, p *result.Simulation, q *plan.Plan) {
 	l := p.Timeline
 	if q.Switches == nil || len(l.Nodes) != q.GPUs+q.Degree || l.Nodes[q.GPUs] != "switch 0" ||
 		l.Nodes[q.GPUs+q.Degree-1] != fmt.Sprintf("switch %d", q.Degree-1) {
-		t.Fatalf("%s: got independent switches: %v, tracks %v; want one track per GPU and per switch", p.Policy, q.Switches != nil, l.Nodes)
+		t.Fatalf("%s: got independent switches: %v, tracks %v; want one track per GPU and per "+
+			"switch", p.Policy, q.Switches != nil, l.Nodes)
 	}
 	type span struct{ start, end int64 }
 	reconfiguring, carries := make([][]span, q.Degree), make([][]span, q.Degree)
@@ -270,12 +292,14 @@ func checkSwitchTracks(t *testing.T, p *result.Simulation, q *plan.Plan) {
 			reconfiguring[s] = append(reconfiguring[s], span{k.Start, k.End})
 			continue
 		}
+
 		tx := q.Tx[x]
 		x++
 		s := slices.IndexFunc(q.Topologies[tx.Phase],
 			func(e scaleup.Edge) bool { return e.From == tx.From && e.To == tx.To })
 		carries[q.Switches[tx.Phase][s]] = append(carries[q.Switches[tx.Phase][s]], span{k.Start, k.End})
 	}
+
 	setups := make([]int, q.Degree)
 	for _, l := range q.SwitchSetups() {
 		setups[l.Switch]++
@@ -287,11 +311,13 @@ func checkSwitchTracks(t *testing.T, p *result.Simulation, q *plan.Plan) {
 		}
 		for _, d := range reconfiguring[s] {
 			if d.end-d.start < int64(52500*engine.Nanosecond) {
-				t.Errorf("%s: switch %d reconfigures from %d to %d ps, want at least the delay of 52500 ns", p.Policy, s, d.start, d.end)
+				t.Errorf("%s: switch %d reconfigures from %d to %d ps, want at least the delay "+
+					"of 52500 ns", p.Policy, s, d.start, d.end)
 			}
 			for _, c := range carries[s] {
 				if c.start < d.end && d.start < c.end {
-					t.Errorf("%s: switch %d reconfigures from %d to %d ps and sends a chunk from %d to %d ps, want no overlap", p.Policy, s, d.start, d.end, c.start, c.end)
+					t.Errorf("%s: switch %d reconfigures from %d to %d ps and sends a chunk from "+
+						"%d to %d ps, want no overlap", p.Policy, s, d.start, d.end, c.start, c.end)
 				}
 			}
 		}

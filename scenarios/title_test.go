@@ -110,6 +110,7 @@ func TestRingDims(t *testing.T) {
 			"fabric.dims=[8,4,4]", "fabric.failed_ocs=[]", "fabric.link_rate=1GB/s",
 			"fabric.link_latency=0ns", "engine.level=flow", `policy.routers=["shortest"]`,
 			"fabric.twist="+tt.twist, "workload.ring_form="+tt.form, "workload.bidirectional="+tt.both)
+
 		if got := o.Document.Rows[0].Metrics["completion_s"]; math.Abs(got-tt.want) > 1e-11 {
 			t.Errorf("%+v: got %g s", tt, got)
 		}

@@ -27,6 +27,7 @@ func writeTrace(t *testing.T, format string, w *trace.RankGraph) string {
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
+
 	jobOf := (*trace.RankGraph).Job
 	if format == "goal" || format == "binary" {
 		jobOf = (*trace.RankGraph).GOALJob
@@ -48,6 +49,7 @@ func writeTrace(t *testing.T, format string, w *trace.RankGraph) string {
 		}
 		name += ".%d.et"
 	}
+
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +60,7 @@ func writeTrace(t *testing.T, format string, w *trace.RankGraph) string {
 // indexed by policy, and its task graph.
 func completionTimes(t *testing.T, text string) (map[string]float64, *trace.RankGraph) {
 	t.Helper()
-	s, err := Parse("written.toml", []byte(text), nil)
-	if err != nil {
-		t.Fatalf("got error %v, of\n%s", err, text)
-	}
+	s := mustParse(t, text)
 	var work *trace.RankGraph
 	o, err := Run(context.Background(), s,
 		RunOptions{Workers: 1, VisitWork: func(w *trace.RankGraph) error { work = w; return nil }})
@@ -76,6 +75,7 @@ func completionTimes(t *testing.T, text string) (map[string]float64, *trace.Rank
 			}
 		}
 	}
+
 	return all, work
 }
 
@@ -154,6 +154,7 @@ kind = "ocs-pods"
 		dor  = "[policy]\nrouters = [\"dor\"]\n"
 		each = "[engine]\nlevel = \"packet\"\n"
 	)
+
 	jobs := []struct {
 		name, workload, fabric, again string // again is the fabric of the trace, "" if its keys are the same
 		formats                       string // separated by spaces
@@ -220,6 +221,7 @@ pods = 4
 gpus_per_pod = 4
 ` + pods, "", "goal cm"},
 	}
+
 	for _, c := range jobs {
 		t.Run(c.name, func(t *testing.T) {
 			want, work := completionTimes(t, "[workload]\n"+c.workload+c.fabric)
@@ -269,6 +271,7 @@ func TestTraceRoundTripWithLatency(t *testing.T) {
 	}
 	compared := 0
 	for range rounds {
+		// Draw a fabric.
 		nodes := 0
 		latency := fmt.Sprintf("link_latency = \"%dns\"\n", pick(100, 300, 2000))
 		fabric := "link_rate = \"" + name("100Gbps", "400Gbps") + "\"\n" + latency
@@ -299,6 +302,8 @@ kind = "electrical"
 gpus = 8
 ` + fabric
 		}
+
+		// Draw a level and a workload.
 		level := name("flow", "flow", "packet")
 		packet := ""
 		if level == "packet" {
@@ -345,6 +350,8 @@ vocab = 1000
 ffn = 1024
 `
 		}
+
+		// Some all-reduces use the deprecated kind of traffic.
 		policy := "[policy]\nrouters = [\"" + router + "\"]\n"
 		if pick(0, 1) == 0 && strings.Contains(work, "\"all-reduce\"") &&
 			strings.Contains(fabric, "\"torus\"") {
@@ -363,6 +370,8 @@ ffn = 1024
 		if err != nil {
 			continue // the algorithm does not serve the call on this fabric
 		}
+
+		// Compare with the written traces.
 		want, written := completionTimes(t, text)
 		if len(want) == 0 || written == nil {
 			continue
@@ -381,6 +390,7 @@ ffn = 1024
 			}
 		}
 	}
+
 	if compared < rounds/3 {
 		t.Errorf("compared %d of %d draws, want at least a third", compared, rounds)
 	}

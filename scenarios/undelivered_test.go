@@ -22,7 +22,8 @@ func TestUndeliveredPackets(t *testing.T) {
 		for _, name := range []string{"completion_s", "over_fluid"} {
 			_, has := row.Metrics[name]
 			if has != (c.why == "") || !strings.Contains(row.Labels[name], c.why) {
-				t.Errorf("reason %q: got %s = %g with label %q, want the metric only if all packets are delivered", c.why, name, row.Metrics[name], row.Labels[name])
+				t.Errorf("reason %q: got %s = %g with label %q, want the metric only if all "+
+					"packets are delivered", c.why, name, row.Metrics[name], row.Labels[name])
 			}
 		}
 	}
@@ -36,12 +37,14 @@ func TestDeadlock(t *testing.T) {
 	set := []string{"fabric.queue=credit", "workload.source=greedy", "workload.message=16KB"}
 	o := runText(t, text, set...)
 	if len(o.Document.Rows) != 3 || len(o.PolicyErrors) != 1 {
-		t.Fatalf("got %d rows and errors %v, want 3 rows and 1 error", len(o.Document.Rows), o.PolicyErrors)
+		t.Fatalf("got %d rows and errors %v, want 3 rows and 1 error",
+			len(o.Document.Rows), o.PolicyErrors)
 	}
 	ecmp := o.Document.Rows[0]
 	if why := o.PolicyErrors[0].Error(); !strings.HasPrefix(why, "ecmp: packet: deadlock") ||
 		"ecmp: "+ecmp.Labels["failed"] != why {
-		t.Errorf("got error %q and label %q, want a deadlock of ecmp in both", why, ecmp.Labels["failed"])
+		t.Errorf("got error %q and label %q, want a deadlock of ecmp in both",
+			why, ecmp.Labels["failed"])
 	}
 	if _, ok := ecmp.Metrics["completion_s"]; ok || ecmp.Metrics["max_link_load"] == 0 {
 		t.Errorf("ecmp: got %v, want link loads without a completion time", ecmp.Metrics)

@@ -21,10 +21,13 @@ func TestMinCircuitLoad(t *testing.T) {
 		n := 2 + rng.IntN(3)
 		pods, g := &fabric.Pods{Copies: 1}, &engine.Graph{}
 		for pod := range n {
-			pods.Pods = append(pods.Pods, fabric.Pod{Name: fmt.Sprint("pod ", pod), Ports: 1 + rng.IntN(6), Rate: units.Rate(1e9 * (1 + rng.IntN(2)))})
+			pods.Pods = append(pods.Pods,
+				fabric.Pod{Name: fmt.Sprint("pod ", pod), Ports: 1 + rng.IntN(6),
+					Rate: units.Rate(1e9 * (1 + rng.IntN(2)))})
 			pods.NICs = append(pods.NICs, fabric.NIC{Name: fmt.Sprint("NIC ", pod), Rate: 1e9})
 			pods.Nodes = append(pods.Nodes, fabric.Node{Pod: int32(pod), GPUs: 1, NICs: []int32{int32(pod)}})
 		}
+
 		sent := map[[2]int32]float64{}
 		for range 1 + rng.IntN(8) {
 			a, b := int32(rng.IntN(n)), int32(rng.IntN(n))
@@ -35,6 +38,7 @@ func TestMinCircuitLoad(t *testing.T) {
 			g.AddTask(engine.Task{Kind: engine.Transfer, Src: a, Dst: b, Flows: 1, Bytes: bytes})
 			sent[[2]int32{a, b}] += float64(bytes)
 		}
+
 		if len(sent) == 0 {
 			continue
 		}
@@ -51,10 +55,12 @@ func TestMinCircuitLoad(t *testing.T) {
 			for _, l := range b.Links {
 				k := o.Network.Links[l]
 				if want := sent[[2]int32{k.From, k.To}]; bytes[l] != want {
-					t.Fatalf("circuits from pod %d to %d carry %v B, want %v B", k.From, k.To, bytes[l], want)
+					t.Fatalf("circuits from pod %d to %d carry %v B, want %v B",
+						k.From, k.To, bytes[l], want)
 				}
 			}
 		}
+
 		minLoad := math.Inf(1)
 		x := make([]int, len(o.Bundles))
 		var enumerate func(e int)
@@ -65,27 +71,33 @@ func TestMinCircuitLoad(t *testing.T) {
 				}
 				return
 			}
+
 			for i, used := range o.Ports(x) {
 				if used > o.Pods[i].Ports {
 					return
 				}
 			}
+
 			load := 0.0
 			for e, b := range o.Bundles {
 				for _, l := range b.Links {
 					load = max(load, 8*bytes[l]/o.Rate(e)/float64(x[e]))
 				}
 			}
+
 			minLoad = min(minLoad, load)
 		}
+
 		if enumerate(0); math.IsInf(minLoad, 1) {
 			continue // too few ports
 		}
 		compared++
 		if got := sys.minBottleneckSeconds(bytes); math.Abs(got-minLoad) > 1e-9*minLoad {
-			t.Errorf("%[3]d bundles: got a minimum load of %[1]v s, want %[2]v s", got, minLoad, len(o.Bundles))
+			t.Errorf("%[3]d bundles: got a minimum load of %[1]v s, want %[2]v s",
+				got, minLoad, len(o.Bundles))
 		}
 	}
+
 	if compared < 50 {
 		t.Errorf("compared %d topologies with an enumeration, want at least 50", compared)
 	}

@@ -21,6 +21,7 @@ func TestDrift(t *testing.T) {
 		}
 		return out
 	}
+
 	for _, c := range []struct {
 		of, cycles []iterationSpan
 		want       float64
@@ -31,7 +32,8 @@ func TestDrift(t *testing.T) {
 		{spans(0, 150, 2), spans(0, 100, 9), 0.5},
 	} {
 		if got := drift(c.of, c.cycles); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("iterations %v, cycles %v: got a drift of %v, want %v", c.of, c.cycles, got, c.want)
+			t.Errorf("iterations %v, cycles %v: got a drift of %v, want %v",
+				c.of, c.cycles, got, c.want)
 		}
 	}
 }
@@ -43,7 +45,8 @@ func TestAddSeries(t *testing.T) {
 		draw := func(name string) result.Series {
 			steps := map[float64]float64{}
 			for range rapid.IntRange(0, 6).Draw(t, "steps") {
-				steps[float64(rapid.IntRange(0, 9).Draw(t, "at"))] = float64(rapid.IntRange(0, 3).Draw(t, "value"))
+				steps[float64(rapid.IntRange(0, 9).Draw(t, "at"))] = float64(rapid.IntRange(0,
+					3).Draw(t, "value"))
 			}
 			s := result.Series{Name: name}
 			for _, at := range slices.Sorted(maps.Keys(steps)) {
@@ -51,14 +54,17 @@ func TestAddSeries(t *testing.T) {
 			}
 			return s
 		}
+
 		at := func(s result.Series, x float64) (v float64) {
 			for i := range s.TimeS {
 				if s.TimeS[i] <= x {
 					v = s.Value[i]
 				}
 			}
+
 			return v
 		}
+
 		a, b, c := draw("a"), draw("a"), draw("c")
 		sum := sumSeries([]result.Series{a}, []result.Series{b, c})
 		if len(sum) != 2 || sum[0].Name != "a" || sum[1].Name != "c" {

@@ -21,6 +21,7 @@ func TestMovesOfAllReplicas(t *testing.T) {
 		s.Policy.Moving = topology.DuringOptions{MaxEvaluations: 300}
 		return buildInstance(t, s)
 	}
+
 	single, all := build("single"), build("all")
 	d := single.mustDecide(t, "delta-during")
 	m := d.Moves
@@ -39,6 +40,7 @@ func TestMovesOfAllReplicas(t *testing.T) {
 		}
 		return out
 	}
+
 	q := &topology.Sequence{First: replicate(m.First)}
 	for _, s := range m.Steps {
 		s.Circuits = replicate(s.Circuits)
@@ -52,12 +54,15 @@ func TestMovesOfAllReplicas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trace, err := flow.Run(t.Context(), all.graph, n, all.optical.Routes, flow.Options{Service: d.Service})
+		trace, err := flow.Run(t.Context(), all.graph, n, all.optical.Routes,
+			flow.Options{Service: d.Service})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if difference := trace.Makespan - run.Makespan; max(difference, -difference) > engine.Time(len(all.graph.Tasks)) {
-			t.Errorf("iteration %d takes %v with all replicas, want %v as with one", k+1, trace.Makespan, run.Makespan)
+		if difference := trace.Makespan - run.Makespan; max(difference,
+			-difference) > engine.Time(len(all.graph.Tasks)) {
+			t.Errorf("iteration %d takes %v with all replicas, want %v as with one",
+				k+1, trace.Makespan, run.Makespan)
 		}
 	}
 }

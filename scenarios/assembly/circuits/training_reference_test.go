@@ -23,14 +23,18 @@ import (
 
 // drawJob draws a small training job on one to four pods.
 func drawJob(t *rapid.T) *Scenario {
-	arch := training.Architecture{Hidden: 64 * rapid.IntRange(1, 32).Draw(t, "hidden"), Heads: 8, Vocab: 1000, FFN: 2048}
+	arch := training.Architecture{Hidden: 64 * rapid.IntRange(1, 32).Draw(t, "hidden"), Heads: 8,
+		Vocab: 1000, FFN: 2048}
 	spec := training.Spec{
-		Arch: arch, Sequence: 128 << rapid.IntRange(0, 5).Draw(t, "sequence"), Microbatch: 1, EP: 1, ETP: 1, Chunks: 1, Collectives: "none",
+		Arch: arch, Sequence: 128 << rapid.IntRange(0, 5).Draw(t, "sequence"), Microbatch: 1, EP: 1,
+		ETP: 1, Chunks: 1, Collectives: "none",
 		Schedule: training.Schedules[rapid.IntRange(0, len(training.Schedules)-1).Draw(t, "schedule")].Name,
-		TP:       1 << rapid.IntRange(0, 2).Draw(t, "tp"), PP: rapid.IntRange(1, 4).Draw(t, "pp"), Microbatches: rapid.IntRange(1, 4).Draw(t, "micro-batches"),
-		Flows:    rapid.SampledFrom([]string{"aggregated", "per-gpu"}).Draw(t, "flows"),
-		Sharding: rapid.SampledFrom([]string{"none", "optimizer"}).Draw(t, "sharding"),
+		TP:       1 << rapid.IntRange(0, 2).Draw(t, "tp"), PP: rapid.IntRange(1, 4).Draw(t, "pp"),
+		Microbatches: rapid.IntRange(1, 4).Draw(t, "micro-batches"),
+		Flows:        rapid.SampledFrom([]string{"aggregated", "per-gpu"}).Draw(t, "flows"),
+		Sharding:     rapid.SampledFrom([]string{"none", "optimizer"}).Draw(t, "sharding"),
 	}
+
 	perPod := 1 // stages per pod
 	switch spec.Schedule {
 	case training.DualPipe:
@@ -39,11 +43,13 @@ func drawJob(t *rapid.T) *Scenario {
 	case training.Interleaved:
 		spec.Chunks, spec.Microbatches = 2, spec.PP*(1+spec.Microbatches/3)
 	}
+
 	if spec.PP%2 == 0 && rapid.Bool().Draw(t, "two stages in a pod") {
 		perPod = 2
 	}
 	if rapid.IntRange(0, 3).Draw(t, "experts") == 0 {
-		spec.Arch.Experts, spec.Arch.TopK, spec.Arch.ExpertFFN, spec.EP, spec.ETP = 8, 2, 512, 4, min(2, spec.TP)
+		spec.Arch.Experts, spec.Arch.TopK, spec.Arch.ExpertFFN, spec.EP, spec.ETP = 8, 2, 512, 4,
+			min(2, spec.TP)
 	}
 	spec.Arch.Layers = spec.PP * spec.Chunks * rapid.IntRange(1, 2).Draw(t, "layers")
 	minReplicas := 1
@@ -65,30 +71,39 @@ func drawJob(t *rapid.T) *Scenario {
 	}
 	packet := units.Bytes(1 << rapid.IntRange(14, 20).Draw(t, "packet"))
 	s := &Scenario{
-		Name: "drawn.toml", Seed: rapid.Uint64Range(1, 5).Draw(t, "seed"), Engine: input.Engine{Level: "flow"},
+		Name: "drawn.toml", Seed: rapid.Uint64Range(1, 5).Draw(t, "seed"),
+		Engine:   input.Engine{Level: "flow"},
 		Workload: input.Workload{WorkloadKeys: input.WorkloadKeys{Spec: spec}},
 		Fabric: input.Fabric{OCSPods: input.OCSPods{
 			GPUsPerPodPerReplica: gpus * perPod, PortsPerPod: rapid.IntRange(1, 6).Draw(t, "ports"),
 			PortBandwidth: rate("port"), NICBandwidth: rate("NIC"),
-			Delay:     rapid.SampledFrom([]engine.Time{0, engine.Microsecond, 100 * engine.Microsecond, engine.Millisecond}).Draw(t, "delay"),
-			Switching: rapid.SampledFrom([]string{"per-circuit", "per-circuit", "per-switch"}).Draw(t, "switching"),
+			Delay: rapid.SampledFrom([]engine.Time{0, engine.Microsecond,
+				100 * engine.Microsecond, engine.Millisecond}).Draw(t, "delay"),
+			Switching: rapid.SampledFrom([]string{"per-circuit", "per-circuit",
+				"per-switch"}).Draw(t, "switching"),
 		}},
 		Policy: input.Policy{Allocation: topology.Allocation{
 			Allocators: []string{"delta-during"}, // allows circuits to move
 			Settings: topology.Settings{
-				PortEvaluations: 100, Topo: search, Joint: search, Service: rapid.SampledFrom([]string{"", "", "max-min"}).Draw(t, "service"),
-				Fast:   topology.FastOptions{Population: 8, Elites: 2, Tournament: 2, Crossover: 0.9, Mutation: 0.3, StallGenerations: 5, MaxGenerations: 20},
-				Moving: topology.DuringOptions{MaxEvaluations: 100, Service: rapid.SampledFrom([]string{"level-priority", "max-min"}).Draw(t, "service of delta-during")},
-				Rotor:  topology.RotorOptions{Switches: 4},
+				PortEvaluations: 100, Topo: search, Joint: search,
+				Service: rapid.SampledFrom([]string{"", "", "max-min"}).Draw(t, "service"),
+				Fast: topology.FastOptions{Population: 8, Elites: 2, Tournament: 2,
+					Crossover: 0.9, Mutation: 0.3, StallGenerations: 5, MaxGenerations: 20},
+				Moving: topology.DuringOptions{MaxEvaluations: 100,
+					Service: rapid.SampledFrom([]string{"level-priority", "max-min"}).Draw(t,
+						"service of delta-during")},
+				Rotor: topology.RotorOptions{Switches: 4},
 			},
 		}},
 	}
+
 	s.Workload.Packet = packet
 	if spec.ReplicaMode == "auto" && rapid.IntRange(0, 3).Draw(t, "one replica differs") == 0 {
 		replica := s.replica(0)
 		replica.ComputeScale, replica.PodMap = 1.3, rapid.Permutation(s.PodMap()).Draw(t, "pods")
 		s.Replicas = []input.Replica{replica}
 	}
+
 	return s
 }
 
@@ -138,7 +153,8 @@ type refTopology struct {
 
 // newFlowReference returns a reference for the task graph and the pods of an instance.
 func newFlowReference(sys *circuitSystem) *flowReference {
-	r := &flowReference{in: sys, delay: sys.scenario.Fabric.Delay, perSwitch: sys.scenario.Fabric.Switching == "per-switch", resourceIndex: map[string]int{}}
+	r := &flowReference{in: sys, delay: sys.scenario.Fabric.Delay,
+		perSwitch: sys.scenario.Fabric.Switching == "per-switch", resourceIndex: map[string]int{}}
 	index := func(name string, rate float64) int {
 		k, ok := r.resourceIndex[name]
 		if !ok {
@@ -146,8 +162,10 @@ func newFlowReference(sys *circuitSystem) *flowReference {
 			r.resourceIndex[name] = k
 			r.capacity = append(r.capacity, rate/float64(engine.Second))
 		}
+
 		return k
 	}
+
 	pods, bundles := sys.pods, map[[2]int32]int{}
 	for e, b := range sys.optical.Bundles {
 		bundles[[2]int32{b.A, b.B}] = e
@@ -171,12 +189,18 @@ func newFlowReference(sys *circuitSystem) *flowReference {
 		r.bundle[i] = e
 		r.uses[i] = append(r.uses[i], resourceUse{k, 1})
 		for _, c := range from.NICs {
-			r.uses[i] = append(r.uses[i], resourceUse{index(fmt.Sprint("out ", c), float64(pods.NICs[c].Rate)), 1 / float64(from.GPUs)})
+			r.uses[i] = append(r.uses[i],
+				resourceUse{index(fmt.Sprint("out ", c), float64(pods.NICs[c].Rate)),
+					1 / float64(from.GPUs)})
 		}
+
 		for _, c := range to.NICs {
-			r.uses[i] = append(r.uses[i], resourceUse{index(fmt.Sprint("in ", c), float64(pods.NICs[c].Rate)), 1 / float64(to.GPUs)})
+			r.uses[i] = append(r.uses[i],
+				resourceUse{index(fmt.Sprint("in ", c), float64(pods.NICs[c].Rate)),
+					1 / float64(to.GPUs)})
 		}
 	}
+
 	return r
 }
 
@@ -223,12 +247,14 @@ func (r *flowReference) rates(active []int32) []float64 {
 				}
 			}
 		}
+
 		step := math.Inf(1)
 		for k, v := range load {
 			if v > 0 {
 				step = min(step, max(0, free[k])/v)
 			}
 		}
+
 		for k, v := range load {
 			free[k] -= step * v
 		}
@@ -242,6 +268,7 @@ func (r *flowReference) rates(active []int32) []float64 {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -262,6 +289,7 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 		}
 		release(id, ready[id]+g.Tasks[id].Duration)
 	}
+
 	release = func(id int32, end engine.Time) {
 		ends[id] = end
 		for _, e := range g.Out(id) {
@@ -271,6 +299,7 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 			}
 		}
 	}
+
 	for id := range int32(n) {
 		pending[id], remaining[id] = len(g.In(id)), 8*float64(g.Tasks[id].Bytes)
 		if len(r.uses[id]) > 0 && g.Tasks[id].Bytes > 0 {
@@ -278,11 +307,13 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 			total[r.bundle[id]]++
 		}
 	}
+
 	for id := range int32(n) {
 		if len(g.In(id)) == 0 {
 			enable(id)
 		}
 	}
+
 	counted, started := make([]int, len(r.directions)), make([]bool, n)
 	finish := func(id int32, now engine.Time) {
 		waiting = slices.DeleteFunc(waiting, func(k int32) bool { return k == id })
@@ -290,18 +321,25 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 		unfinished--
 		release(id, now)
 	}
+
 	now := engine.Time(0)
 	for {
 		for len(fired) < len(q.Steps) { // pending steps, after all other events of this time
 			s := &q.Steps[len(fired)]
 			carried := func(e int) bool { return counted[e] == total[e] }
-			if !allOf(s.Carried, carried) || s.Bundle >= 0 && counted[s.Bundle] < s.Count || s.Bundle == topology.AtTime && (now < s.Time || unfinished == 0) || s.Bundle == topology.AtEnd {
+			if !allOf(s.Carried, carried) || s.Bundle >= 0 && counted[s.Bundle] < s.Count ||
+				s.Bundle == topology.AtTime && (now < s.Time || unfinished == 0) ||
+				s.Bundle == topology.AtEnd {
 				break
 			}
+
 			fired = append(fired, now)
 			r.move(now, s.Circuits)
 		}
+
 		r.provision(now)
+
+		// Rates of the active transfers, and the time of the next event.
 		var active []int32
 		next := engine.Never
 		for _, id := range waiting {
@@ -312,6 +350,7 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 				next = min(next, ready[id])
 			}
 		}
+
 		rates := r.rates(active)
 		end := make([]engine.Time, len(active))
 		for i, id := range active {
@@ -321,8 +360,10 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 			} else if remaining[id] < 8*float64(g.Tasks[id].Bytes) && remaining[id] < 1 { // a rounding residue on a link that went down
 				end[i] = now
 			}
+
 			next = min(next, end[i])
 		}
+
 		if unfinished == 0 {
 			break
 		}
@@ -331,11 +372,13 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 				next = min(next, at)
 			}
 		}
+
 		if len(fired) < len(q.Steps) && q.Steps[len(fired)].Bundle == topology.AtTime {
 			next = min(next, max(now+1, q.Steps[len(fired)].Time))
 		}
 		if next == engine.Never {
-			return nil, nil, fmt.Errorf("the reference stalls at %v with %d unfinished transfers", now, unfinished)
+			return nil, nil, fmt.Errorf("the reference stalls at %v with %d unfinished transfers",
+				now, unfinished)
 		}
 		for i, id := range active {
 			remaining[id] = max(0, remaining[id]-rates[i]*float64(next-now))
@@ -347,6 +390,8 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 			}
 		}
 	}
+
+	// Steps after the last transfer, and the time of the next iteration.
 	makespan := slices.Max(ends)
 	for i := len(fired); i < len(q.Steps); i++ {
 		at := engine.Never
@@ -356,6 +401,7 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 		}
 		fired = append(fired, at)
 	}
+
 	for i := range r.history {
 		r.history[i].start -= makespan
 	}
@@ -401,6 +447,7 @@ func (r *flowReference) checkTrace(d *topology.Decision, trace *engine.Trace) er
 		resource int
 		by       float64 // bits per second
 	}
+
 	var changes []change
 	for id := range int32(len(g.Tasks)) {
 		start := engine.Time(0)
@@ -416,6 +463,7 @@ func (r *flowReference) checkTrace(d *topology.Decision, trace *engine.Trace) er
 			}
 			continue
 		}
+
 		sent, maxRate := 0.0, 0.0
 		steps := trace.Rates(id)
 		for k, s := range steps {
@@ -429,10 +477,13 @@ func (r *flowReference) checkTrace(d *topology.Decision, trace *engine.Trace) er
 				changes = append(changes, change{s.At, u.resource, u.weight * (s.Rate - previous)})
 			}
 		}
+
 		if bits := 8 * float64(g.Tasks[id].Bytes); math.Abs(sent-bits) > 1e-9*bits+maxRate*float64(len(steps)+1)/float64(engine.Second) {
 			return fmt.Errorf("%s sends %g bits, want %g bits", g.Name(id), sent, bits)
 		}
 	}
+
+	// Check the capacity of all resources, if circuits do not move.
 	if d.Moves.Moving() {
 		return nil
 	}
@@ -451,6 +502,7 @@ func (r *flowReference) checkTrace(d *topology.Decision, trace *engine.Trace) er
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -462,8 +514,11 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 	moving := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawJob(t)
-		s.Replay = input.Replay{Seeds: 3, ComputeJitter: rapid.SampledFrom([]float64{1e-7, 0.2, 1}).Draw(t, "jitter"), SlowReplica: 1, SlowReplicaIndex: -1, Priorities: "nominal"}
-		s.Replay.Sequence = s.Workload.Sequence * rapid.SampledFrom([]int{1, 1, 1, 4}).Draw(t, "sequence of trials")
+		s.Replay = input.Replay{Seeds: 3,
+			ComputeJitter: rapid.SampledFrom([]float64{1e-7, 0.2, 1}).Draw(t, "jitter"),
+			SlowReplica:   1, SlowReplicaIndex: -1, Priorities: "nominal"}
+		s.Replay.Sequence = s.Workload.Sequence * rapid.SampledFrom([]int{1, 1, 1, 4}).Draw(t,
+			"sequence of trials")
 		sys := buildDrawn(t, s)
 		for _, policy := range []string{"delta-during", "demand-matched", "mixnet-during"} {
 			d, err := sys.allocate(context.Background(), policy, 1)
@@ -472,7 +527,8 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 			}
 			m := d.Row.Metrics
 			if m["replay_stalled"] > 0 {
-				t.Errorf("%s: %v of %v trials stall, want none", policy, m["replay_stalled"], m["replay_plays"])
+				t.Errorf("%s: %v of %v trials stall, want none",
+					policy, m["replay_stalled"], m["replay_plays"])
 			}
 			if d.Moves.Moving() {
 				moving++
@@ -481,11 +537,15 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 			if d.Moves.Moving() {
 				last = d.Moves.Runs[d.Moves.Last()].Makespan
 			}
-			if got := m["replay_makespan_mean_s"]; s.Replay.Sequence == s.Workload.Sequence && s.Replay.ComputeJitter < 1e-6 && math.Abs(got-last.Seconds()) > 1e-4*last.Seconds() {
-				t.Errorf("%s: trials take %v s on average, want %v as the nominal simulation", policy, got, last)
+			if got := m["replay_makespan_mean_s"]; s.Replay.Sequence == s.Workload.Sequence &&
+				s.Replay.ComputeJitter < 1e-6 &&
+				math.Abs(got-last.Seconds()) > 1e-4*last.Seconds() {
+				t.Errorf("%s: trials take %v s on average, want %v as the nominal simulation",
+					policy, got, last)
 			}
 		}
 	})
+
 	t.Logf("circuits move in %d cases", moving)
 }
 
@@ -522,9 +582,14 @@ func TestTrainingAgainstReference(t *testing.T) {
 					t.Errorf("%s: %s is %v, want a finite number of at least 0", row.Name, name, v)
 				}
 			}
-			if d.Bound > d.Makespan || sys.Bound > d.Makespan || d.Row.Metrics["bound_makespan_s"] > d.Row.Metrics["makespan_s"] {
-				t.Errorf("%s: got a makespan of %v, want at least the bound %v and that of the ideal fabric, %v; metrics %v", row.Name, d.Makespan, d.Bound, sys.Bound, d.Row.Metrics)
+
+			if d.Bound > d.Makespan || sys.Bound > d.Makespan ||
+				d.Row.Metrics["bound_makespan_s"] > d.Row.Metrics["makespan_s"] {
+				t.Errorf("%s: got a makespan of %v, want at least the bound %v and that of the "+
+					"ideal fabric, %v; metrics %v",
+					row.Name, d.Makespan, d.Bound, sys.Bound, d.Row.Metrics)
 			}
+
 			if err := ref.checkTrace(d.Decision, d.fluidTrace); err != nil {
 				t.Errorf("%s: invalid trace: %v", row.Name, err)
 			}
@@ -535,36 +600,48 @@ func TestTrainingAgainstReference(t *testing.T) {
 					t.Fatalf("%s: got error %v", row.Name, err)
 				}
 				for id, want := range ends {
-					if difference := d.fluidTrace.End[id] - want; max(difference, -difference) > ticks*engine.Time(iterations) {
-						t.Fatalf("%s: %s ends at %v, want %v as in the reference; iteration %d", row.Name, sys.graph.Name(int32(id)), d.fluidTrace.End[id], want, iterations)
+					if difference := d.fluidTrace.End[id] - want; max(difference,
+						-difference) > ticks*engine.Time(iterations) {
+						t.Fatalf("%s: %s ends at %v, want %v as in the reference; iteration %d",
+							row.Name, sys.graph.Name(int32(id)), d.fluidTrace.End[id], want,
+							iterations)
 					}
 				}
 			}
+
 			packets := d.Run.Level == "packet"
 			if packets && d.Moves.Moving() {
 				continue // level packet does not simulate moves again
 			}
 			makespanAt := func(times float64) engine.Time {
-				r, err := composition.Simulate(context.Background(), d.Run.Level, &d.Run.Job, d.Run.ScaleRates(times, nil))
+				r, err := composition.Simulate(context.Background(), d.Run.Level, &d.Run.Job,
+					d.Run.ScaleRates(times, nil))
 				if err != nil {
 					t.Fatalf("%s: got error %v", row.Name, err)
 				}
 				return r.Trace.Makespan
 			}
+
 			end := makespanAt(1)
 			if max(end-d.Run.End, d.Run.End-end) > ticks {
 				t.Fatalf("%s: simulated again, the makespan is %v, want %v", row.Name, end, d.Run.End)
 			}
-			if fast := makespanAt(1e6); !row.Clocked && float64(fast-sys.Times.Compute) > 0.01*float64(end-sys.Times.Compute)+4*float64(sys.scenario.Fabric.Delay)*float64(stepCount(d.Moves)) {
-				t.Errorf("%s: on links a million times as fast the makespan is %v, want the compute makespan %v and the delays of moves", row.Name, fast, sys.Times.Compute)
+			if fast := makespanAt(1e6); !row.Clocked &&
+				float64(fast-sys.Times.Compute) > 0.01*float64(end-sys.Times.Compute)+4*float64(sys.scenario.Fabric.Delay)*float64(stepCount(d.Moves)) {
+				t.Errorf("%s: on links a million times as fast the makespan is %v, want the "+
+					"compute makespan %v and the delays of moves",
+					row.Name, fast, sys.Times.Compute)
 			}
+
 			if packets && d.packetSlack > 0 && d.Run.End > d.Makespan+d.packetSlack {
-				t.Errorf("%s: level packet ends at %v, level flow at %v, want at most the slack of %v later", row.Name, d.Run.End, d.Makespan, d.packetSlack)
+				t.Errorf("%s: level packet ends at %v, level flow at %v, want at most the slack "+
+					"of %v later", row.Name, d.Run.End, d.Makespan, d.packetSlack)
 			}
 			if packets && d.packetSlack == 0 {
 				t.Errorf("%s: got no slack at level packet", row.Name)
 			}
 		}
 	})
+
 	t.Log(counts)
 }

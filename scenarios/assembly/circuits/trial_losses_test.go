@@ -20,11 +20,13 @@ func TestDrawLost(t *testing.T) {
 		remaining := slices.Clone(x)
 		for _, c := range lost {
 			if remaining[c.bundle]--; remaining[c.bundle] < 0 || !(c.time >= 0 && c.time < 1) {
-				t.Fatalf("got losses %v of circuits %v, want at most those of each bundle, at times from 0 to 1", lost, x)
+				t.Fatalf("got losses %v of circuits %v, want at most those of each bundle, at "+
+					"times from 0 to 1", lost, x)
 			}
 		}
 		if len(lost) != n || !slices.Equal(lost, drawLosses(x, n, seed)) {
-			t.Fatalf("got %d losses, then %v, want %d and the same again", len(lost), drawLosses(x, n, seed), n)
+			t.Fatalf("got %d losses, then %v, want %d and the same again",
+				len(lost), drawLosses(x, n, seed), n)
 		}
 	})
 }
@@ -48,6 +50,7 @@ func TestDrawLostMatches(t *testing.T) {
 				t.Fatalf("circuit %v is lost in %v but not in %v, which loses %v", c, a, b, lb)
 			}
 		}
+
 		if slices.Equal(a, b) && !slices.Equal(la, lb) {
 			t.Fatal("got different losses in equal topologies")
 		}
@@ -67,12 +70,14 @@ func TestDrawLostIsUniform(t *testing.T) {
 		when += c[0].time
 		pairCounts[[2]int{min(c[0].bundle, c[1].bundle), max(c[0].bundle, c[1].bundle)}]++
 	}
+
 	checkCount := func(got int, p float64, what ...int) {
 		t.Helper()
 		if math.Abs(float64(got)-p*draws) > 5*math.Sqrt(draws*p*(1-p)) {
 			t.Errorf("bundles %v: lost in %d of %d draws, want about %.0f", what, got, draws, p*draws)
 		}
 	}
+
 	for b, n := range single {
 		checkCount(n, float64(x[b])/7, b)
 	}

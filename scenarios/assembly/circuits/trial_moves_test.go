@@ -37,9 +37,12 @@ func TestTrialsOfMoves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if run, ok := trial.Run(base); !ok || max(run.Makespan-d.Makespan, d.Makespan-run.Makespan) > engine.Time(len(r.graph.Tasks)) {
+		if run, ok := trial.Run(base); !ok ||
+			max(run.Makespan-d.Makespan,
+				d.Makespan-run.Makespan) > engine.Time(len(r.graph.Tasks)) {
 			t.Errorf("%s: with nominal durations got %v, want %v", mode, run.Makespan, d.Makespan)
 		}
+
 		changed := 0
 		for i, seed := range r.seeds {
 			durations := make([]engine.Time, len(r.graph.Tasks))
@@ -52,7 +55,8 @@ func TestTrialsOfMoves(t *testing.T) {
 			}
 			run, ok := trial.Run(e)
 			if !ok || run.Makespan != ends[i] {
-				t.Fatalf("%s, trial %d: got %v if simulated separately, want %v", mode, i, run.Makespan, ends[i])
+				t.Fatalf("%s, trial %d: got %v if simulated separately, want %v",
+					mode, i, run.Makespan, ends[i])
 			}
 			last := d.Moves.Last()
 			for k, at := range run.Fired {
@@ -60,7 +64,9 @@ func TestTrialsOfMoves(t *testing.T) {
 					changed++
 				}
 			}
-			n, err := p.Network(r.optical, trial.Sequence(), append(slices.Clone(d.Moves.Runs[:last]), run), last)
+
+			n, err := p.Network(r.optical, trial.Sequence(),
+				append(slices.Clone(d.Moves.Runs[:last]), run), last)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,14 +77,18 @@ func TestTrialsOfMoves(t *testing.T) {
 					g.Tasks[k].Duration = durations[k]
 				}
 			}
+
 			trace, err := flow.Run(t.Context(), &g, n, r.optical.Routes, flow.Options{Service: d.Service})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if difference := trace.Makespan - run.Makespan; max(difference, -difference) > engine.Time(len(g.Tasks)) {
-				t.Errorf("%[1]s, trial %[2]d: got %[3]v, want %[4]v as flow.Run on changing links", mode, i, run.Makespan, trace.Makespan)
+			if difference := trace.Makespan - run.Makespan; max(difference,
+				-difference) > engine.Time(len(g.Tasks)) {
+				t.Errorf("%[1]s, trial %[2]d: got %[3]v, want %[4]v as flow.Run on changing links",
+					mode, i, run.Makespan, trace.Makespan)
 			}
 		}
+
 		if changed == 0 {
 			t.Errorf("%s: circuits move at the nominal times in all trials, want other times", mode)
 		}

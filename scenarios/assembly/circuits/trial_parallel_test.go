@@ -20,9 +20,11 @@ func TestEach(t *testing.T) {
 		}
 		for i := range done {
 			if done[i].Load() != 1 {
-				t.Errorf("%d workers: index %d is processed %d times, want once", workers, i, done[i].Load())
+				t.Errorf("%d workers: index %d is processed %d times, want once",
+					workers, i, done[i].Load())
 			}
 		}
+
 		bad := errors.New("bad")
 		calls := atomic.Int32{}
 		err := forEach(context.Background(), 100*n, workers, func() func(int) error {
@@ -37,8 +39,10 @@ func TestEach(t *testing.T) {
 				return nil
 			}
 		})
+
 		if err != bad || calls.Load() > 50*n {
-			t.Errorf("%d workers: got error %v after %d calls, want that of index 7 after a part of the calls", workers, err, calls.Load())
+			t.Errorf("%d workers: got error %v after %d calls, want that of index 7 after a part "+
+				"of the calls", workers, err, calls.Load())
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		calls.Store(0)
@@ -46,7 +50,8 @@ func TestEach(t *testing.T) {
 			return func(int) error { calls.Add(1); cancel(); return nil }
 		})
 		if err != context.Canceled || int(calls.Load()) > min(max(1, workers), maxWorkers) {
-			t.Errorf("%d workers, cancelled: got error %v after %d calls, want context.Canceled after at most one call per worker", workers, err, calls.Load())
+			t.Errorf("%d workers, cancelled: got error %v after %d calls, want context.Canceled "+
+				"after at most one call per worker", workers, err, calls.Load())
 		}
 	}
 }

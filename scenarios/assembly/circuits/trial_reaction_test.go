@@ -19,7 +19,8 @@ import (
 func TestTrialsWithNewDecision(t *testing.T) {
 	const decision, delay = 70 * engine.Millisecond, 30 * engine.Millisecond
 	for _, when := range []string{"start", "random"} {
-		s := gpt7b(t, input.Replay{Seeds: 12, ComputeJitter: 0.1, LostCircuits: 1, LostWhen: when, Priorities: "clairvoyant", React: "redecide", DecisionTime: decision})
+		s := gpt7b(t, input.Replay{Seeds: 12, ComputeJitter: 0.1, LostCircuits: 1, LostWhen: when,
+			Priorities: "clairvoyant", React: "redecide", DecisionTime: decision})
 		s.Fabric.PortsPerPod, s.Fabric.Delay = 6, delay
 		sys := buildInstance(t, s)
 		r := sys.trials
@@ -49,9 +50,11 @@ func TestTrialsWithNewDecision(t *testing.T) {
 			inUse[lost[0].bundle]++ // the ports of the lost circuit are unusable
 			for pod, used := range r.optical.Ports(inUse) {
 				if used > r.optical.Pods[pod].Ports {
-					t.Fatalf("new topology %v uses %d ports, want at most %d", redecided, used, r.optical.Pods[pod].Ports)
+					t.Fatalf("new topology %v uses %d ports, want at most %d",
+						redecided, used, r.optical.Pods[pod].Ports)
 				}
 			}
+
 			durations := make([]engine.Time, len(r.graph.Tasks))
 			if err := r.iteration.Durations(r.perturbation, seed, durations); err != nil {
 				t.Fatal(err)
@@ -60,14 +63,19 @@ func TestTrialsWithNewDecision(t *testing.T) {
 			if when == "random" {
 				lossTime = engine.Time(lost[0].time * float64(nominal))
 			}
-			want := r.runWithChanges(t, durations, d.Service, []topologyStep{{0, x}, {lossTime, remaining}, {lossTime + decision, minCircuits(remaining, redecided)}, {lossTime + decision + delay, redecided}})
+			want := r.runWithChanges(t, durations, d.Service,
+				[]topologyStep{{0, x}, {lossTime, remaining},
+					{lossTime + decision, minCircuits(remaining, redecided)},
+					{lossTime + decision + delay, redecided}})
 			if ends[i] != want {
 				t.Errorf("%s, trial %d: got %v, want %v as in flow.Run", when, i, ends[i], want)
 			}
 			if want := r.runWithChanges(t, durations, d.Service, []topologyStep{{0, redecided}}); after.ends[i] != want {
-				t.Errorf("%s, iteration after trial %d: got %v, want %v as in flow.Run", when, i, after.ends[i], want)
+				t.Errorf("%s, iteration after trial %d: got %v, want %v as in flow.Run",
+					when, i, after.ends[i], want)
 			}
 		}
+
 		if after.numMoved == 0 {
 			t.Errorf("%s: got no new topology in any trial", when)
 		}
@@ -100,6 +108,7 @@ func (r *trials) runWithChanges(t *testing.T, durations []engine.Time, service f
 			g.Tasks[i].Duration = durations[i]
 		}
 	}
+
 	n, err := r.optical.Provision(steps[0].circuits)
 	if err != nil {
 		t.Fatal(err)
@@ -107,10 +116,13 @@ func (r *trials) runWithChanges(t *testing.T, durations []engine.Time, service f
 	for _, s := range steps[1:] {
 		for e, b := range r.optical.Bundles {
 			for _, l := range b.Links {
-				n.Changes = append(n.Changes, engine.Change{At: s.start, Link: l, Rate: float64(s.circuits[e]) * r.optical.Rate(e)})
+				n.Changes = append(n.Changes,
+					engine.Change{At: s.start, Link: l,
+						Rate: float64(s.circuits[e]) * r.optical.Rate(e)})
 			}
 		}
 	}
+
 	out, err := flow.Run(t.Context(), &g, n, r.optical.Routes, flow.Options{Service: service})
 	if err != nil {
 		t.Fatal(err)

@@ -27,11 +27,14 @@ func gpt7b(t testing.TB, replay input.Replay) *Scenario {
 	}
 	spec.Choices = spec.Defaults().Choices
 	spec.Choices.EffectiveTFLOPS = arch.EffectiveTFLOPS
-	replay.Sequence, replay.SlowReplica, replay.SlowReplicaIndex = spec.Sequence, max(1, replay.SlowReplica), -1
+	replay.Sequence, replay.SlowReplica, replay.SlowReplicaIndex = spec.Sequence,
+		max(1, replay.SlowReplica), -1
 	search := topology.SearchOptions{MaxEvaluations: 20_000}
 	return &Scenario{
-		Seed: 1, Workload: input.Workload{WorkloadKeys: input.WorkloadKeys{Spec: spec}}, Engine: input.Engine{Level: "flow"}, Replay: replay,
-		Fabric: input.Fabric{OCSPods: input.OCSPods{GPUsPerPodPerReplica: 4, PortBandwidth: 400e9, PortsPerPod: 4, NICBandwidth: 400e9}},
+		Seed: 1, Workload: input.Workload{WorkloadKeys: input.WorkloadKeys{Spec: spec}},
+		Engine: input.Engine{Level: "flow"}, Replay: replay,
+		Fabric: input.Fabric{OCSPods: input.OCSPods{GPUsPerPodPerReplica: 4, PortBandwidth: 400e9,
+			PortsPerPod: 4, NICBandwidth: 400e9}},
 		Policy: input.Policy{Allocation: topology.Allocation{Settings: topology.Settings{PortEvaluations: 10_000, Topo: search, Joint: search}}},
 	}
 }
@@ -61,7 +64,9 @@ func (sys *circuitSystem) mustDecide(t testing.TB, policy string) *allocationRes
 // service and durations determine a trial.
 func TestTrialsAgainstFlow(t *testing.T) {
 	for _, when := range []string{"start", "random"} {
-		sys := buildInstance(t, gpt7b(t, input.Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
+		sys := buildInstance(t, gpt7b(t,
+			input.Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1,
+				LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
 		r := sys.trials
 		circuits, err := r.circuitsOf([]int{2, 2, 2}[:len(sys.optical.Bundles)])
 		if err != nil {
@@ -86,13 +91,15 @@ func TestTrialsAgainstFlow(t *testing.T) {
 					}
 				}
 				if want := r.runFlow(t, d, circuits, lost, service); c != want {
-					t.Errorf("%s, %v, trial %d: got %v, want %v as in flow.Run", when, service, i, c, want)
+					t.Errorf("%s, %v, trial %d: got %v, want %v as in flow.Run",
+						when, service, i, c, want)
 				}
 				if c == stalled {
 					stalls++
 				}
 			}
 		}
+
 		if stalls == 0 || stalls == 3*len(r.seeds) {
 			t.Errorf("%s: %d of %d trials stall, want some but not all", when, stalls, 3*len(r.seeds))
 		}
@@ -123,6 +130,7 @@ func (r *trials) runFlow(t *testing.T, d []engine.Time, circuits []int, lost []c
 			remaining[c.bundle]--
 		}
 	}
+
 	n, err := r.optical.Provision(remaining)
 	if err != nil {
 		t.Fatal(err)
@@ -135,9 +143,12 @@ func (r *trials) runFlow(t *testing.T, d []engine.Time, circuits []int, lost []c
 		remaining[c.bundle]--
 		b := r.optical.Bundles[c.bundle]
 		for _, l := range b.Links {
-			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.time), Link: l, Rate: float64(remaining[c.bundle]) * r.optical.Rate(c.bundle)})
+			n.Changes = append(n.Changes,
+				engine.Change{At: engine.Time(c.time), Link: l,
+					Rate: float64(remaining[c.bundle]) * r.optical.Rate(c.bundle)})
 		}
 	}
+
 	trace, err := flow.Run(t.Context(), &g, n, r.optical.Routes, flow.Options{Service: service})
 	switch {
 	case errors.Is(err, flow.ErrStalled):
@@ -145,6 +156,7 @@ func (r *trials) runFlow(t *testing.T, d []engine.Time, circuits []int, lost []c
 	case err != nil:
 		t.Fatal(err)
 	}
+
 	return trace.Makespan
 }
 
@@ -201,8 +213,10 @@ func TestPriorities(t *testing.T) {
 			differ++
 		}
 	}
+
 	if differ == 0 {
-		t.Error("got equal makespans with nominal and clairvoyant priorities in all trials, want some different ones")
+		t.Error("got equal makespans with nominal and clairvoyant priorities in all trials, want " +
+			"some different ones")
 	}
 }
 
@@ -210,7 +224,8 @@ func TestPriorities(t *testing.T) {
 // counted and have no samples. Samples then have the numbers of the other trials.
 func TestStalledTrials(t *testing.T) {
 	const trialCount = 60
-	sys := buildInstance(t, gpt7b(t, input.Replay{Seeds: trialCount, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
+	sys := buildInstance(t, gpt7b(t,
+		input.Replay{Seeds: trialCount, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
 	d := sys.mustDecide(t, "delta-joint")
 	x, err := sys.trials.circuitsOf(d.Circuits)
 	if err != nil {
@@ -227,16 +242,27 @@ func TestStalledTrials(t *testing.T) {
 			ended = append(ended, float64(i))
 		}
 	}
-	if m := d.Row.Metrics; m["replay_plays"] != trialCount || m["replay_stalled"] != float64(trialCount-len(ended)) || len(ended) == trialCount || len(ended) == 0 {
-		t.Errorf("%v of %v trials stall, want %d", m["replay_stalled"], m["replay_plays"], trialCount-len(ended))
+
+	if m := d.Row.Metrics; m["replay_plays"] != trialCount ||
+		m["replay_stalled"] != float64(trialCount-len(ended)) || len(ended) == trialCount ||
+		len(ended) == 0 {
+		t.Errorf("%v of %v trials stall, want %d",
+			m["replay_stalled"], m["replay_plays"], trialCount-len(ended))
 	}
-	if s := d.Row.Samples; !slices.Equal(s["play"], ended) || len(s["nct"]) != len(ended) || len(s["makespan_s"]) != len(ended) {
-		t.Errorf("got trials %v, %d NCTs and %d makespans, want trials %v", s["play"], len(s["nct"]), len(s["makespan_s"]), ended)
+
+	if s := d.Row.Samples; !slices.Equal(s["play"], ended) || len(s["nct"]) != len(ended) ||
+		len(s["makespan_s"]) != len(ended) {
+		t.Errorf("got trials %v, %d NCTs and %d makespans, want trials %v",
+			s["play"], len(s["nct"]), len(s["makespan_s"]), ended)
 	}
+
 	provisioned := countCircuits(x)
-	all := buildInstance(t, gpt7b(t, input.Replay{Seeds: 3, LostCircuits: provisioned, LostWhen: "start", Priorities: "nominal"})).mustDecide(t, "delta-joint").Row
+	all := buildInstance(t, gpt7b(t,
+		input.Replay{Seeds: 3, LostCircuits: provisioned, LostWhen: "start",
+			Priorities: "nominal"})).mustDecide(t, "delta-joint").Row
 	if all.Metrics["replay_stalled"] != 3 || all.Samples != nil || all.Labels["replay_nct_mean"] == "" {
-		t.Errorf("all circuits lost: got %v, samples %v and labels %v, want 3 stalled trials with a reason", all.Metrics, all.Samples, all.Labels)
+		t.Errorf("all circuits lost: got %v, samples %v and labels %v, want 3 stalled trials "+
+			"with a reason", all.Metrics, all.Samples, all.Labels)
 	}
 }
 
@@ -249,10 +275,12 @@ func TestTrialsAreCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	row := result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-	if _, err := sys.trials.measure(ctx, d.Decision, nil, &row, 2); err != context.Canceled || len(row.Metrics) > 0 {
+	if _, err := sys.trials.measure(ctx, d.Decision, nil, &row, 2); err != context.Canceled ||
+		len(row.Metrics) > 0 {
 		t.Errorf("got %v and %v, want %v", err, row.Metrics, context.Canceled)
 	}
-	if _, err := sys.trials.measure(context.Background(), d.Decision, nil, &row, 2); err != nil || len(row.Samples["nct"]) != 20 {
+	if _, err := sys.trials.measure(context.Background(), d.Decision, nil, &row, 2); err != nil ||
+		len(row.Samples["nct"]) != 20 {
 		t.Errorf("repeated: got error %v and %d trials, want 20 trials", err, len(row.Samples["nct"]))
 	}
 }

@@ -42,6 +42,7 @@ func TestAvailability(t *testing.T) {
 				fleet.Switch: {PerDay: 1.2e-3, Weibull: 1,
 					Repair: fleet.Spread{Form: fleet.Exponential, Mean: fleet.Day}},
 			}
+
 			o := simulate(t, c, tt.placement)
 			m = map[string]float64{}
 			o.availability.addMetrics(c, o.rewires, m)
@@ -53,6 +54,7 @@ func TestAvailability(t *testing.T) {
 				t.Fatalf("got a machine availability of %g, want %g", share, tt.host)
 			}
 		}
+
 		for name, s := range sums {
 			want, ok := m["expected_"+name]
 			if tt.want > 0 && name == "availability" {
@@ -82,15 +84,18 @@ func TestFragmentation(t *testing.T) {
 			t.Errorf("fragmentation of %s: got %.3f, want at least %g; 0 if reconfigurable",
 				name, m["fragmentation"], minFragmentation)
 		}
+
 		if m["starts"] < float64(o.Ended) {
-			t.Errorf("%s: got %g starts, want at least one for each of %d jobs that ended", name, m["starts"], o.Ended)
+			t.Errorf("%s: got %g starts, want at least one for each of %d jobs that ended",
+				name, m["starts"], o.Ended)
 		}
 	}
 
 	previous, visited := 65, map[string]bool{}
 	for _, b := range gridBoxes() {
 		if b.Cubes() > previous || visited[fmt.Sprint(b)] {
-			t.Errorf("box %s follows one of %d cubes, want decreasing sizes without repetition", b, previous)
+			t.Errorf("box %s follows one of %d cubes, want decreasing sizes without repetition",
+				b, previous)
 		}
 		previous, visited[fmt.Sprint(b)] = b.Cubes(), true
 	}

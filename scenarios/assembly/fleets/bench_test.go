@@ -57,6 +57,7 @@ func BenchmarkPodYear(b *testing.B) {
 				Bands:             [fleet.NumBands]float64{2, 5, 3},
 				FaultRoutingShare: 0.95, EstimateFactor: 1,
 			}
+
 			c.Jobs, c.End, c.Preemption, c.Defragment, c.Times.Notice = d.Jobs, d.Until,
 				movesJobs, movesJobs,
 				10*fleet.Minute

@@ -26,6 +26,7 @@ func TestSRPTBound(t *testing.T) {
 			}
 			work[i] = float64(rapid.IntRange(1, 20).Draw(t, "work"))
 		}
+
 		slices.Sort(arrivals)
 		until := float64(rapid.SampledFrom([]int{30, 1000}).Draw(t, "until"))
 		optimum := math.Inf(1)
@@ -42,6 +43,7 @@ func TestSRPTBound(t *testing.T) {
 				}
 			}
 		}
+
 		order(0, 0, 0)
 		r := srptServer{chips: 2, remaining: engine.NewQueue(0)}
 		for i := range n {
@@ -49,7 +51,8 @@ func TestSRPTBound(t *testing.T) {
 		}
 		got := r.finish(until)
 		if got > optimum+1e-9 || simultaneous && got < optimum-1e-9 {
-			t.Fatalf("got a total time of %g, want at most the minimum over all orders, %g, and equality if jobs arrive simultaneously", got, optimum)
+			t.Fatalf("got a total time of %g, want at most the minimum over all orders, %g, and "+
+				"equality if jobs arrive simultaneously", got, optimum)
 		}
 	})
 }

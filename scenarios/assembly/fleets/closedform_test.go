@@ -95,6 +95,7 @@ func TestInterruptedShare(t *testing.T) {
 			}
 			return sum
 		})
+
 		checkClosedForm(t, fmt.Sprintf("share interrupted at load %g", load), want, 0.1, 10, func(seed uint64) float64 {
 			c := idleFleet(seed, 240)
 			demand := *d
@@ -106,6 +107,7 @@ func TestInterruptedShare(t *testing.T) {
 			o := simulate(t, c, "reconfigurable")
 			return float64(o.Interrupted) / float64(o.Submitted)
 		})
+
 		if load == 0.5 && (want < 0.003 || want > 0.005) {
 			t.Errorf("a share of %.4f of jobs is interrupted, want 0.003 to 0.005", want)
 		}
@@ -145,6 +147,7 @@ func TestReadingA(t *testing.T) {
 			Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1},
 			FaultRoutingShare: 0.95,
 			EstimateFactor:    1}
+
 		c := idleFleet(seed, 1000)
 		c.Jobs, c.Discipline, c.OCS = d.Jobs, Backfill, ReactionRoute
 		c.Rates[fleet.Switch] = switches
@@ -204,7 +207,8 @@ func TestReadingB(t *testing.T) {
 	overlap := m * (1 - m/w*(1-math.Exp(-w/m)))
 	want := maintenance * fleet.PodSwitches * failures.PerDay * overlap
 	if math.Abs(maintenance-0.0586) > 1e-4 || want > 2e-4 {
-		t.Errorf("got a maintenance share of %.4f, want 0.0586; two switches down for %.2g, want at most 0.0002", maintenance, want)
+		t.Errorf("got a maintenance share of %.4f, want 0.0586; two switches down for %.2g, want "+
+			"at most 0.0002", maintenance, want)
 	}
 	checkClosedForm(t, "two switches down", want, 0.3, 10, func(seed uint64) float64 {
 		c := idleFleet(seed, 40_000)
@@ -220,7 +224,8 @@ func TestReadingB(t *testing.T) {
 func TestInterruptions(t *testing.T) {
 	for slice, hours := range map[string]float64{"4x4x4": 652, "8x8x8": 150, "8x8x16": 79.8, "8x20x20": 26.7, "16x16x16": 20.9} {
 		s := parseShape(t, slice)
-		c := quietFleet(sourceOf(fleet.Job{Shape: s, Work: fleet.MaxTime / 2, Estimate: fleet.Day, AcceptsFaultRouting: true}), 4000*fleet.Day)
+		c := quietFleet(sourceOf(fleet.Job{Shape: s, Work: fleet.MaxTime / 2, Estimate: fleet.Day,
+			AcceptsFaultRouting: true}), 4000*fleet.Day)
 		c.Rates = tpuv4Rates()
 		c.Rates[fleet.Cube].PerDay = 0
 		for k := range c.Rates {
@@ -259,6 +264,7 @@ func TestMonotone(t *testing.T) {
 			change(c)
 			sum += simulate(t, c, "reconfigurable").Share(Work)
 		}
+
 		return sum / 2
 	}
 
@@ -273,13 +279,14 @@ func TestMonotone(t *testing.T) {
 		"another pod's cubes": func(c *Config) { c.Rates[fleet.Cube].PerDay = 0 },
 	} {
 		if got := workShare(change); got < unchanged-0.003 {
-			t.Errorf("%s: the share of work is %.4f, want at least %.4f as without", name, got, unchanged)
+			t.Errorf("%s: the share of work is %.4f, want at least %.4f as without",
+				name, got, unchanged)
 		}
 	}
 
 	if waits := workShare(func(c *Config) { c.OCS = ReactionWait }); waits > unchanged+0.003 {
-		t.Errorf("jobs wait for switches: the share of work is %.4f, want at most %.4f as on paths around them",
-			waits, unchanged)
+		t.Errorf("jobs wait for switches: the share of work is %.4f, want at most %.4f as on "+
+			"paths around them", waits, unchanged)
 	}
 }
 

@@ -39,6 +39,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 				now, finished = r.end, i
 			}
 		}
+
 		arrives := next < len(jobs) && jobs[next].Submit <= now && jobs[next].Submit < until
 		switch {
 		case arrives:
@@ -53,6 +54,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 		default:
 			return starts
 		}
+
 		start := func(j, pod int) {
 			x := &jobs[j]
 			starts[j] = now
@@ -60,6 +62,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			runs = append(runs, runningJob{now + setup + x.Work, now + setup + x.Estimate, pod,
 				x.Shape.Cubes()})
 		}
+
 		for len(waiting) > 0 {
 			p := slices.IndexFunc(free,
 				func(f int) bool { return f >= jobs[waiting[0]].Shape.Cubes() })
@@ -69,6 +72,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			start(waiting[0], p)
 			waiting = waiting[1:]
 		}
+
 		if len(waiting) == 0 {
 			continue
 		}
@@ -84,6 +88,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 					ends = append(ends, r)
 				}
 			}
+
 			slices.SortFunc(ends, func(a, b runningJob) int { return cmp.Compare(a.expected, b.expected) })
 			sum := free[p]
 			for i, r := range ends {
@@ -98,6 +103,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 				}
 			}
 		}
+
 		stillWaiting := []int{waiting[0]}
 		for _, j := range waiting[1:] {
 			n, long := jobs[j].Shape.Cubes(), now+setup+jobs[j].Estimate > shadow
@@ -108,6 +114,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 					break
 				}
 			}
+
 			if p < 0 {
 				stillWaiting = append(stillWaiting, j)
 				continue
@@ -117,6 +124,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			}
 			start(j, p)
 		}
+
 		waiting = stillWaiting
 	}
 }
@@ -169,6 +177,7 @@ func TestEASY(t *testing.T) {
 					seed, pods,
 					i, list[i].Shape.Cubes(), got[i], want[i])
 			}
+
 			if i > 0 && list[i].Band == list[i-1].Band && got[i] < got[i-1] {
 				backfilled++
 			}
@@ -176,7 +185,8 @@ func TestEASY(t *testing.T) {
 	}
 
 	if backfilled < 100 {
-		t.Errorf("got %d jobs that start before an earlier one of their band, want at least 100", backfilled)
+		t.Errorf("got %d jobs that start before an earlier one of their band, want at least 100",
+			backfilled)
 	}
 }
 

@@ -65,6 +65,7 @@ func TestLostCheckpoint(t *testing.T) {
 			fleet.Job{Submit: fleet.Hour, Shape: parseShape(t, "16x16x16"), Work: fleet.Hour,
 				Estimate: fleet.Hour, Band: fleet.Prod},
 		), 19*fleet.Hour)
+
 		c.Rates[fleet.Machine] = machineLog(tt.outages, 100*fleet.Day)
 		c.Machine, c.SilentShare, c.Preemption, c.Record = tt.machine, 0, true, true
 		c.Times = Times{Checkpoint: writing, Interval: tt.interval, Notice: fleet.Hour,
@@ -89,7 +90,8 @@ func TestLostCheckpoint(t *testing.T) {
 // not count as a failure. Repair crews do not lengthen outages of a log.
 func TestLoggedOutages(t *testing.T) {
 	for _, crews := range []int{0, 1} {
-		c := quietFleet(sourceOf(fleet.Job{Shape: parseShape(t, "16x16x16"), Work: fleet.Hour, Estimate: fleet.Hour}), fleet.Day)
+		c := quietFleet(sourceOf(fleet.Job{Shape: parseShape(t, "16x16x16"), Work: fleet.Hour,
+			Estimate: fleet.Hour}), fleet.Day)
 		c.Rates[fleet.Machine] = machineLog(func(machine int) []fleet.Outage {
 			if machine%2 == 0 {
 				return []fleet.Outage{{Start: 0, Duration: 2 * fleet.Hour},
@@ -97,13 +99,15 @@ func TestLoggedOutages(t *testing.T) {
 			}
 			return nil
 		}, 100*fleet.Day)
+
 		c.Times.Detect, c.Record, c.Crews, c.SilentShare = fleet.Minute, true, crews, 0
 		o := simulate(t, c, "reconfigurable")
 		if got, want := o.TimeByUse[Down], int64(2048)*int64(6*fleet.Hour); got != want {
 			t.Errorf("got %d chip-ms down, want %d", got, want)
 		}
 		if a := o.recorder.attempts[0]; a.placedAt != 2*fleet.Hour || o.Ended != 1 {
-			t.Errorf("the job starts at %v, want 2h; got %d completed jobs, want 1", a.placedAt, o.Ended)
+			t.Errorf("the job starts at %v, want 2h; got %d completed jobs, want 1",
+				a.placedAt, o.Ended)
 		}
 		if o.Failures[fleet.Machine] != 512 || o.Repairs[fleet.Machine] != 512 {
 			t.Errorf("got %d failures and %d repairs, want 512 of each",

@@ -134,8 +134,10 @@ func TestOneJob(t *testing.T) {
 					fleet.Time(o.TimeByUse[u]/int64(s.Chips())), u, w)
 			}
 		}
+
 		if o.Ended != 1 || o.Connections > 48*s.Cubes() {
-			t.Errorf("%s: got %d completed jobs and %d connections, want 1 and at most 48 per cube", shape, o.Ended, o.Connections)
+			t.Errorf("%s: got %d completed jobs and %d connections, want 1 and at most 48 per cube",
+				shape, o.Ended, o.Connections)
 		}
 	}
 }
@@ -226,6 +228,7 @@ func TestChipTimeIsConserved(t *testing.T) {
 			Bands: [fleet.NumBands]float64{1, 1, 1}, FaultRoutingShare: 0.5,
 			EstimateFactor: 2,
 		}
+
 		c.Seed, c.Jobs, c.Start, c.End = seed, d.Jobs,
 			rapid.SampledFrom([]fleet.Time{0, fleet.Day, 2 * fleet.Day}).Draw(t,
 				"from"), d.Until
@@ -253,6 +256,7 @@ func TestChipTimeIsConserved(t *testing.T) {
 				Repair: fleet.Spread{Form: fleet.Constant, Mean: 2 * fleet.Hour}}
 			c.CampaignStart = 2 * fleet.Day
 		}
+
 		c.Reserve = rapid.IntRange(0, 3).Draw(t, "reserve")
 		c.Crews = rapid.IntRange(0, 3).Draw(t, "crews")
 		c.SilentShare = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "silent")
@@ -293,8 +297,8 @@ func TestReconfigurableIsBest(t *testing.T) {
 		reconfigurable := simulate(t, c, "reconfigurable")
 		for _, name := range []string{"static-first-fit", "static-best-fit", "static-hilbert", "folding"} {
 			if o := simulate(t, c, name); o.Share(Work) > reconfigurable.Share(Work)+1e-9 {
-				t.Errorf("seed %d: %s has a share of work of %.4f, want at most %.4f as reconfigurable", seed, name,
-					o.Share(Work), reconfigurable.Share(Work))
+				t.Errorf("seed %d: %s has a share of work of %.4f, want at most %.4f as "+
+					"reconfigurable", seed, name, o.Share(Work), reconfigurable.Share(Work))
 			}
 		}
 	}

@@ -63,15 +63,17 @@ func TestPreemption(t *testing.T) {
 			fleet.Job{Submit: 2*fleet.Hour + 10*fleet.Minute, Shape: whole, Work: fleet.Hour,
 				Estimate: fleet.Hour, Band: fleet.Prod},
 		), 5*fleet.Day)
+
 		q.Preemption, q.MinPreemptionGap = true, c.spared
 		q.Times.Checkpoint, q.Times.Notice, q.Times.Interval = 2*fleet.Minute,
 			fleet.Hour, 100*fleet.Hour
 		o := simulate(t, q, "reconfigurable")
 		if o.Ended != 4 || o.Preemptions < c.want || c.want == 0 && o.Preemptions > 0 ||
 			o.TimeByUse[Rework] != 0 {
-			t.Errorf("%s: got %d completed jobs, %d preemptions and %d chip-ms of rework, want 4 jobs and no rework", c.name, o.Ended, o.Preemptions,
-				o.TimeByUse[Rework])
+			t.Errorf("%s: got %d completed jobs, %d preemptions and %d chip-ms of rework, want 4 "+
+				"jobs and no rework", c.name, o.Ended, o.Preemptions, o.TimeByUse[Rework])
 		}
+
 		if got := o.Waits[len(o.Waits)-1]; c.want != 1 &&
 			math.Abs(float64(got-c.wait)) > float64(waitTolerance(c.want)) {
 			t.Errorf("%s: got a longest wait of %v, want %v", c.name, got, c.wait)
@@ -110,9 +112,9 @@ func TestDefragmentation(t *testing.T) {
 		longest := o.Waits[len(o.Waits)-1]
 		if defragment != (longest == fleet.Minute) || defragment != (o.Migrations == 8) ||
 			o.Ended != len(list) {
-			t.Errorf("defragmentation %v: the last job waits %v, want 1m0s only with it; got %d moves and %d of %d completed jobs",
-				defragment, longest,
-				o.Migrations, o.Ended, len(list))
+			t.Errorf("defragmentation %v: the last job waits %v, want 1m0s only with it; got "+
+				"%d moves and %d of %d completed jobs",
+				defragment, longest, o.Migrations, o.Ended, len(list))
 		}
 	}
 
@@ -131,7 +133,8 @@ func TestDefragmentation(t *testing.T) {
 	if o := simulate(t, c, "reconfigurable"); o.Migrations != 1 ||
 		o.Waits[3] != fleet.Minute ||
 		o.Ended != 4 {
-		t.Errorf("between pods: got %d moves, waits %v and %d completed jobs; want 1, a last wait of 1m0s and 4", o.Migrations, o.Waits, o.Ended)
+		t.Errorf("between pods: got %d moves, waits %v and %d completed jobs; want 1, a last "+
+			"wait of 1m0s and 4", o.Migrations, o.Waits, o.Ended)
 	}
 }
 
@@ -146,8 +149,8 @@ func TestRollingMaintenance(t *testing.T) {
 		c.Rolling = rolling
 		o := simulate(t, c, "reconfigurable")
 		if rolling != (o.TolerableShare == 1) {
-			t.Errorf("rolling %v: at most one switch is down for a share of %v of the time, want 1 only if rolling", rolling,
-				o.TolerableShare)
+			t.Errorf("rolling %v: at most one switch is down for a share of %v of the time, want "+
+				"1 only if rolling", rolling, o.TolerableShare)
 		}
 		if n, want := float64(o.Failures[fleet.SwitchWork]), 48*3000*10.7/4/365.25; math.Abs(n-want) > 4*math.Sqrt(want) {
 			t.Errorf("got %g maintenances, want about %g", n, want)
@@ -160,8 +163,8 @@ func TestRollingMaintenance(t *testing.T) {
 	c.CampaignStart = 60 * fleet.Day
 	if o := simulate(t, c, "reconfigurable"); o.Failures[fleet.SwitchWork] != 48 ||
 		o.TolerableShare != 1 {
-		t.Errorf("a campaign maintains %d switches, at most one for a share of %g of the time; want 48 and 1",
-			o.Failures[fleet.SwitchWork], o.TolerableShare)
+		t.Errorf("a campaign maintains %d switches, at most one for a share of %g of the time; "+
+			"want 48 and 1", o.Failures[fleet.SwitchWork], o.TolerableShare)
 	}
 }
 
@@ -206,7 +209,8 @@ func TestCheapestReaction(t *testing.T) {
 // without all-to-all traffic gets the requested slice.
 func TestAwarePlacement(t *testing.T) {
 	for share, gain := range map[float64]float64{0: 1, 0.3: 1 / (1 + 0.3*(74./128-1))} {
-		c := quietFleet(sourceOf(fleet.Job{Shape: parseShape(t, "4x4x8"), Work: 100 * fleet.Hour, Estimate: 100 * fleet.Hour, Traffic: fleet.Traffic{AllToAll: share}}), 10*fleet.Day)
+		c := quietFleet(sourceOf(fleet.Job{Shape: parseShape(t, "4x4x8"), Work: 100 * fleet.Hour,
+			Estimate: 100 * fleet.Hour, Traffic: fleet.Traffic{AllToAll: share}}), 10*fleet.Day)
 		c.Times.Interval = 1000 * fleet.Hour
 		o := simulate(t, c, "aware")
 		if got := o.RequestedWork / float64(o.TimeByUse[Work]); math.Abs(got-gain) > 1e-6 ||
@@ -219,7 +223,8 @@ func TestAwarePlacement(t *testing.T) {
 		&fleet.Job{Shape: parseShape(t, "4x4x4"),
 			Traffic: fleet.Traffic{AllToAll: 0.2, Neighbours: 0.1}}, 1)
 	if want := 1 + 0.2*(34./32-1) + 0.1; err != nil || math.Abs(factor-want) > 1e-12 {
-		t.Errorf("a step on 4x4x4 around a switch takes %g times as long, want %g; error %v", factor, want, err)
+		t.Errorf("a step on 4x4x4 around a switch takes %g times as long, want %g; error %v",
+			factor, want, err)
 	}
 	if _, err := slowdown.LoadsOf(context.Background(),
 		slowdown.Slice{Shape: fleet.Shape{Dims: [3]int{0, 4, 4}}, FailedDim: 0}); err == nil {

@@ -31,7 +31,8 @@ func TestRecording(t *testing.T) {
 			t.Fatalf("got times in the wrong order: %+v", a)
 		}
 		if a.end == "done" && a.doneWork != a.work || a.doneWork > a.work || a.doneWork < 0 {
-			t.Errorf("attempt %s with %v of %v saved, want all work if done, else a part", a.end, a.doneWork, a.work)
+			t.Errorf("attempt %s with %v of %v saved, want all work if done, else a part",
+				a.end, a.doneWork, a.work)
 		}
 		if a.shape.Cubes() > 0 {
 			for _, x := range a.cubes {
@@ -60,11 +61,11 @@ func TestRecording(t *testing.T) {
 			fragmented = fragmented || l.Largest < l.Free
 			if l.Largest < 1 || l.Largest > l.Free ||
 				name == "reconfigurable" && l.Largest < l.Free {
-				t.Errorf("%s: at %g s the largest slice has %d of %d free cubes, want all if reconfigurable", name, l.AtS,
-					l.Largest,
-					l.Free)
+				t.Errorf("%s: at %g s the largest slice has %d of %d free cubes, want all if "+
+					"reconfigurable", name, l.AtS, l.Largest, l.Free)
 			}
 		}
+
 		if maxSamples := shownDays * 4; len(samples) == 0 || len(samples) > maxSamples {
 			t.Errorf("%s: got %d samples of free cubes, want 1 to %d", name,
 				len(samples), maxSamples)
@@ -82,7 +83,8 @@ func TestRecording(t *testing.T) {
 	}
 
 	if down != o.Failures[fleet.Machine] {
-		t.Errorf("got %d events of machines that go down, want %d failures", down, o.Failures[fleet.Machine])
+		t.Errorf("got %d events of machines that go down, want %d failures",
+			down, o.Failures[fleet.Machine])
 	}
 	files := o.recorder.files("p")
 	for i, n := range []int{len(o.recorder.attempts), len(o.recorder.events)} {

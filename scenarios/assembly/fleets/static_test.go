@@ -20,9 +20,10 @@ func TestStaticHasNoSwitches(t *testing.T) {
 	if got.Failures[fleet.Switch]+got.Failures[fleet.SwitchWork] > 0 ||
 		got.TolerableShare != 1 ||
 		got.ExpectedEfficiency != want.ExpectedEfficiency || !reflect.DeepEqual(got.TimeByUse, want.TimeByUse) {
-		t.Errorf("static grid: got %d failures and %d maintenances of switches or another outcome, want none", got.Failures[fleet.Switch],
-			got.Failures[fleet.SwitchWork])
+		t.Errorf("static grid: got %d failures and %d maintenances of switches or another "+
+			"outcome, want none", got.Failures[fleet.Switch], got.Failures[fleet.SwitchWork])
 	}
+
 	if o := simulate(t, c, "reconfigurable"); o.Failures[fleet.Switch] == 0 ||
 		o.Failures[fleet.SwitchWork] < fleet.PodSwitches {
 		t.Errorf("reconfigurable: got %d failures and %d maintenances of switches, want some",
@@ -46,8 +47,8 @@ func TestCrews(t *testing.T) {
 		q.Crews = c.crews
 		o := simulate(t, q, "reconfigurable")
 		if down := float64(o.Failures[fleet.Cable] - o.Repairs[fleet.Cable]); down > 100 != c.grows {
-			t.Errorf("remote share %g, %d crews: got %g parts down at the end, want more than 100 only if repairs are too slow", c.remote,
-				c.crews, down)
+			t.Errorf("remote share %g, %d crews: got %g parts down at the end, want more than "+
+				"100 only if repairs are too slow", c.remote, c.crews, down)
 		}
 	}
 }
