@@ -4,10 +4,10 @@
 // All is the entry point. The table figures lists the kinds of figures with the functions that
 // draw them. A figure without data is omitted. The files are named after their figures:
 //
-// - metrics.go and tiers.go compare the values in the table of results, by package plots/chart
-// - trace.go, demand.go, dp_rates.go, windows.go and moves.go show an iteration over time
-// - topology.go, links.go and the files plan*.go draw networks and plans
-// - delays.go and fleet.go show distributions and the use of a fleet
+//   - metrics.go and tiers.go compare the values in the table of results, by package plots/chart
+//   - trace.go, demand.go, dp_rates.go, windows.go and moves.go show an iteration over time
+//   - topology.go, links.go and the files plan*.go draw networks and plans
+//   - delays.go and fleet.go show distributions and the use of a fleet
 //
 // Charts of horizontal bars over time are a trackChart (tracks.go). Package plots/sheet provides
 // the layout and the file formats.

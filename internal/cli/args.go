@@ -11,12 +11,15 @@ import (
 )
 
 // flagsFirst checks the name of the command and its flags, and returns args with all flags
-// before the positional arguments. The library urfave/cli stops parsing flags at the first
-// positional argument, but people also write flags after it.
+// before the positional arguments.
+//
+// The library urfave/cli stops parsing flags at the first positional argument, but people also
+// write flags after it. Checking here also gives all errors of the command line the same form.
 func flagsFirst(app *cli.App, args []string) ([]string, error) {
 	if len(args) < 2 {
 		return args, nil
 	}
+	// The first argument names the command. Help and version have several forms.
 	name, rest := args[1], args[2:]
 	switch name {
 	case "--version", "-v":
@@ -30,6 +33,8 @@ func flagsFirst(app *cli.App, args []string) ([]string, error) {
 	if strings.HasPrefix(name, "-") {
 		return nil, usagef("flag %s stands before the command; write: sim COMMAND %s", name, name)
 	}
+	// Separate the flags from the positional arguments, unless the command parses its words
+	// itself.
 	cmd := findCommand(app, name)
 	switch {
 	case cmd == nil:
@@ -51,20 +56,26 @@ func flagsFirst(app *cli.App, args []string) ([]string, error) {
 }
 
 // splitArgs separates the arguments of cmd into flags with their values and positional
-// arguments.
+// arguments. Each returned flag has the form --name=value, or --name without a value. After
+// "--", all arguments are positional. With --help, it returns only that flag.
 func splitArgs(cmd *cli.Command, args []string) (flags, positional []string, err error) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if arg == "--" {
 			return flags, append(positional, args[i+1:]...), nil
 		}
+		// A single dash is a positional argument: standard output.
 		if len(arg) < 2 || arg[0] != '-' {
 			positional = append(positional, arg)
 			continue
 		}
+		// A flag has its value after "=", or in the next argument. A short flag may be joined
+		// with its value.
 		name, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		f := findFlag(cmd, name)
-		if f == nil && name != "" && !strings.HasPrefix(arg, "--") && findFlag(cmd, name[:1]) != nil { // -j4
+
+		// -j4.
+		if f == nil && name != "" && !strings.HasPrefix(arg, "--") && findFlag(cmd, name[:1]) != nil {
 			name, value, joined = name[:1], arg[2:], true
 			f = findFlag(cmd, name)
 		}
@@ -75,6 +86,7 @@ func splitArgs(cmd *cli.Command, args []string) (flags, positional []string, err
 			return nil, nil, unknownFlag(cmd, arg)
 		}
 		shown := withDashes(name)
+		// A flag without a value may still have one after "=": true or false.
 		if _, ok := f.(*cli.BoolFlag); ok {
 			if joined {
 				if _, err := strconv.ParseBool(value); err != nil {
@@ -85,6 +97,7 @@ func splitArgs(cmd *cli.Command, args []string) (flags, positional []string, err
 			flags = append(flags, shown)
 			continue
 		}
+		// Other flags need a value. The next argument is no value if it is a flag itself.
 		if !joined {
 			if i+1 == len(args) || isFlag(cmd, args[i+1]) {
 				return nil, nil, usagef("flag %s needs a value", shown)
@@ -142,7 +155,8 @@ func findFlag(cmd *cli.Command, name string) cli.Flag {
 	return nil
 }
 
-// isFlag reports whether arg is a flag of cmd.
+// isFlag reports whether arg is a flag of cmd, with or without a value. Other arguments that
+// begin with a dash, such as negative numbers, are values.
 func isFlag(cmd *cli.Command, arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return strings.HasPrefix(arg, "-") && findFlag(cmd, name) != nil
@@ -156,7 +170,8 @@ func withDashes(name string) string {
 	return "--" + name
 }
 
-// unknownCommand returns the error for a command that does not exist, with a suggestion.
+// unknownCommand returns the error for a command that does not exist, with the most similar
+// name.
 func unknownCommand(app *cli.App, name string) error {
 	var names []string
 	for _, c := range app.Commands {
@@ -167,7 +182,8 @@ func unknownCommand(app *cli.App, name string) error {
 	return usagef("there is no command %q%s", name, text.DidYouMean(name, names, "sim help lists them"))
 }
 
-// unknownFlag returns the error for a flag that cmd does not have, with a suggestion.
+// unknownFlag returns the error for a flag that cmd does not have, with the most similar flag.
+// arg is the flag as given, with dashes and perhaps a value.
 func unknownFlag(cmd *cli.Command, arg string) error {
 	arg, _, _ = strings.Cut(arg, "=")
 	var names []string

@@ -34,6 +34,7 @@ func (c *command) checkCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			// Check all files, and print the errors of all of them together.
 			var all scenarios.Diagnostics
 			for _, file := range files {
 				shown, err := c.checkFile(cc.Context, file, set, cc.Bool("resolved"))
@@ -50,8 +51,10 @@ func (c *command) checkCommand() *cli.Command {
 	}
 }
 
-// checkFile returns the output of sim check for a valid scenario or study, or its errors.
+// checkFile returns the output of sim check for a valid scenario or study, or its errors. If
+// resolved is set, the output is the file with all defaults.
 func (c *command) checkFile(ctx context.Context, file string, overrides []string, resolved bool) (shown []byte, err error) {
+	// A scenario has a report and, if it can be estimated, a cost.
 	if !scenarios.IsStudy(file) {
 		s, err := scenarios.Load(file, overrides)
 		if err != nil {
@@ -67,6 +70,7 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 		}
 		return shown, nil
 	}
+	// A study is valid if each of its variants is.
 	st, err := scenarios.LoadStudy(file, overrides)
 	if err != nil {
 		return nil, err
@@ -75,6 +79,7 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 	if err != nil {
 		return nil, err
 	}
+	// Names are deprecated in all variants alike, so the first one has all warnings.
 	first, err := st.Variant(0)
 	if err != nil {
 		return nil, err
@@ -101,8 +106,8 @@ func collectDiagnostics(all *scenarios.Diagnostics, err error) error {
 	return nil
 }
 
-// loadAll loads all scenario files and returns their errors together. It prints warnings for
-// deprecated names.
+// loadAll loads all scenario files with the overrides, and returns the errors of all files
+// together. It prints warnings for deprecated names.
 func (c *command) loadAll(files, overrides []string) (list []*scenarios.Scenario, err error) {
 	var all scenarios.Diagnostics
 	for _, file := range files {

@@ -1,10 +1,14 @@
-// Package cli implements the command sim: it parses flags, calls the packages that simulate,
-// and prints or stores their results. It contains no model of a network. Package main only
-// calls Main.
+// Package cli implements the command sim: it parses flags, calls the packages that simulate, and
+// prints or stores their results. It contains no model of a network. Package main only calls
+// Main.
 //
 // Each subcommand has its own file, such as run.go or sweep.go; begin reading there. The type
 // command holds the environment of the process, so that tests can run the whole program with
-// their own streams, clock and runner.
+// their own streams, clock and runner. These files are shared:
+//
+//   - args.go and flags.go parse the command line
+//   - outfile.go and outputs.go write the files that flags request
+//   - progress.go shows the progress, and interrupt.go ends an interrupted command
 package cli
 
 import (
@@ -27,18 +31,24 @@ import (
 	"sim/scenarios/result"
 )
 
-// command is the program with its environment, which tests replace.
+// command is the program with its environment, which tests replace. It runs once.
 type command struct {
+	// stdout and stderr are the streams. main replaces each by a checkedWriter.
 	stdout, stderr io.Writer
-	getenv         func(string) string
-	isTerminal     func(io.Writer) bool // whether a person reads the stream
-	now            func() time.Time
-	args           []string                                                                                     // command line without the program name, for the manifest
-	run            func(context.Context, *scenarios.Scenario, scenarios.RunOptions) (*scenarios.Outcome, error) // runs a scenario
-	cleanup        cleanupList                                                                                  // what to remove if the process ends early
+	// getenv reads an environment variable.
+	getenv func(string) string
+	// isTerminal reports whether a person reads the stream.
+	isTerminal func(io.Writer) bool
+	now        func() time.Time // current time
+	// args is the command line without the program name, for the manifest.
+	args []string
+	// run runs a scenario.
+	run func(context.Context, *scenarios.Scenario, scenarios.RunOptions) (*scenarios.Outcome, error)
+	// cleanup lists the files to remove if the process ends early.
+	cleanup cleanupList
 }
 
-// newCommand returns the command with the streams, clock and environment of the process.
+// newCommand returns the command with the streams, clock, environment and runner of the process.
 func newCommand() *command {
 	return &command{
 		stdout: os.Stdout,
@@ -68,16 +78,21 @@ func runWithSignals(c *command) int {
 
 // Exit codes.
 const (
-	exitOK           = 0
-	exitFailed       = 1   // a run failed
-	exitInvalidInput = 2   // invalid input; nothing was written
-	exitRegression   = 3   // sim compare found a regression
-	exitInterrupted  = 130 // the code with which shells report death by SIGINT
+	exitOK     = 0
+	exitFailed = 1 // a run failed
+	// exitInvalidInput stands for invalid input. Nothing was written.
+	exitInvalidInput = 2
+	// exitRegression means that sim compare found a regression.
+	exitRegression = 3
+	// exitInterrupted is the code with which shells report death by SIGINT.
+	exitInterrupted = 130
 )
 
-// usageError is an error of the command line, reported in one line.
+// usageError is an error of the command line, reported in one line. Its exit code is
+// exitInvalidInput.
 type usageError string
 
+// Error implements error.
 func (e usageError) Error() string { return string(e) }
 
 // usagef returns a usageError with a formatted message.
@@ -86,15 +101,18 @@ func usagef(format string, args ...any) error { return usageError(fmt.Sprintf(fo
 // errorList holds the errors of several runs, which are reported one by one.
 type errorList []error
 
+// Error implements error. It has one line per error.
 func (f errorList) Error() string { return errors.Join(f...).Error() }
 
 // main runs the command line args, whose first element is the program name, and returns the
 // exit code.
 func (c *command) main(ctx context.Context, args []string) int {
 	c.args = args[1:]
+	// Check all writes to both streams.
 	out, messages := newCheckedWriter(c.stdout), newCheckedWriter(c.stderr)
 	c.stdout, c.stderr = out, messages
 	defer messages.flush()
+	// Run the subcommand. The library needs flags before arguments.
 	app := c.app()
 	args, err := flagsFirst(app, args)
 	if err == nil {
@@ -112,7 +130,8 @@ func (c *command) main(ctx context.Context, args []string) int {
 type checkedWriter struct {
 	out io.Writer // the underlying stream
 
-	mu     sync.Mutex // several goroutines write messages
+	// Several goroutines write messages.
+	mu     sync.Mutex
 	screen text.Screen
 	err    error
 }
@@ -122,6 +141,7 @@ func newCheckedWriter(w io.Writer) *checkedWriter {
 	return &checkedWriter{out: w, screen: text.Screen{W: w}}
 }
 
+// Write implements io.Writer.
 func (w *checkedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +169,8 @@ func unwrapWriter(w io.Writer) io.Writer {
 	return w
 }
 
-// reportError prints err and returns its exit code.
+// reportError prints err and returns its exit code. Several errors are printed one by one, and
+// the largest of their codes is returned.
 func (c *command) reportError(ctx context.Context, err error) int {
 	var all errorList
 	switch {
@@ -162,6 +183,7 @@ func (c *command) reportError(ctx context.Context, err error) int {
 		}
 		return code
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		// An interrupted sweep has stored some cells.
 		var part *sweepInterrupt
 		if errors.As(err, &part) {
 			c.logf("%v", part)
@@ -170,14 +192,18 @@ func (c *command) reportError(ctx context.Context, err error) int {
 		c.logf("interrupted; %s", nothingWrittenNote)
 		return exitInterrupted
 	}
+	// Regressions and invalid inputs have their own format.
 	var worse regressionList
 	if errors.As(err, &worse) {
 		return c.reportRegressions(worse)
 	}
-	if errors.Is(err, scenarios.ErrInput) { // lines begin with file and line number, as editors expect
+
+	// Lines begin with file and line number, as editors expect.
+	if errors.Is(err, scenarios.ErrInput) {
 		fmt.Fprintln(c.stderr, strings.TrimRight(err.Error(), "\n"))
 		return exitInvalidInput
 	}
+	// All other errors are one line.
 	c.logf("%v", err)
 	var usage usageError
 	var place *result.PlaceError
@@ -187,8 +213,8 @@ func (c *command) reportError(ctx context.Context, err error) int {
 	return exitFailed
 }
 
-// logf prints one line on standard error. Untrusted names and error texts in it are escaped
-// and shortened.
+// logf prints one line on standard error, after "sim: ". Untrusted names and error texts in it
+// are escaped and shortened, so that they cannot control the terminal.
 func (c *command) logf(format string, args ...any) {
 	fmt.Fprintln(c.stderr, "sim: "+text.Line(fmt.Sprintf(format, args...), maxMessageBytes))
 }
@@ -245,6 +271,7 @@ func (c *command) app() *cli.App {
 	}
 }
 
+// helpTemplate is the output of sim help.
 const helpTemplate = `sim - {{.Usage}}
 
 Usage:
@@ -259,12 +286,13 @@ To begin:
    sim help run                           show the flags of a command, with examples
 `
 
-// example is a command line and its explanation.
+// example is a command line and its explanation, which may be empty.
 type example [2]string
 
-// describe returns the description of a command for its help text and the manual: a text and a
-// list of examples.
+// describe returns the description of a command for its help text and the manual: the text what,
+// which may be empty, and a list of examples.
 func describe(what string, examples ...example) string {
+	// Align the explanations of the examples.
 	width := 0
 	for _, e := range examples {
 		width = max(width, len(e[0]))

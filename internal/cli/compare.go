@@ -18,7 +18,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// compareFormats lists the output formats of sim compare.
+// compareFormats lists the output formats of sim compare, each with the function that writes it.
 var compareFormats = []struct {
 	name  string
 	write func(*compare.Comparison, io.Writer, compare.View) error
@@ -72,11 +72,14 @@ func (c *command) compareCommand() *cli.Command {
 // regressionList is the error of a comparison with regressions.
 type regressionList []compare.Regression
 
+// Error implements error. The regressions themselves are printed by reportRegressions.
 func (r regressionList) Error() string { return text.Plural(len(r), "regression") }
 
 // maxReportedRegressions limits the regressions that are listed on stderr.
 const maxReportedRegressions = 20
 
+// compare runs sim compare. It reads both results, compares them, prints the differences, and
+// returns a regressionList if a metric became worse.
 func (c *command) compare(cc *cli.Context) error {
 	if cc.NArg() != 2 {
 		return usagef("sim compare takes two runs, sweeps or baselines: OLD and NEW")
@@ -85,11 +88,13 @@ func (c *command) compare(cc *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	// at is the index of the output format.
 	at := slices.Index(compareFormatNames(), cc.String("format"))
 	if at < 0 {
 		names := compareFormatNames()
 		return usagef("flag --format needs %s, not %q%s", strings.Join(names, ", "), cc.String("format"), strings.TrimSuffix(text.DidYouMean(cc.String("format"), names, ""), "; "))
 	}
+	// Read both results. read has their paths, which --out must not replace.
 	var sides [2]*compare.Set
 	var read []string
 	for i := range sides {
@@ -105,6 +110,7 @@ func (c *command) compare(cc *cli.Context) error {
 
 	// Check the names in --ignore, --where and --metric against both results.
 	for _, key := range cc.StringSlice("ignore") {
+		// Both sides may have the key.
 		known := sides[0].Keys()
 		for _, k := range sides[1].Keys() {
 			if !slices.Contains(known, k) {
@@ -115,6 +121,7 @@ func (c *command) compare(cc *cli.Context) error {
 			return usagef("flag --ignore: no row of %s or %s has a part %q%s", sides[0].Name, sides[1].Name, key, text.DidYouMean(key, known, "they have "+strings.Join(known, ", ")))
 		}
 	}
+	// Reduce both sides to the rows that --where selects.
 	where, err := readWhere(cc.StringSlice("where"))
 	if err == nil {
 		if where, err = where.Resolve(slices.Concat(sides[0].Names(), sides[1].Names())); err != nil {
@@ -124,9 +131,11 @@ func (c *command) compare(cc *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	// Remove the other rows.
 	for _, side := range sides {
 		side.Filter(where)
 	}
+	// Names of metrics are checked after the selection, because only the remaining rows count.
 	for _, name := range options.Metrics {
 		known := append(sides[0].Metrics(), sides[1].Metrics()...)
 		if name != compare.AllMetrics && !slices.Contains(known, name) {
@@ -134,12 +143,12 @@ func (c *command) compare(cc *cli.Context) error {
 				text.DidYouMean(name, known, "they have "+strings.Join(sides[0].Metrics(), ", ")))
 		}
 	}
+	// Compare the remaining rows.
 	found, err := compare.Compare(sides[0], sides[1], options)
 	if err != nil {
 		return usageError(err.Error())
 	}
 
-	// Print the comparison or write it to a file.
 	view := compare.View{All: cc.Bool("all")}
 	write := func(w io.Writer) error { return compareFormats[at].write(found, w, view) }
 	if path := cc.String("out"); path != "" {
@@ -158,7 +167,7 @@ func (c *command) compare(cc *cli.Context) error {
 	return nil
 }
 
-// compareOptions reads the flags that define a regression.
+// compareOptions reads the flags that define a regression. The shares are relative changes.
 func compareOptions(cc *cli.Context) (o compare.Options, err error) {
 	o = compare.Options{
 		Metrics:      cc.StringSlice("metric"),
@@ -177,6 +186,7 @@ func compareOptions(cc *cli.Context) (o compare.Options, err error) {
 
 // parseShare parses a share such as "0.5%" or "0.005".
 func parseShare(flag, text string) (float64, error) {
+	// A percent sign divides by 100. Without it, 1 or more is probably meant as a percentage.
 	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
@@ -195,7 +205,7 @@ func parseShare(flag, text string) (float64, error) {
 func formatShare(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 64) + "%" }
 
 // findResult returns the file or directory with a name: the path itself if it exists, or the
-// newest stored result of the scenario with this name. kept lists the candidates, and what
+// newest stored result of the scenario with this name. results lists the candidates, and what
 // describes them in the error message.
 func findResult(name, what string, results []result.StoredResult) (string, error) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(name, ".toml") {
@@ -204,6 +214,7 @@ func findResult(name, what string, results []result.StoredResult) (string, error
 	if dir := result.Latest(results, strings.TrimSuffix(filepath.Base(name), ".toml")); dir != "" {
 		return dir, nil
 	}
+	// Suggest the names of scenarios and of run directories.
 	known, otherwise := result.Scenarios(results), "sim run makes one"
 	for _, k := range result.Runs(results) {
 		known, otherwise = append(known, k.Dir), "sim list runs names those there are"
@@ -211,7 +222,7 @@ func findResult(name, what string, results []result.StoredResult) (string, error
 	return "", usagef("there is no %s, and no %s of a scenario of that name under %s%s", name, what, runsRoot, text.DidYouMean(name, known, otherwise))
 }
 
-// reportRegressions prints one line per regression, the worst first.
+// reportRegressions prints one line per regression, the worst first, and returns the exit code.
 func (c *command) reportRegressions(all regressionList) int {
 	worst := compare.Worst(all)
 	for i, line := range worst {

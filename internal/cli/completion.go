@@ -47,6 +47,7 @@ func (c *command) completionCommand() *cli.Command {
 			if !slices.Contains(shells, name) {
 				return usagef("there is no completion for %q%s", name, text.DidYouMean(name, shells, "there is for bash, zsh, fish and powershell"))
 			}
+			// The scripts are named after their shells.
 			script, err := scripts.ReadFile("shells/sim." + name)
 			if err != nil {
 				return err
@@ -78,6 +79,7 @@ func complete(app *cli.App, words []string) []string {
 	if len(words) == 0 {
 		words = []string{""}
 	}
+	// Keep the candidates that begin with the last word.
 	last, before := words[len(words)-1], words[:len(words)-1]
 	var out []string
 	for _, s := range candidates(app, before, last) {
@@ -88,8 +90,8 @@ func complete(app *cli.App, words []string) []string {
 	return out
 }
 
-// candidates returns all words that can follow the words before; last decides only between
-// flags and arguments.
+// candidates returns all words that can follow the words before. last is the word that is being
+// completed; it decides only between flags and arguments.
 func candidates(app *cli.App, before []string, last string) []string {
 	if len(before) == 0 {
 		out := []string{"help"}
@@ -100,6 +102,7 @@ func candidates(app *cli.App, before []string, last string) []string {
 		}
 		return out
 	}
+	// The second word depends on the command.
 	cmd := findCommand(app, before[0])
 	if cmd == nil {
 		if before[0] == "help" {
@@ -107,11 +110,13 @@ func candidates(app *cli.App, before []string, last string) []string {
 		}
 		return nil
 	}
+	// After a flag that needs a value, complete the value.
 	if f := findFlag(cmd, strings.TrimLeft(before[len(before)-1], "-")); f != nil && strings.HasPrefix(before[len(before)-1], "-") {
 		if _, ok := f.(*cli.BoolFlag); !ok {
 			return flagValues(cmd.Name, f.Names()[0])
 		}
 	}
+	// Complete the name of a flag, or else a positional argument.
 	if strings.HasPrefix(last, "-") {
 		var out []string
 		for _, f := range cmd.Flags {
@@ -119,6 +124,7 @@ func candidates(app *cli.App, before []string, last string) []string {
 		}
 		return out
 	}
+	// Positional arguments follow the values of flags.
 	_, positional, err := splitArgs(cmd, before[1:])
 	if err != nil {
 		return nil
@@ -126,7 +132,8 @@ func candidates(app *cli.App, before []string, last string) []string {
 	return argumentValues(cmd.Name, positional)
 }
 
-// flagValues returns the possible values of a flag.
+// flagValues returns the possible values of a flag of a command. It returns nil for flags whose
+// values are free text, and completeFiles for names of files.
 func flagValues(cmd, flag string) []string {
 	switch {
 	case cmd == "compare" && flag == "format":
@@ -134,6 +141,7 @@ func flagValues(cmd, flag string) []string {
 	case cmd == "compare" && flag == "metric":
 		return append([]string{compare.AllMetrics}, result.FailureMetrics()...)
 	}
+	// These flags have the same values in all commands.
 	switch flag {
 	case "format":
 		return []string{"png", "svg", "png,svg"}
@@ -158,6 +166,7 @@ func argumentValues(cmd string, before []string) []string {
 	case cmd == "explain" && len(before) == 0:
 		return append(namesOfKind("runs"), completeFiles)
 	case cmd == "explain" && len(before) == 1:
+		// The second argument of sim explain is a policy of the run.
 		run, err := findRun(before[0])
 		if err != nil {
 			return nil

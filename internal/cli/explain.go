@@ -33,6 +33,7 @@ func (c *command) explainCommand() *cli.Command {
 			if cc.NArg() < 1 || cc.NArg() > 2 {
 				return usagef("sim explain takes a RUN and optionally a POLICY")
 			}
+			// Read the run, explain it and, for a fleet, simulate single changes.
 			run, err := findRun(cc.Args().Get(0))
 			if err != nil {
 				return err
@@ -50,8 +51,9 @@ func (c *command) explainCommand() *cli.Command {
 }
 
 // printGains prints how single changes would affect a fleet under a policy. Each change is
-// simulated.
+// simulated with the scenario of the run, which takes about as long as the run itself.
 func (c *command) printGains(ctx context.Context, run *result.Run, policy string) error {
+	// The run directory contains the scenario with all defaults.
 	file := filepath.Join(run.Dir, result.ScenarioFile)
 	s, err := scenarios.Load(file, nil)
 	if err != nil {
@@ -65,7 +67,7 @@ func (c *command) printGains(ctx context.Context, run *result.Run, policy string
 	return err
 }
 
-// findRun reads a run directory, or the newest run of a scenario.
+// findRun reads a run: a run directory, or the newest run of a scenario under runsRoot.
 func findRun(name string) (*result.Run, error) {
 	dir, err := findResult(name, "run", result.Runs(result.List(runsRoot)))
 	if err != nil {
@@ -83,6 +85,7 @@ func findSimulation(run *result.Run, policy string) (*result.Simulation, error) 
 	if len(run.Detail.Policies) == 0 {
 		return nil, &result.PlaceError{Path: run.Dir, Why: errNoTimeline.Error()}
 	}
+	// Without a name, select the best policy, or else the first one.
 	if policy == "" {
 		if best, _ := run.Document.Winner(); best >= 0 {
 			policy = run.Document.Rows[best].Policy
@@ -95,6 +98,7 @@ func findSimulation(run *result.Run, policy string) (*result.Simulation, error) 
 	if p := run.Detail.Simulation(policy); p != nil {
 		return p, nil
 	}
+	// Suggest the most similar name.
 	var known []string
 	for _, p := range run.Detail.Policies {
 		known = append(known, p.Policy)

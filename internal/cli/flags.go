@@ -15,7 +15,7 @@ import (
 	"sim/scenarios"
 )
 
-// boolFlag returns a flag without a value.
+// boolFlag returns a flag without a value, for the given usage text.
 func boolFlag(name, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: name, DisableDefaultText: true, Usage: usage}
 }
@@ -50,11 +50,12 @@ func scenarioFlags() []cli.Flag {
 	}
 }
 
-// overrides returns the scenario flags as KEY=VALUE. It returns an error if --set has the key
-// of --seed or --policy.
+// overrides returns the scenario flags as KEY=VALUE, in the order in which they apply. It
+// returns an error if --set has the key of --seed or --policy.
 func overrides(cc *cli.Context) ([]string, error) {
 	var out []string
 	set := cc.StringSlice("set")
+	// given returns the first of keys that --set has, or "".
 	given := func(keys ...string) string {
 		for _, s := range set {
 			if key, _, _ := strings.Cut(s, "="); slices.Contains(keys, strings.TrimSpace(key)) {
@@ -73,6 +74,7 @@ func overrides(cc *cli.Context) ([]string, error) {
 		if key := given("policy.allocators", "policy.routers", "policy.planners", "policy.arbiters"); key != "" {
 			return nil, usagef("--policy stands beside --set %s=...; keep one of the two", key)
 		}
+		// The value is a list of texts in TOML.
 		quoted := make([]string, len(names))
 		for i, n := range names {
 			quoted[i] = strconv.Quote(n)
@@ -84,17 +86,24 @@ func overrides(cc *cli.Context) ([]string, error) {
 
 // runFlags holds the flags of sim run other than the scenario flags.
 type runFlags struct {
-	json        bool              // print JSON instead of a table
-	out         string            // result directory; "" for the default
-	workers     int               // goroutines
-	outputPaths map[string]string // output files, indexed by the names in fileFlags
+	// json selects the result document as output instead of the table.
+	json bool
+	// out is the result directory; "" for the default.
+	out     string
+	workers int // goroutines
+	// outputPaths are the output files, indexed by the names in fileFlags.
+	outputPaths map[string]string
 	// traceTasks is the number of tasks per timeline in the file of --trace, in addition to
 	// the critical path.
 	traceTasks int
-	routesOut  string               // directory for forwarding tables
-	dirs       scenarios.OutputDirs // directories that policies write to
-	force      bool                 // replace results of another scenario
-	formats    []string             // formats of figures; empty for no figures
+	// routesOut is the directory for forwarding tables.
+	routesOut string
+	// dirs are the directories that policies write to.
+	dirs scenarios.OutputDirs
+	// force allows to replace results of another scenario.
+	force bool
+	// formats are the formats of figures; empty for no figures.
+	formats []string
 }
 
 // runFlagList returns the definitions of the flags of sim run.
@@ -128,12 +137,13 @@ func forceFlag() cli.Flag {
 	return boolFlag("force", "replace the results in DIR of --out even if they belong to another scenario or have other keys")
 }
 
-// readRunFlags reads and checks the flags of sim run for the given number of scenario files.
+// readRunFlags reads and checks the flags of sim run. files is the number of scenario files.
 func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 	f, err := readStorageFlags(cc)
 	if err != nil {
 		return f, err
 	}
+	// Read the flags that only sim run has, then check that they fit together.
 	f.traceTasks, f.routesOut, f.outputPaths = cc.Int("trace-tasks"), cc.String("routes-out"), map[string]string{}
 	for _, name := range fileFlags {
 		f.outputPaths[name] = cc.String(name)
@@ -161,7 +171,8 @@ func readStorageFlags(cc *cli.Context) (f runFlags, err error) {
 	return f, err
 }
 
-// workers returns the value of -j, by default the number of processors.
+// workers returns the value of -j, the number of goroutines. The default is the number of
+// processors.
 func workers(cc *cli.Context) int {
 	if cc.IsSet("j") {
 		return cc.Int("j")
@@ -170,11 +181,13 @@ func workers(cc *cli.Context) int {
 }
 
 // checkOutputPaths returns an error if two flags name the same file, or if several scenarios
-// would write the same file.
+// would write the same file. scenarios is their number.
 func (f *runFlags) checkOutputPaths(scenarios int) error {
+	// A directory for forwarding tables is for one scenario.
 	if scenarios > 1 && f.routesOut != "" {
 		return usagef("--routes-out holds the routes of one scenario, so it takes one at a time, not %d", scenarios)
 	}
+	// written maps each output file to its flag.
 	written := map[string]string{}
 	for _, output := range f.outputFlags() {
 		flag, file := output.name, output.path
@@ -189,7 +202,7 @@ func (f *runFlags) checkOutputPaths(scenarios int) error {
 	return nil
 }
 
-// readFormats returns the formats of figures, or nil with --no-plots.
+// readFormats returns the formats of figures without duplicates, or nil with --no-plots.
 func readFormats(cc *cli.Context) (formats []string, err error) {
 	if cc.Bool("no-plots") {
 		if cc.IsSet("format") {
@@ -198,6 +211,7 @@ func readFormats(cc *cli.Context) (formats []string, err error) {
 		return nil, nil
 	}
 	for _, name := range strings.Split(cc.String("format"), ",") {
+		// Accept formats in any order, with spaces around commas.
 		if name = strings.TrimSpace(name); name != "png" && name != "svg" {
 			return nil, usagef("flag --format needs png, svg or png,svg, not %q", cc.String("format"))
 		}
@@ -211,7 +225,8 @@ func readFormats(cc *cli.Context) (formats []string, err error) {
 // unsafeInPath matches the characters of a scenario name that are replaced in file names.
 var unsafeInPath = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// runDir returns the directory for the run of s.
+// runDir returns the directory for the run of s. It is --out itself if there is only one
+// scenario file.
 func runDir(s *scenarios.Scenario, f runFlags, files int) string {
 	if f.out != "" && files == 1 {
 		return f.out
@@ -219,7 +234,8 @@ func runDir(s *scenarios.Scenario, f runFlags, files int) string {
 	return resultDir(cmp.Or(f.out, runsRoot), s.Name, s.Digest())
 }
 
-// resultDir returns the default directory of a run or sweep below root.
+// resultDir returns the default directory of a run or sweep below root. The digest distinguishes
+// scenarios with the same name.
 func resultDir(root, name, digest string) string {
 	return filepath.Join(root, fmt.Sprintf("%s-%.10s", unsafeInPath.ReplaceAllString(name, "-"), digest))
 }

@@ -14,10 +14,14 @@ const gracePeriod = 400 * time.Millisecond
 // cleanupList removes the unfinished files of a command if the process ends before the command
 // does. Its zero value is ready to use.
 type cleanupList struct {
-	mu         sync.Mutex
-	remove     []func() // called when the command is abandoned
-	resultNote string   // message about results that were finished before
-	waitForEnd bool     // the process waits until the command ends, however long it takes
+	mu sync.Mutex
+	// remove has the functions that are called if the command is abandoned.
+	remove []func()
+	// resultNote is the message about results that were finished before.
+	resultNote string
+	// waitForEnd reports whether the process waits until the command ends, however long it
+	// takes.
+	waitForEnd bool
 }
 
 // onAbandon registers a function that is called if the command is abandoned. It may run
@@ -35,9 +39,10 @@ func (l *cleanupList) setResultNote(what string) {
 	l.resultNote = what
 }
 
-// mainUntilCancelled calls main, but returns about gracePeriod after ctx was cancelled even if
-// main does not.
+// mainUntilCancelled calls main with args, but returns about gracePeriod after ctx was cancelled
+// even if main does not. It waits longer if the command requires it (requireWait).
 func (c *command) mainUntilCancelled(ctx context.Context, args []string) int {
+	// The channel has a buffer, so that an abandoned command can still end.
 	done := make(chan int, 1)
 	go func() { done <- c.main(ctx, args) }()
 	select {
@@ -45,6 +50,7 @@ func (c *command) mainUntilCancelled(ctx context.Context, args []string) int {
 		return code
 	case <-ctx.Done():
 	}
+	// Give the command time to end by itself.
 	patient := time.NewTimer(gracePeriod)
 	defer patient.Stop()
 	select {
@@ -52,6 +58,7 @@ func (c *command) mainUntilCancelled(ctx context.Context, args []string) int {
 		return code
 	case <-patient.C:
 	}
+	// Abandon the command, unless it must end properly.
 	l := &c.cleanup
 	l.mu.Lock()
 	waits := l.waitForEnd
@@ -63,7 +70,7 @@ func (c *command) mainUntilCancelled(ctx context.Context, args []string) int {
 }
 
 // abandon ends the process while the command is still running: it removes unfinished files and
-// prints a message.
+// prints a message. done receives the exit code if the command ends in the meantime.
 func (c *command) abandon(done <-chan int) int {
 	l := &c.cleanup
 	l.mu.Lock()
@@ -72,10 +79,12 @@ func (c *command) abandon(done <-chan int) int {
 		remove()
 	}
 	select {
-	case code := <-done: // the command ended in the meantime
+	case code := <-done:
+		// The command ended in the meantime.
 		return code
 	default:
 	}
+	// State which results are stored.
 	what := l.resultNote
 	if what == "" {
 		what = nothingWrittenNote

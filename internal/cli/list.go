@@ -14,16 +14,19 @@ import (
 	"sim/scenarios/result"
 )
 
-// nameList is the output of sim list for one kind of name.
+// nameList is the output of sim list for one kind of names.
 type nameList struct {
-	kind  string
+	// kind is the argument of sim list, such as "routers".
+	kind string
+	// items has the names with their descriptions.
 	items []scenarios.PolicyInfo
 }
 
-// nameLists returns all kinds: the kinds of policies in their order, then scenarios, studies
-// and stored runs.
+// nameLists returns all lists: the kinds of policies in their order, then scenarios, studies and
+// stored runs. Kinds without names have no list.
 func nameLists() []nameList {
 	var out []nameList
+	// add appends a name to the list of its kind, which is created if it is missing.
 	add := func(i scenarios.PolicyInfo) {
 		at := slices.IndexFunc(out, func(l nameList) bool { return l.kind == i.Kind })
 		if at < 0 {
@@ -35,6 +38,7 @@ func nameLists() []nameList {
 	for _, i := range scenarios.Policies() {
 		add(i)
 	}
+	// Names of built-in files have no directory and no extension.
 	for _, of := range []struct {
 		kind  string
 		names []string
@@ -44,6 +48,7 @@ func nameLists() []nameList {
 			add(scenarios.PolicyInfo{Kind: of.kind, Name: short, Doc: scenarios.Summary(name)})
 		}
 	}
+	// A stored run is described by its scenario and its end.
 	for _, r := range result.Runs(result.List(runsRoot)) {
 		add(scenarios.PolicyInfo{Kind: "runs", Name: r.Dir, Doc: r.Scenario + ", " + r.End})
 	}
@@ -99,6 +104,7 @@ func (c *command) list(kind string) error {
 	case "metrics":
 		return listMetrics(c.stdout)
 	}
+	// Print the list of the kind, or suggest a similar kind.
 	kinds := []string{"keys", "metrics"}
 	for _, l := range nameLists() {
 		if l.kind == kind {
@@ -113,7 +119,8 @@ func (c *command) list(kind string) error {
 	return usagef("nothing of the kind %q can be listed%s", kind, text.DidYouMean(kind, kinds, "there are "+strings.Join(kinds, ", ")))
 }
 
-// listKeys prints the keys of a kind or a table, or the keys that begin with a text.
+// listKeys prints the keys of a kind or a table, or the keys that begin with a text. If there
+// are none, it returns an error with a suggestion.
 func (c *command) listKeys(of string) error {
 	known, err := scenarios.WriteKeys(c.stdout, of)
 	if err == nil && known != nil {
@@ -134,7 +141,8 @@ func (c *command) printItems(items []scenarios.PolicyInfo, indent string) {
 	}
 }
 
-// metricNames returns the names of all metrics except patterns with *.
+// metricNames returns the names of all metrics. Patterns with *, such as names per job, are
+// omitted.
 func metricNames() []string {
 	var names []string
 	for _, m := range result.Metrics {
@@ -147,6 +155,7 @@ func metricNames() []string {
 
 // listMetrics prints the table of metrics in Markdown; docs/metrics.md contains it.
 func listMetrics(w io.Writer) error {
+	// Align the columns of the Markdown table.
 	tw := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
 	fmt.Fprint(tw, "| metric\t| unit\t| better\t| judged\t| of\t| what it is |\n|---\t|---\t|---\t|---\t|---\t|--- |\n")
 	for _, m := range result.Metrics {
@@ -154,10 +163,13 @@ func listMetrics(w io.Writer) error {
 		if m.FailsComparison {
 			judged = "yes"
 		}
+		// Units of patterns come from the metrics that match them.
 		known, _ := result.Find(m.Name)
 		if known.Unit == "%" {
-			known.Unit = "" // percentages are a matter of printing; the values are ratios
+			// Percentages are a matter of printing; the values are ratios.
+			known.Unit = ""
 		}
+		// The last column has the description and, if necessary, its definition.
 		words := m.Words
 		if m.Meaning != "" {
 			words += ": " + m.Meaning

@@ -15,10 +15,15 @@ import (
 // outputFile is a file that a flag requests. It is opened before the simulation starts, and
 // written completely or not at all.
 type outputFile struct {
-	mu      sync.Mutex          // an interrupted command can be abandoned while it writes
-	path    string              // as given on the command line
-	pending *result.PendingFile // temporary file; nil if path is a device or a pipe
-	device  *os.File            // device or pipe; nil for a regular file
+	// mu protects the fields below, because an interrupted command can be abandoned while it
+	// writes.
+	mu sync.Mutex
+	// path is the file as given on the command line.
+	path string
+	// pending is the temporary file; nil if path is a device or a pipe.
+	pending *result.PendingFile
+	// device is the device or pipe; nil for a regular file.
+	device *os.File
 }
 
 // createOutputFile opens the file path for writing. finalPath is where the file must be
@@ -29,6 +34,7 @@ type outputFile struct {
 // files in read, or if it belongs to a stored result. Devices and pipes are written directly.
 func createOutputFile(path, finalPath string, read []string) (*outputFile, error) {
 	o := &outputFile{path: path}
+	// Write devices directly, and other files under a temporary name.
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir() || isDir(finalPath):
@@ -42,7 +48,8 @@ func createOutputFile(path, finalPath string, read []string) (*outputFile, error
 			}
 		}
 		if real, err := filepath.EvalSymlinks(finalPath); err == nil {
-			finalPath = real // replace the target of a symbolic link, not the link
+			// Replace the target of a symbolic link, not the link.
+			finalPath = real
 		}
 		o.pending, err = result.CreatePending(finalPath)
 	}
@@ -58,8 +65,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// checkReplaceable returns an error if an existing file must not be replaced: an input file in
-// read, any TOML file (it may be a scenario), or a file of a stored result.
+// checkReplaceable returns an error if an existing file must not be replaced. That protects the
+// input files in read, all TOML files (they may be scenarios), and the files of stored results.
 func checkReplaceable(path string, info os.FileInfo, read []string) error {
 	for _, name := range read {
 		if in, err := os.Stat(name); err == nil && os.SameFile(in, info) {
@@ -75,8 +82,8 @@ func checkReplaceable(path string, info os.FileInfo, read []string) error {
 	return nil
 }
 
-// writeFile writes the file that a flag requests. read lists the input files, which are not
-// replaced.
+// writeFile writes the file that a flag requests. fill writes the content. read lists the input
+// files, which are not replaced. If the command is abandoned, the file is removed.
 func (c *command) writeFile(path string, read []string, fill func(io.Writer) error) error {
 	out, err := createOutputFile(path, path, read)
 	if err != nil {
@@ -98,6 +105,7 @@ func (o *outputFile) fill(fill func(io.Writer) error) error {
 		w = o.pending
 	}
 	o.mu.Unlock()
+	// The lock is not held while the content is written, so that abort can remove the file.
 	b := bufio.NewWriter(w)
 	err := fill(b)
 	if err == nil {
@@ -106,8 +114,9 @@ func (o *outputFile) fill(fill func(io.Writer) error) error {
 	return err
 }
 
-// commit moves the completed file to its path. If err, the error of fill, is not nil, it
-// removes the file instead.
+// commit moves the completed file to its path. err is the error of fill; if it is not nil,
+// commit removes the file instead and returns the error. After an abort, commit returns
+// context.Canceled.
 func (o *outputFile) commit(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -129,7 +138,7 @@ func (o *outputFile) commit(err error) error {
 	return nil
 }
 
-// abort removes the unfinished file. It does nothing after write, and on nil.
+// abort removes the unfinished file. It does nothing on nil and after write.
 func (o *outputFile) abort() {
 	if o == nil {
 		return

@@ -21,6 +21,8 @@ func checkOutputs(s *scenarios.Scenario, flags runFlags) error {
 	if err != nil {
 		return err
 	}
+	// lacks has the reasons why an output is not produced. Files of simulated tasks share one
+	// reason.
 	lacks := map[string]string{"--trace": s.NoTraceReason(), "--plan-out": plan, "--routes-out": s.NoRoutesReason()}
 	for _, o := range append(flags.outputFlags(), outputFlag{"--routes-out", flags.routesOut}) {
 		why, other := lacks[o.name]
@@ -38,12 +40,16 @@ func checkOutputs(s *scenarios.Scenario, flags runFlags) error {
 // the run starts, and written before the run directory gets its final name, because they may
 // be in it.
 type outputs struct {
-	trace, plan *outputFile                            // nil if not requested
-	routes      map[string]routeFiles                  // forwarding tables, indexed by router
-	createdDirs result.CreatedDirs                     // directories created for routes, which abort removes
-	workloads   []workloadFile                         // files with the simulated tasks
-	rankTraces  *trace.Job                             // the simulated tasks, for the Chakra files of ranks 1 and up
-	create      func(path string) (*outputFile, error) // opens a further output file
+	trace, plan *outputFile // nil if not requested
+	// routes has the forwarding tables, indexed by router.
+	routes map[string]routeFiles
+	// createdDirs are the directories created for routes, which abort removes.
+	createdDirs result.CreatedDirs
+	// workloads are the files with the simulated tasks.
+	workloads []workloadFile
+	// rankTraces has the simulated tasks, for the Chakra files of ranks 1 and up.
+	rankTraces *trace.Job
+	create     func(path string) (*outputFile, error) // opens a further output file
 }
 
 // routeFiles holds the forwarding tables of a router and its tags of source-destination pairs.
@@ -55,7 +61,10 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 	if len(flags.outputFlags()) == 0 && flags.routesOut == "" {
 		return nil
 	}
+	// taken has the paths of all outputs so far.
 	read, taken := scenarios.InputFiles(file, overrides), map[string]bool{}
+	// place returns the path at which an output must be created now. It differs from its final
+	// path inside the run directory.
 	place := func(path string) (string, error) {
 		place, err := dir.OutputPath(path)
 		if err == nil && taken[place] {
@@ -64,9 +73,12 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		taken[place] = true
 		return place, err
 	}
+	// create opens an output file at its place.
 	create := func(path string) (*outputFile, error) {
 		at, err := place(path)
-		if err == nil && at != path { // in the run directory, which is new
+
+		// In the run directory, which is new.
+		if err == nil && at != path {
 			err = os.MkdirAll(filepath.Dir(at), 0o777)
 		}
 		if err != nil {
@@ -76,12 +88,13 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 	}
 	o.create = create
 
-	// Files of single flags.
+	// Open the files of single flags.
 	for _, w := range flags.outputFlags() {
 		f, err := create(w.path)
 		if err != nil {
 			return err
 		}
+		// Timelines and plans have their own fields; all other files have the simulated tasks.
 		switch w.name {
 		case "--trace":
 			o.trace = f
@@ -92,7 +105,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		}
 	}
 
-	// Two files of forwarding tables per router.
+	// Open two files of forwarding tables per router.
 	if flags.routesOut == "" {
 		return nil
 	}
@@ -132,9 +145,11 @@ func (o *outputs) abort() {
 	o.createdDirs.Remove()
 }
 
-// write writes all requested files. If one fails, the others are still written.
+// write writes all requested files with the outcome of the run. If one fails, the others are
+// still written, and the errors are returned together.
 func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 	failed := o.commitWorkloads()
+	// write writes a file if it is requested, and collects its error.
 	write := func(f *outputFile, fill func(io.Writer) error) {
 		if f != nil {
 			if err := f.write(fill); err != nil {
@@ -142,6 +157,7 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 			}
 		}
 	}
+	// Write the timelines, with a message about omitted tasks.
 	name := out.Document.Scenario
 	for i := range out.Detail.Policies {
 		if l := out.Detail.Policies[i].Timeline; o.trace != nil && l != nil && l.Omitted != "" {
@@ -167,6 +183,7 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 
 	// Compile the forwarding tables of each router.
 	for i := range out.Routes {
+		// Compiling can fail if the tables would be too large.
 		if f, ok := o.routes[out.Routes[i].Policy]; ok {
 			files, err := out.Routes[i].Compile()
 			if err != nil {
@@ -179,13 +196,15 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 			}
 		}
 	}
-	o.abort() // remove the files of routers without routes
+
+	// Remove the files of routers without routes.
+	o.abort()
 	return joinErrors(failed...)
 }
 
-// checkOutputDirs returns a *result.PlaceError if a directory that policies write to during
-// the run cannot be written, or is inside the run directory. run may be nil. No directory is
-// created.
+// checkOutputDirs returns a *result.PlaceError if a directory in dirs cannot be written, or is
+// inside the run directory. Policies write to these directories during the run. run may be nil.
+// No directory is created.
 func checkOutputDirs(dirs scenarios.OutputDirs, run *result.Dir) error {
 	for _, d := range []string{dirs.Models, dirs.Routes} {
 		switch {
@@ -206,7 +225,9 @@ func checkOutputDirs(dirs scenarios.OutputDirs, run *result.Dir) error {
 // policies are in the order of the rows of doc.
 func writePlans(w io.Writer, doc *result.Document, plans map[string][]scenarios.PlanRow) error {
 	out := csv.NewWriter(w)
-	var policy []string // the first column; empty with one schedule
+
+	// policy is the first column; empty with one schedule.
+	var policy []string
 	if len(plans) > 1 {
 		policy = []string{"policy"}
 	}

@@ -64,19 +64,24 @@ var figureFlags = []string{"kind", "x", "y", "z", "series", "panels", "where", "
 
 // plotFlags holds the flags of sim plot.
 type plotFlags struct {
-	out, spec string       // directory for the figures; file with [[plot]] tables
-	formats   []string     // png, svg
-	figure    *result.Plot // figure that the flags define; nil if none of figureFlags is given
-	isLogXSet bool         // --log-x is given, as true or false
+	// out is the directory for the figures, and spec the file with [[plot]] tables.
+	out, spec string
+	formats   []string // png, svg
+	// figure is the figure that the flags define; nil if none of figureFlags is given.
+	figure *result.Plot
+	// isLogXSet reports whether --log-x is given, as true or false.
+	isLogXSet bool
 }
 
 // readPlotFlags reads and checks the flags of sim plot.
 func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
+	// Check the texts that become the name of a file or the title.
 	for _, name := range []string{"name", "title"} {
 		if given := cc.String(name); text.Line(given, maxTitleBytes) != given {
 			return f, usagef("flag --%s needs a line of text of at most %d bytes, not %q", name, maxTitleBytes, text.Line(given, maxTitleBytes))
 		}
 	}
+	// The name must not lead out of the directory.
 	if name := cc.String("name"); strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
 		return f, usagef("flag --name needs the name of a file without slashes that does not start with a dot, not %q", name)
 	}
@@ -84,6 +89,7 @@ func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 	if f.formats, err = readFormats(cc); err != nil {
 		return f, err
 	}
+	// If a flag of a figure is given, the flags define one figure.
 	i := slices.IndexFunc(figureFlags, cc.IsSet)
 	if i < 0 {
 		return f, nil
@@ -113,6 +119,7 @@ func readWhere(texts []string) (result.NameFilter, error) {
 		if key = strings.TrimSpace(key); !ok || key == "" || strings.TrimSpace(values) == "" {
 			return nil, usagef("flag --where needs KEY=A,B, not %q", text)
 		}
+		// Split at commas outside brackets.
 		depth := 0
 		for _, v := range strings.FieldsFunc(values, func(r rune) bool {
 			switch r {
@@ -138,6 +145,7 @@ func (c *command) plot(cc *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	// Read the figures of a file, if one is given.
 	var specs []result.Plot
 	if flags.spec != "" {
 		if specs, err = scenarios.Plots(flags.spec); err != nil {
@@ -151,6 +159,7 @@ func (c *command) plot(cc *cli.Context) error {
 		}
 		return drawn
 	}
+	// Write the figures and print the paths of their files.
 	if err := sheet.WriteAll(cc.Context, dir, flags.formats, figs, runtime.GOMAXPROCS(0)); err != nil {
 		if cc.Context.Err() != nil {
 			return cc.Context.Err()
@@ -167,9 +176,11 @@ func (c *command) plot(cc *cli.Context) error {
 	return drawn
 }
 
-// drawResults draws the figures of results and returns the directory for them. If only some
+// drawResults draws the figures of results and returns the directory for them. names are
+// directories or scenarios, and specs the figures of --spec, which may be nil. If only some
 // figures can be drawn, it returns these and an error for the others.
 func (c *command) drawResults(names []string, specs []result.Plot, flags plotFlags) (figs []sheet.Figure, dir string, err error) {
+	// Read all results. A sweep must be alone.
 	var runs []*result.Run
 	var dirs []string
 	for _, name := range names {
@@ -228,7 +239,9 @@ func (c *command) readSweep(dir string) (s *result.Sweep, t *result.SweepTimings
 			return s, t, plots, all, nil
 		}
 	}
-	if s, t, plots, err = result.ReadSweep(dir); err != nil { // the error lists the missing files
+
+	// The error lists the missing files.
+	if s, t, plots, err = result.ReadSweep(dir); err != nil {
 		return nil, nil, nil, 0, err
 	}
 	return s, t, plots, len(s.Cells), nil
@@ -246,8 +259,9 @@ func plotDir(flags plotFlags, dir string) string {
 	return cmp.Or(flags.out, filepath.Join(dir, result.PlotsDir))
 }
 
-// drawSweep draws the figure that the flags define, or else the figures of specs. An invalid
-// figure is a usage error, unless another figure can be drawn.
+// drawSweep draws the figure that the flags define, or else the figures of specs, or else the
+// figures that package chart proposes. An invalid figure is a usage error, unless another figure
+// can be drawn.
 func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, flags plotFlags) ([]sheet.Figure, error) {
 	if flags.figure != nil {
 		p := chart.Propose(s, *flags.figure)
@@ -257,6 +271,7 @@ func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, fla
 		specs = []result.Plot{p}
 	}
 	figs, errs := chart.All(specs, s, t)
+	// If nothing was drawn, the figures were defined wrongly.
 	for i, e := range errs {
 		if len(figs) == 0 {
 			errs[i] = usageError(e.Error())
@@ -265,8 +280,10 @@ func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, fla
 	return figs, joinErrors(errs...)
 }
 
-// runsAsSweep combines several runs into a sweep with the axis "run".
+// runsAsSweep combines several runs into a sweep with the axis "run". dirs are their
+// directories.
 func runsAsSweep(runs []*result.Run, dirs []string) (*result.Sweep, *result.SweepTimings, error) {
+	// Label each run by its directory, by the whole path if base names are equal.
 	axis := result.Axis{Name: "run", Keys: []string{"run"}}
 	for _, dir := range dirs {
 		label := filepath.Base(filepath.Clean(dir))
@@ -278,6 +295,7 @@ func runsAsSweep(runs []*result.Run, dirs []string) (*result.Sweep, *result.Swee
 		}
 		axis.Labels = append(axis.Labels, label)
 	}
+	// The cells have the coordinate of their run.
 	s := &result.Sweep{Schema: result.SweepSchema, Version: result.Version, Model: result.Model, Axes: []result.Axis{axis}}
 	t := &result.SweepTimings{Cells: map[string]result.PolicyTimings{}}
 	for i, r := range runs {

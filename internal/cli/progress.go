@@ -13,6 +13,7 @@ import (
 	"sim/scenarios/study"
 )
 
+// Times of the display.
 const (
 	// barDelay is the running time after which a progress bar appears; short work shows none.
 	barDelay = 500 * time.Millisecond
@@ -32,18 +33,22 @@ type progressState struct {
 // progressMeter shows the progress of work on stderr: as a bar on a terminal, otherwise as
 // occasional lines.
 type progressMeter struct {
-	c       *command
-	start   time.Time      // when the work started
-	quit    chan struct{}  // closed by stop
-	display sync.WaitGroup // the goroutine that shows the progress
+	c     *command
+	start time.Time     // when the work started
+	quit  chan struct{} // closed by stop
+	// display is the goroutine that shows the progress.
+	display sync.WaitGroup
 
-	mu      sync.Mutex
-	current func() progressState // returns the state; called with mu held
+	mu sync.Mutex
+	// Returns the state; called with mu held.
+	current func() progressState
 }
 
 // startMeter shows the state that now returns until stop is called. The argument of now is the
-// running time in seconds. Variables that now reads must be changed through update.
+// running time in seconds. now is called from another goroutine, so variables that it reads must
+// be changed through update.
 func (c *command) startMeter(now func(spent float64) progressState) *progressMeter {
+	// The display runs in its own goroutine until stop is called.
 	m := &progressMeter{c: c, start: c.now(), quit: make(chan struct{})}
 	m.current = func() progressState {
 		m.mu.Lock()
@@ -75,8 +80,10 @@ func (m *progressMeter) stop() {
 // and the number of policies done. share sets the completed share of that policy, if it is
 // known; the line then predicts the remaining time of the policy at constant speed.
 func (c *command) startRunProgress(name string) (m *progressMeter, update func(policy string, done, total int), share func(float64)) {
+	// The state changes with each policy; the line has the running time and the prediction.
 	at := progressState{message: name, line: name}
-	part, began := 0.0, 0.0 // share of the policy, and when it began to decide, in seconds
+	// part is the completed share of the policy, and began is the running time at its start, in seconds.
+	part, began := 0.0, 0.0
 	m = c.startMeter(func(spent float64) progressState {
 		s := at
 		if part > 0 {
@@ -108,8 +115,11 @@ func (c *command) startRunProgress(name string) (m *progressMeter, update func(p
 // remaining work, which is divided by the number of workers; if it is nil, the prediction is
 // proportional to the number of cells.
 func (c *command) startSweepProgress(name string, workers int, left func() (*study.Forecast, error)) (m *progressMeter, update func(done, total, failed int)) {
-	first, finished, total, failed := -1, 0, 0, 0 // first is the number of cells that were stored before
-	var guess, guessedAt float64                  // predicted remaining seconds, and the running time of that prediction
+	// first is the number of cells that were stored before, or -1 before the first update.
+	first, finished, total, failed := -1, 0, 0, 0
+	// guess is the predicted number of remaining seconds, and guessedAt the running time of that
+	// prediction. words precedes it in the line.
+	var guess, guessedAt float64
 	var words string
 	m = c.startMeter(func(spent float64) progressState {
 		line := fmt.Sprintf("%s: %s of %s cells", name, text.Count(finished+failed), text.Count(total))
@@ -117,6 +127,7 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 			line += fmt.Sprintf(" (%d failed)", failed)
 		}
 		if n := finished + failed - first; first >= 0 && n > 0 && spent > 0 {
+			// Predict the remaining time from the forecast, if there is one.
 			rate := float64(n) / spent
 			togo, how := float64(total-finished-failed)/rate, "about "
 			if left != nil {
@@ -126,6 +137,7 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 		}
 		return progressState{line, line, finished + failed, total}
 	})
+	// look updates the forecast, which takes time itself.
 	look := c.throttle(func() error {
 		f, err := left()
 		if err != nil {
@@ -133,7 +145,9 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 		}
 		m.update(func() {
 			guess, guessedAt, words = f.Wall(workers), c.now().Sub(m.start).Seconds(), "about "
-			if f.Rough { // the longest cells are computed first
+
+			// The longest cells are computed first.
+			if f.Rough {
 				words = "up to "
 			}
 		})
@@ -152,8 +166,9 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 	}
 }
 
-// throttle returns a function that calls do at most about every 200 ms and for at most about 2
-// % of the time, or immediately if must is true. After an error, do is not called again.
+// throttle returns a function that calls do, but only at most about every 200 ms and for at most
+// about 2 % of the time. If must is true, do is called immediately. After an error, do is not
+// called again.
 func (c *command) throttle(do func() error) func(must bool) {
 	var next time.Time
 	failed := false
@@ -163,6 +178,7 @@ func (c *command) throttle(do func() error) func(must bool) {
 			return
 		}
 		failed = do() != nil
+		// The next call waits for share times the duration of this one.
 		const minInterval, share = 200 * time.Millisecond, 50
 		next = c.now().Add(max(minInterval, share*c.now().Sub(begun)))
 	}
@@ -183,7 +199,8 @@ func (m *progressMeter) showLines() {
 	}
 }
 
-// showBar draws a progress bar after barDelay.
+// showBar draws a progress bar after barDelay, updates it until stop is called, and then erases
+// it.
 func (m *progressMeter) showBar() {
 	select {
 	case <-m.quit:
@@ -193,7 +210,9 @@ func (m *progressMeter) showBar() {
 
 	// Configure the library's progress bar.
 	pw := progress.NewWriter()
-	out := &byteCounter{w: unwrapWriter(m.c.stderr)} // the terminal itself, because the bar moves the cursor
+
+	// The terminal itself, because the bar moves the cursor.
+	out := &byteCounter{w: unwrapWriter(m.c.stderr)}
 	pw.SetOutputWriter(out)
 	pw.SetUpdateFrequency(100 * time.Millisecond)
 	style := progress.StyleDefault
@@ -210,7 +229,9 @@ func (m *progressMeter) showBar() {
 	pw.AppendTracker(tracker)
 	rendered := make(chan struct{})
 	go func() { pw.Render(); close(rendered) }()
-	for !pw.IsRenderInProgress() { // calling Stop earlier has no effect
+
+	// Calling Stop earlier has no effect.
+	for !pw.IsRenderInProgress() {
 		time.Sleep(time.Millisecond)
 	}
 
@@ -220,13 +241,17 @@ func (m *progressMeter) showBar() {
 	for {
 		s := m.current()
 		tracker.UpdateTotal(int64(max(s.total, 1)))
-		tracker.SetValue(int64(min(s.done, max(s.total-1, 0)))) // never full before the work has ended
+
+		// Never full before the work has ended.
+		tracker.SetValue(int64(min(s.done, max(s.total-1, 0))))
 		tracker.UpdateMessage(fmt.Sprintf("%-44s", text.Shown(s.message)))
 		select {
 		case <-m.quit:
 			pw.Stop()
 			<-rendered
-			if out.n > 0 { // a bar was drawn; erase it
+
+			// A bar was drawn; erase it.
+			if out.n > 0 {
 				fmt.Fprint(unwrapWriter(m.c.stderr), pretty.CursorUp.Sprint(), pretty.EraseLine.Sprint())
 			}
 			return
@@ -241,6 +266,7 @@ type byteCounter struct {
 	n int
 }
 
+// Write implements io.Writer.
 func (c *byteCounter) Write(p []byte) (int, error) {
 	c.n += len(p)
 	return c.w.Write(p)

@@ -19,8 +19,10 @@ import (
 // queueVersion returns the version that the publisher and the workers of a queue must share.
 func queueVersion() string { return fmt.Sprintf("%s-model%d", result.Version, result.Model) }
 
-// queueRunner returns a study.Runner whose cells are computed by the workers of a queue.
+// queueRunner returns a study.Runner whose cells are computed by the workers of a queue. It
+// checks the flags of the queue first. plan has the cells.
 func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner, error) {
+	// Check the address, and find the token that workers need.
 	embedded := flags.queue == queue.EmbeddedURL
 	if embedded && embedServer == nil {
 		return nil, usageError(queue.ErrNoServer.Error())
@@ -40,12 +42,14 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 	if err != nil {
 		return nil, err
 	}
+	// A queue without a token is open to all processes that reach it.
 	if flags.listen != "" && given == "" && token == "" {
 		c.logf("any process that reaches %s can take cells and return arbitrary results; require a token with --listen TOKEN@%[1]s, --token-file or %s", flags.listen, tokenVariable)
 	}
 
 	// Each cell is one item of the queue.
 	return func(ctx context.Context, p *study.Plan, todo []int, done func(int, *study.Record) error) error {
+		// cell maps the key of an item to the index of its cell.
 		cell := make(map[string]int, len(todo))
 		items := make([]queue.Item, len(todo))
 		for n, i := range todo {
@@ -53,6 +57,7 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 			cell[key] = i
 			items[n] = queue.Item{Key: key, Payload: func() ([]byte, error) { return p.Task(i) }}
 		}
+		// Publish the items and record their results.
 		o := queue.Options{
 			Peer: queue.Peer{URL: flags.queue, Version: queueVersion(), Credentials: flags.creds, Token: token, Log: c.logf},
 			Name: p.Sweep.Name + "-" + p.Sweep.Digest[:10], Listen: flags.listen,
@@ -64,6 +69,7 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 			if r.Failed != "" {
 				return done(cell[r.Key], &study.Record{Key: r.Key, Failed: r.Failed, InvalidInput: r.Permanent})
 			}
+			// Results come from other machines and are verified.
 			record, err := study.ReadRecord(r.Data)
 			if err == nil && record.Key != r.Key {
 				err = fmt.Errorf("the queue returned the result of another cell for %s", r.Key)
@@ -84,6 +90,7 @@ const tokenVariable = "SIM_TOKEN"
 // file, or else from the environment, or "" without one. given is a token that is part of an
 // address; it may be "".
 func (c *command) queueToken(address, creds, file, given string) (string, error) {
+	// An address may contain a user or a token.
 	if address != queue.EmbeddedURL {
 		if err := queue.CheckURL(address); err != nil {
 			return "", usageError(err.Error())
@@ -92,6 +99,7 @@ func (c *command) queueToken(address, creds, file, given string) (string, error)
 			given = address
 		}
 	}
+	// Credentials files are for external servers.
 	if creds != "" {
 		if address == queue.EmbeddedURL {
 			return "", usagef("flag --creds is for an external server; an embedded queue uses a token")
@@ -103,6 +111,7 @@ func (c *command) queueToken(address, creds, file, given string) (string, error)
 	}
 	var token string
 	var err error
+	// The token comes from the file, or else from the environment.
 	switch {
 	case file != "" && given != "":
 		return "", usagef("flag --token-file excludes a token or user in the address and --creds; use one of them")
@@ -140,6 +149,7 @@ func (c *command) workerCommand() *cli.Command {
 			if cc.NArg() != 1 {
 				return usagef("sim worker needs the URL of a queue, such as nats://host:4222")
 			}
+			// Read the address, the token and the idle time.
 			o := queue.WorkerOptions{Peer: queue.Peer{
 				URL: cc.Args().First(), Version: queueVersion(), Credentials: cc.String("creds"), Workers: workers(cc), Log: c.logf,
 			}}
@@ -166,6 +176,7 @@ func (c *command) workerCommand() *cli.Command {
 func (c *command) runWorker(ctx context.Context, o queue.WorkerOptions) error {
 	var computed atomic.Int64
 	c.cleanup.requireWait()
+	// Count the computed cells for the final message.
 	begun := c.now()
 	err := queue.Work(ctx, o, func(ctx context.Context, task []byte) ([]byte, error) {
 		data, err := study.RunTask(ctx, task)

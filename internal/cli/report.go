@@ -43,7 +43,7 @@ func (c *command) reportCommand() *cli.Command {
 // reportFile is the default file name of the report of one result.
 const reportFile = "report.html"
 
-// writeReport writes a report and prints its path.
+// writeReport writes a report of the results in the arguments and prints its path.
 func (c *command) writeReport(cc *cli.Context) error {
 	names := cc.Args().Slice()
 	switch n := len(names); {
@@ -79,7 +79,8 @@ func (c *command) writeReport(cc *cli.Context) error {
 	}
 	for _, path := range read {
 		if cc.Bool("compare") && !result.IsResult(path) {
-			continue // it has metrics only, which the comparison shows
+			// It has metrics only, which the comparison shows.
+			continue
 		}
 		d, err := c.readDocument(path)
 		if err != nil {
@@ -116,6 +117,7 @@ func (c *command) readDocument(dir string) (page.Document, error) {
 		}
 		return page.RunDocument(run), nil
 	}
+	// A sweep includes the figures of its study.
 	s, t, asked, all, err := c.readSweep(dir)
 	if err != nil {
 		return page.Document{}, err
@@ -129,6 +131,7 @@ func (c *command) readDocument(dir string) (page.Document, error) {
 
 // compareResults compares two results for the report.
 func compareResults(oldPath, newPath string) (page.Document, error) {
+	// Read both sides.
 	var sides [2]*compare.Set
 	for i, path := range []string{oldPath, newPath} {
 		var err error
@@ -148,16 +151,18 @@ func compareResults(oldPath, newPath string) (page.Document, error) {
 func isReplaceable(path string) bool {
 	f, _, err := infile.Open(path)
 	if err != nil {
-		return true // creating the file reports the error
+		// Creating the file reports the error.
+		return true
 	}
 	defer f.Close()
+	// The generator element is near the beginning of a report.
 	head := make([]byte, 4<<10)
 	n, _ := io.ReadFull(f, head)
 	return n == 0 || bytes.Contains(head[:n], []byte(page.Generator))
 }
 
-// figureStyle returns the colours and line styles of the figures, so that reports use the same
-// ones.
+// figureStyle returns the colours and line styles of package plots, so that reports look like
+// figures.
 func figureStyle() page.Style {
 	var l page.Style
 	for _, s := range sheet.LineStyles {
@@ -167,6 +172,7 @@ func figureStyle() page.Style {
 		}
 		l.Series = append(l.Series, line)
 	}
+	// Sample the colour scale.
 	const steps = 32
 	for i := range steps + 1 {
 		l.Heat = append(l.Heat, cssColor(sheet.Heat(float64(i)/steps)))

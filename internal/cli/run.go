@@ -59,7 +59,8 @@ func (c *command) runCommand() *cli.Command {
 			// A failed scenario does not prevent the others from running.
 			var failed errorList
 			for _, j := range jobs {
-				err := cc.Context.Err() // after an interrupt the other scenarios are not run
+				// After an interrupt the other scenarios are not run.
+				err := cc.Context.Err()
 				if err == nil {
 					err = c.runPrepared(cc.Context, j, flags)
 				}
@@ -77,25 +78,29 @@ func (c *command) runCommand() *cli.Command {
 
 // preparedRun is a scenario whose result directory and output files have been created.
 type preparedRun struct {
+	// scenario is the loaded file with its overrides.
 	scenario *scenarios.Scenario
-	dir      *result.Dir
-	outputs  outputs
+	// Result directory, under a temporary name.
+	dir     *result.Dir
+	outputs outputs // files that flags request
 }
 
 // abort removes all unfinished files and directories of the run.
 func (j *preparedRun) abort() {
-	j.outputs.abort() // first, because output files may be in dir
+	// First, because output files may be in dir.
+	j.outputs.abort()
 	j.dir.Abort()
 }
 
 // prepare loads all files and creates the result directories and output files, so that errors
-// appear before anything is computed. It reports the errors of all files. The returned runs
-// must be aborted even if prepare fails.
+// appear before anything is computed. It reports the errors of all files. The returned runs must
+// be aborted even if prepare fails; an abort has no effect on committed runs.
 func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*preparedRun, err error) {
 	list, err := c.loadAll(files, overrides)
 	if err != nil {
 		return nil, err
 	}
+	// claimed maps each result directory to its file.
 	claimed := map[string]string{}
 	for i, s := range list {
 		if err := checkOutputs(s, flags); err != nil {
@@ -129,12 +134,13 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*pr
 	return jobs, nil
 }
 
-// runPrepared runs a scenario, stores its results and prints them.
+// runPrepared runs a scenario, stores its results and prints them. It checks for an interrupt
+// before each step that makes results visible.
 func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlags) error {
 	s, begun := j.scenario, c.now()
 	m, update, share := c.startRunProgress(s.Name)
 
-	// Simulate.
+	// Simulate, with the options that the requested outputs need.
 	options := scenarios.RunOptions{Workers: flags.workers, Progress: update, ReportProgress: share}
 	if flags.outputPaths["trace"] != "" {
 		options.TimelineTasks = flags.traceTasks
@@ -184,15 +190,19 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	if err := c.printRun(j, run, flags); err != nil {
 		return err
 	}
-	c.cleanup.setResultNote("") // for the runs that follow
+
+	// For the runs that follow.
+	c.cleanup.setResultNote("")
 	failed := []error{drawn, written}
-	for _, err := range outcome.PolicyErrors { // policies whose simulation did not finish; their rows contain the reason
+	// Report the policies whose simulation did not finish; their rows contain the reason.
+	for _, err := range outcome.PolicyErrors {
 		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
 	}
 	return joinErrors(failed...)
 }
 
-// manifest returns the manifest of a run or sweep with its start and end times.
+// manifest returns the manifest of a run or sweep: the version of sim, the command line, and the
+// start and end times in UTC.
 func (c *command) manifest(name, digest string, begun, end time.Time) result.Manifest {
 	return result.Manifest{
 		Version: result.Version, Revision: result.Revision(), Scenario: name, Digest: digest, Arguments: c.args,
@@ -230,7 +240,7 @@ func (c *command) drawFigures(ctx context.Context, j *preparedRun, r *result.Run
 	return nil
 }
 
-// printRun prints the result table, or the result document if --json is set.
+// printRun prints the result table, or the result document with the timings if --json is set.
 func (c *command) printRun(j *preparedRun, r *result.Run, flags runFlags) error {
 	if !flags.json {
 		_, err := io.WriteString(c.stdout, report.Run(r, j.dir.Path(), c.bold()))

@@ -58,8 +58,10 @@ func (c *command) sweepCommand() *cli.Command {
 	}
 }
 
-// sweep computes the missing cells of a study.
+// sweep computes the missing cells of a study, stores each of them, and finishes the sweep if
+// all are stored. file is the study or scenario.
 func (c *command) sweep(ctx context.Context, file string, overrides []string, flags sweepFlags) error {
+	// List and check the cells before anything is written.
 	begun := c.now()
 	st, plan, err := c.plan(ctx, file, overrides, flags)
 	if err != nil {
@@ -72,7 +74,9 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 
 	// Select the runner: this process, the workers of a queue, or the workers of a directory.
 	var run study.Runner = study.LocalRunner(flags.workers)
-	if flags.queue == "" { // with a queue, its workers write
+
+	// With a queue, its workers write.
+	if flags.queue == "" {
 		if err := checkOutputDirs(flags.dirs, nil); err != nil {
 			return err
 		}
@@ -104,6 +108,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if flags.join {
 		run = store.Joined(flags.workers)
 	}
+	// From here on, an interrupt loses only unfinished cells.
 	c.cleanup.setResultNote("the cells that were finished are kept, and the same command goes on from there")
 	err = c.computeCells(ctx, plan, store, run, begun, flags)
 	if e := store.Close(); err == nil {
@@ -115,6 +120,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 // plan returns the cells of a study. It reports all errors that can be found before anything
 // is computed.
 func (c *command) plan(ctx context.Context, file string, overrides []string, flags sweepFlags) (*scenarios.Study, *study.Plan, error) {
+	// Check the first variant and the number of cells before all variants.
 	st, err := scenarios.LoadStudy(file, overrides)
 	if err != nil {
 		return nil, nil, err
@@ -144,6 +150,7 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 			}
 		}
 	}
+	// Check the metrics that the table and the figures will show.
 	if asked := study.ReadStore(sweepDir(plan, flags)).UnknownMetric(requestedMetrics(plan, flags)); asked != nil {
 		return nil, nil, usagef("%s: there is no metric %q%s", asked.Source, asked.Name,
 			text.DidYouMean(asked.Name, metricNames(), "sim list metrics names them"))
@@ -177,11 +184,14 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 
 	// Compute the missing cells, with progress and partial results in between.
 	var left func() (*study.Forecast, error)
-	if flags.queue == "" { // the number of workers of a queue is unknown
+
+	// The number of workers of a queue is unknown.
+	if flags.queue == "" {
 		left = func() (*study.Forecast, error) { return plan.Forecast(ctx, store, nil) }
 	}
 	m, update := c.startSweepProgress(plan.Sweep.Name, flags.workers, left)
 	show := c.throttle(func() error { return store.WritePartial(plan) })
+	// Write partial results only after the first new cell and before the last one.
 	first := -1
 	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Progress: func(done, total, failed int) {
 		if update(done, total, failed); first < 0 {
@@ -192,7 +202,7 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	}})
 	m.stop()
 
-	// Report failed cells, and stop if cells are missing.
+	// stopped converts the error of an interrupt into a sweepInterrupt.
 	stopped := func(err error) error {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return &sweepInterrupt{status, store.Dir}
@@ -232,13 +242,16 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	return failedCellsError(status)
 }
 
-// checkMetric returns an error for metrics that figures can show but the table cannot.
+// checkMetric returns an error for metrics that figures can show but the table cannot: metrics
+// of the ideal fabric, and quotients.
 func checkMetric(name string) error {
 	const want = "choose a metric of cells, such as nct, or draw a figure"
 	if strings.HasPrefix(name, "reference.") {
 		return usagef("flag --metric: %s is a metric of the ideal fabric, which the table does not show; %s", name, want)
 	}
-	if strings.Contains(name, "/") && !strings.HasPrefix(name, "job.") { // names of jobs may contain a slash
+
+	// Names of jobs may contain a slash.
+	if strings.Contains(name, "/") && !strings.HasPrefix(name, "job.") {
 		return usagef("flag --metric: %s is a quotient, which the table does not show; %s", name, want)
 	}
 	return nil
@@ -261,6 +274,7 @@ func failedCellsError(s study.Status) error {
 	if len(s.Failed) == 0 {
 		return nil
 	}
+	// The message depends on whether a retry can help.
 	what := fmt.Sprintf("%s of %d failed; the others are kept", text.Plural(len(s.Failed), "cell"), s.Total)
 	switch s.Unusable {
 	case 0:
@@ -274,18 +288,21 @@ func failedCellsError(s study.Status) error {
 // sweepInterrupt is the error of an interrupted sweep.
 type sweepInterrupt struct {
 	status study.Status // progress at the interrupt
-	dir    string       // directory with the stored cells
+	// Directory with the stored cells.
+	dir string
 }
 
+// Error implements error.
 func (e *sweepInterrupt) Error() string {
 	return fmt.Sprintf("interrupted after %d of %d cells, which are kept in %s; the same command goes on from there",
 		e.status.Known+e.status.Computed, e.status.Total, e.dir)
 }
 
+// Unwrap makes the error match context.Canceled.
 func (e *sweepInterrupt) Unwrap() error { return context.Canceled }
 
-// finishSweep prints the results of a complete sweep. It also stores them if writes is true;
-// with --join, one worker does.
+// finishSweep prints the results of a complete sweep. It also stores them, with their figures,
+// if writes is true; with --join, one of the workers does.
 func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags, writes bool) error {
 	if why := unservedReason(doc); why != "" {
 		return usagef("no policy can serve any of %s: %s; change the scenario", text.Plural(len(doc.Cells), "cell"), why)
@@ -304,6 +321,7 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 			return err
 		}
 	}
+	// Print the document, or else the table.
 	if flags.json {
 		data, err := result.JSON(doc)
 		if err != nil {
@@ -326,6 +344,7 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 		}
 		return usagef("%v (%s kept in %s)", err, text.Plural(n, "cell is", "cells are"), store.Dir)
 	}
+	// Resolve --where against the names of all cells.
 	var names []result.Name
 	for i := range doc.Cells {
 		names = append(names, doc.NameOf(&doc.Cells[i]))
@@ -356,7 +375,7 @@ func unservedReason(s *result.Sweep) string {
 	return why
 }
 
-// sweepDir returns the directory of a sweep.
+// sweepDir returns the directory of a sweep: --out, or by default a directory below runsRoot.
 func sweepDir(p *study.Plan, f sweepFlags) string {
 	return cmp.Or(f.out, resultDir(runsRoot, p.Sweep.Name, p.Sweep.Digest))
 }

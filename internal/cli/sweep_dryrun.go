@@ -14,12 +14,13 @@ import (
 // maxSampleTime limits the time in which --dry-run computes cells for its prediction.
 const maxSampleTime = 10 * time.Second
 
-// dryRun prints the cells of a sweep and predicts the time of the missing ones: from the times
-// of stored cells, or else of one computed cell per policy.
+// dryRun prints the cells of a sweep and predicts the time of the missing ones. The prediction
+// uses the times of stored cells, or else of one computed cell per policy. Nothing is stored.
 func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags) error {
 	dir := sweepDir(plan, flags)
 	store := study.ReadStore(dir)
 	store.DropOutdated(requestedMetrics(plan, flags))
+	// Print the cells with their state.
 	out := bufio.NewWriter(c.stdout)
 	for i := range plan.Sweep.Cells {
 		state := ""
@@ -31,10 +32,13 @@ func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags
 	if err := out.Flush(); err != nil {
 		return err
 	}
+	// Predict the time from stored cells.
 	f, err := plan.Forecast(ctx, store, nil)
 	if err != nil {
 		return err
 	}
+	// If that is not possible, compute samples. Without any measured time, the prediction is a
+	// minimum.
 	how, limit := "by the cells that are there", 0.0
 	if f.Unknown {
 		samples, err := c.computeSamples(ctx, plan, store, flags)
@@ -50,6 +54,7 @@ func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags
 	if f.Unknown {
 		about, limit = "more than ", maxSampleTime.Seconds()
 	}
+	// Print the prediction.
 	total := text.Plural(len(plan.Sweep.Cells), "cell")
 	if f.Missing == 0 {
 		c.logf("%s, all there: nothing to compute", total)
@@ -72,8 +77,10 @@ func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.S
 		return err
 	}
 	if flags.queue != "" {
-		flags.workers = 1 // the number of workers is unknown
+		// The number of workers is unknown.
+		flags.workers = 1
 	}
+	// Describe the origin of the prediction.
 	how := "by the cells that are there"
 	if f.Unknown {
 		how = fmt.Sprintf("by some %v", scenarios.Cost{Tasks: f.Cost.Tasks, Hops: f.Cost.Hops})
@@ -90,6 +97,7 @@ func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.S
 func (c *command) computeSamples(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) (map[string]*study.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSampleTime)
 	defer cancel()
+	// Select one missing cell per policy.
 	var todo []int
 	seen := map[string]bool{}
 	for i := range plan.Sweep.Cells {
@@ -99,6 +107,7 @@ func (c *command) computeSamples(ctx context.Context, plan *study.Plan, store *s
 			todo = append(todo, i)
 		}
 	}
+	// Compute them within the time limit.
 	samples := map[string]*study.Record{}
 	err := study.LocalRunner(flags.workers)(ctx, plan, todo, func(_ int, r *study.Record) error {
 		if r.Failed == "" {
@@ -107,7 +116,8 @@ func (c *command) computeSamples(ctx context.Context, plan *study.Plan, store *s
 		return nil
 	})
 	if ctx.Err() == context.DeadlineExceeded {
-		err = nil // cells that take longer have no prediction
+		// Cells that take longer have no prediction.
+		err = nil
 	}
 	return samples, err
 }

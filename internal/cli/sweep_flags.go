@@ -41,13 +41,24 @@ func sweepFlagList() []cli.Flag {
 // sweepFlags holds the flags of sim sweep other than the scenario flags.
 type sweepFlags struct {
 	runFlags
-	dryRun, yes          bool              // print cells only; allow many cells
-	join                 bool              // share the cells of a directory with other workers
-	lease                time.Duration     // time after which other workers take over unrenewed cells
-	queue, listen, creds string            // URL of the queue; address of its server; credentials file
-	tokenFile            string            // file with the token of the queue
-	metric               string            // metric in the table; "" for the default
-	where                result.NameFilter // cells in the table; nil for all
+	dryRun bool // print the cells only
+	yes    bool // allow many cells
+	// join reports whether share the cells of a directory with other workers.
+	join bool
+	// lease is the time after which other workers take over unrenewed cells.
+	lease time.Duration
+	// URL of the queue, or queue.EmbeddedURL.
+	queue string
+	// Address of the embedded server.
+	listen string
+	// Credentials file for the queue.
+	creds string
+	// File with the token of the queue.
+	tokenFile string
+	// metric is the metric in the table; "" for the default.
+	metric string
+	// where has the cells in the table; nil for all.
+	where result.NameFilter
 }
 
 // readSweepFlags reads and checks the flags of sim sweep.
@@ -65,6 +76,7 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	if err := checkMetric(f.metric); err != nil {
 		return f, err
 	}
+	// Reject combinations of flags that exclude each other.
 	why := ""
 	switch {
 	case f.listen != "" && f.queue != "embedded":

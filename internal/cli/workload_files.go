@@ -39,17 +39,21 @@ func chakraFile(prefix string, rank int) string { return fmt.Sprintf("%s.%d.et",
 // workloadFile is an output file with the simulated tasks. For --chakra-out it is the file of
 // rank 0.
 type workloadFile struct {
+	// flag is the flag that requests the file, with dashes.
 	flag string
-	file *outputFile
+	file *outputFile // open file
 }
 
-// fillWorkloads writes the simulated tasks to the open files without committing them. The
-// Chakra files of further ranks are written by commitWorkloads, because there may be more than
-// can be open at the same time. Whether they exceed the size limit is checked here.
+// fillWorkloads writes the simulated tasks w to the open files without committing them.
+//
+// The Chakra files of further ranks are written by commitWorkloads, because there may be more
+// than can be open at the same time. Whether they exceed the size limit is checked here, before
+// the run ends.
 func (o *outputs) fillWorkloads(w *trace.RankGraph) error {
 	for _, f := range o.workloads {
 		var j *trace.Job
 		var err error
+		// Select the writer of the format.
 		fill := w.WriteCM
 		switch f.flag {
 		case "--chakra-out":
@@ -66,12 +70,15 @@ func (o *outputs) fillWorkloads(w *trace.RankGraph) error {
 			err = f.file.fill(fill)
 		}
 		if f.flag == "--chakra-out" && err == nil {
+			// Write the files of all ranks once without storing them, to find out whether they
+			// fit the limit.
 			o.rankTraces = j
 			all := trace.LimitWriter(io.Discard)
 			for rank := 0; rank < j.Ranks && err == nil; rank++ {
 				err = j.WriteChakra(all, rank)
 			}
 		}
+		// Formats that cannot represent the tasks are errors of usage.
 		var refused trace.UnwritableError
 		if errors.As(err, &refused) {
 			return usagef("%s: %v", f.flag, refused)
@@ -88,6 +95,7 @@ func (o *outputs) commitWorkloads() (failed errorList) {
 	for _, f := range o.workloads {
 		err := f.file.commit(nil)
 		for rank := 1; f.flag == "--chakra-out" && rank < o.rankTraces.Ranks && err == nil; rank++ {
+			// Open each further file only while it is written.
 			var one *outputFile
 			if one, err = o.create(chakraFile(strings.TrimSuffix(f.file.path, ".0.et"), rank)); err == nil {
 				err = one.write(func(to io.Writer) error { return o.rankTraces.WriteChakra(to, rank) })

@@ -5,11 +5,11 @@
 // Run describes a run (run.go) and Sweep a sweep (sweep.go). Explain explains the time of a
 // policy. The explanation depends on the kind of the simulation:
 //
-// - a critical path: explain.go, with comparisons in compare.go and circuits.go
-// - a plan of a collective: plan.go
-// - traffic on links: traffic.go
-// - several jobs: jobs.go
-// - a fleet: fleet.go
+//   - a critical path: explain.go, with comparisons in compare.go and circuits.go
+//   - a plan of a collective: plan.go
+//   - traffic on links: traffic.go
+//   - several jobs: jobs.go
+//   - a fleet: fleet.go
 //
 // All of them write to a writer. The tables themselves are laid out by package internal/text.
 package report
