@@ -43,7 +43,7 @@ type sweepFlags struct {
 	runFlags
 	dryRun bool // print the cells only
 	yes    bool // allow many cells
-	// join reports whether share the cells of a directory with other workers.
+	// join shares the cells of a directory with other workers.
 	join bool
 	// lease is the time after which other workers take over unrenewed cells.
 	lease time.Duration
