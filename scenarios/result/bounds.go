@@ -49,12 +49,15 @@ func ShareBounds(rows []Row) {
 // improveBound applies a bound to a row if it holds for the row and is larger than the
 // row's own.
 func (r *Row) improveBound(p ProvedBound) {
+	// Only a row that has a bound on the metric already gets a better one.
 	name := "bound_" + p.Metric
 	best, bounded := r.Metrics[name]
 	if !bounded || r.Bounds.MultiPath && !p.MultiPath || p.Bound <= best*(1+boundTie) {
 		return
 	}
 	r.Metrics[name] = p.Bound
+
+	// The gap refers to one metric. It is 0 if the value is below the bound by rounding only.
 	value, ok := r.Metrics[p.Metric]
 	if p.Metric != r.Bounds.GapMetric || !ok {
 		return

@@ -56,6 +56,8 @@ func (d *Detail) Check() error {
 	return nil
 }
 
+// check fails on series and spans that go back in time, and on inconsistent parts. owner names
+// the simulation in messages.
 func (p *Simulation) check(owner string) error {
 	for _, group := range [][]Series{p.Demand, p.Rates, p.Circuits, p.Links} {
 		for _, s := range group {
@@ -134,6 +136,8 @@ func (l *Torus) check(owner string) error {
 		if !inside(w.Src) || !inside(w.Dst) {
 			return fmt.Errorf("path %d of the torus geometry of %s leads from node %d to %d of %d", i, owner, w.Src, w.Dst, nodes)
 		}
+
+		// Follow the links of the path. Each must leave the node at which the last one ended.
 		node := w.Src
 		for _, k := range w.Links {
 			if k < 0 || k >= len(l.Links) {
@@ -168,6 +172,9 @@ func checkLinks(owner, what string, pairs []string, nodes, links int, ends func(
 	default:
 		return fmt.Errorf("%s has routes from %d nodes of %d", owner, len(pairs), nodes)
 	}
+
+	// A path is a string of digits: the index of the next link among the links that leave the
+	// current node. It is empty if the path is unknown.
 	out := make([][]int, nodes) // destinations of outgoing links, indexed by node
 	for i := range links {
 		from, to := ends(i)

@@ -71,6 +71,9 @@ func (ph *SchedulePhase) check(gpus, maxSlots int) error {
 			return fmt.Errorf("has an offset of %d among %d GPUs", o, gpus)
 		}
 	}
+
+	// links is the number of links between two GPUs, used the number of transmissions on them in
+	// the current slot. Transmissions are sorted by slot.
 	links, used := map[[2]int]int{}, map[[2]int]int{}
 	for _, e := range ph.Edges {
 		if !inside(e[0]) || !inside(e[1]) {

@@ -108,17 +108,17 @@ func (d *Document) SecondaryValue(r *Row, m *Metric) (float64, bool) {
 // TrialColumns returns the columns of the table of trials: the planned values, then the
 // metrics of trials.
 func TrialColumns() []Metric {
-	var plannedColumns, out []Metric
+	var planColumns, out []Metric
 	for _, m := range Metrics {
 		switch {
 		case m.PlannedHead != "":
 			m.Head = m.PlannedHead
-			plannedColumns = append(plannedColumns, m)
+			planColumns = append(planColumns, m)
 		case m.Table == "replay":
 			out = append(out, m)
 		}
 	}
-	return append(plannedColumns, out...)
+	return append(planColumns, out...)
 }
 
 // MaxOf returns the largest value of a metric in rows, or 0 if no row has it.

@@ -60,6 +60,8 @@ func Decode(r io.Reader, size int64, into any) error {
 // decode reads the single JSON document in r like json.Unmarshal, but value by value and
 // within limits. into points to a struct or a slice.
 func decode(r io.Reader, into any, lim decodeLimits) error {
+	// The decoder reads tokens one by one, so that each value is limited before it is allocated.
+	// json.Unmarshal would allocate the whole document first.
 	in := &limitedReader{r: r, remaining: lim.textBytes}
 	d := &decoder{Decoder: json.NewDecoder(in), in: in, memory: lim.memoryBytes}
 	if err := d.readValue(reflect.ValueOf(into).Elem(), ""); err != nil {
@@ -68,6 +70,8 @@ func decode(r io.Reader, into any, lim decodeLimits) error {
 		}
 		return err
 	}
+
+	// Only one document may be in the file.
 	if _, err := d.token(); err == nil {
 		return errors.New("more follows the document")
 	} else if err != io.EOF {
@@ -88,6 +92,8 @@ type limitedReader struct {
 // decoderBufferBytes is how far a json.Decoder may read past the returned value.
 const decoderBufferBytes = 32 << 10
 
+// Read reads at most decoderBufferBytes at once. So the decoder never reads further past a value
+// than the limit of the value assumes.
 func (m *limitedReader) Read(p []byte) (int, error) {
 	if m.consumed > m.valueStart+m.maxValue+decoderBufferBytes {
 		return 0, fmt.Errorf("%w: a value of more than %d KiB", errTooLarge, m.maxValue>>10)
@@ -138,6 +144,8 @@ func (d *decoder) readValue(v reflect.Value, at string) error {
 	case isFlat(t), t.Kind() == reflect.Pointer && isFlat(t.Elem()), t.Kind() == reflect.Slice && isScalar(t.Elem()):
 		return d.decodeWhole(v, at)
 	}
+
+	// A list, a map or a struct begins with a bracket. A null leaves the zero value.
 	begin, err := d.token()
 	switch {
 	case err != nil:
@@ -152,6 +160,9 @@ func (d *decoder) readValue(v reflect.Value, at string) error {
 		v.Set(reflect.New(t.Elem()))
 		v = v.Elem()
 	}
+
+	// The opening bracket must fit the Go type. It is consumed; the functions below read the
+	// elements and the closing bracket.
 	switch kind := v.Kind(); {
 	case kind == reflect.Slice && begin != json.Delim('['):
 		return d.mismatchError(at, begin, "a list")
@@ -168,6 +179,9 @@ func (d *decoder) readValue(v reflect.Value, at string) error {
 // decodeWhole reads a small value with a single call of Decode.
 func (d *decoder) decodeWhole(v reflect.Value, at string) error {
 	d.limitNext(maxValueBytes)
+
+	// The offset is stored before the call, because InputOffset points behind the value
+	// afterwards.
 	from := d.in.valueStart
 	err := d.Decode(v.Addr().Interface())
 	var wrong *json.UnmarshalTypeError
@@ -188,6 +202,9 @@ func (d *decoder) readObject(v reflect.Value, at string) error {
 		if err != nil {
 			return err
 		}
+
+		// The text of an unknown member is read and dropped. Newer minor versions of a document
+		// may have such members.
 		i, ok := known[name.(string)] // JSON's names are strings
 		if ok {
 			err = d.readValue(v.Field(i), at+"."+name.(string))
@@ -228,6 +245,8 @@ func (d *decoder) readMap(v reflect.Value, at string) error {
 // readList reads a slice after its opening bracket.
 func (d *decoder) readList(v reflect.Value, at string) error {
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+
+	// Flat elements are decoded with one call each, without a call of token per field.
 	elem := v.Type().Elem()
 	read := d.readValue
 	if isFlat(elem) {
@@ -253,6 +272,8 @@ func (d *decoder) readList(v reflect.Value, at string) error {
 	return err
 }
 
+// mismatchError returns the error for a value at path at that begins with token got, where the
+// Go type needs want, such as "a list".
 func (d *decoder) mismatchError(at string, got json.Token, want string) error {
 	what := "a string"
 	switch got.(type) {
@@ -329,4 +350,6 @@ func fieldsByName(t reflect.Type) map[string]int {
 	return m
 }
 
-var fieldCache sync.Map // fieldsByName of each type
+// fieldCache stores the results of fieldsByName, keyed by reflect.Type. Details have a million
+// structs of few types.
+var fieldCache sync.Map

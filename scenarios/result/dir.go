@@ -26,6 +26,7 @@ type PlaceError struct {
 	Why  string
 }
 
+// Error returns the path and the reason.
 func (e *PlaceError) Error() string { return e.Path + ": " + e.Why }
 
 // Dir is a run directory being written. Its files are in <dir>.tmp until Commit renames
@@ -57,6 +58,9 @@ func Create(path string, c Claim) (*Dir, error) {
 	if err != nil {
 		return nil, d.writeError(err)
 	}
+
+	// Clear leftovers of killed runs before the check of path: a killed Commit may have moved
+	// the previous run from path into tmp.
 	d.path, d.tmp = abs, abs+".tmp"
 	if err := d.removeStaleTmp(); err != nil {
 		return nil, err
@@ -67,6 +71,9 @@ func Create(path string, c Claim) (*Dir, error) {
 	if err := d.finishKilledCommit(); err != nil {
 		return nil, err
 	}
+
+	// Create the directory of unfinished files. The lock lasts until Commit or Abort and is
+	// released by the operating system if the process is killed.
 	if d.parents, err = CreateDirs(filepath.Dir(d.path)); err != nil {
 		return nil, d.writeError(err)
 	}
@@ -93,6 +100,9 @@ func (d *Dir) removeStaleTmp() error {
 		}
 		return d.writeError(err)
 	}
+
+	// A directory without the marker belongs to somebody else, unless it is empty: then a run
+	// was killed before it created the marker.
 	f, _, err := infile.Open(filepath.Join(d.tmp, unfinishedFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -104,12 +114,18 @@ func (d *Dir) removeStaleTmp() error {
 		return &PlaceError{d.displayPath + ".tmp", "is in the way of the run's unfinished files; move it or choose another directory with --out"}
 	}
 	defer f.Close()
+
+	// A process that still holds the lock is alive.
 	if !Lock(f) {
 		return d.busyError()
 	}
+
+	// Restore the previous run, if Commit was killed between its two renames.
 	if _, err := os.Lstat(d.path); errors.Is(err, fs.ErrNotExist) {
-		os.Rename(filepath.Join(d.tmp, replacedDir), d.path) // fails if there is none
+		os.Rename(filepath.Join(d.tmp, replacedDir), d.path) // fails if no run was replaced
 	}
+
+	// Windows does not remove directories with open files.
 	if !canRenameOpen {
 		f.Close()
 	}
@@ -124,6 +140,9 @@ func (d *Dir) finishKilledCommit() error {
 	if _, run := ReadManifest(d.path, ManifestSchema); !run {
 		return nil
 	}
+
+	// The marker in a complete run means that Commit had renamed the directory, but had not
+	// moved the foreign files yet.
 	if f, _, err := infile.Open(filepath.Join(d.path, unfinishedFile)); err == nil {
 		defer f.Close()
 		if !Lock(f) {
@@ -164,6 +183,8 @@ func realPath(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
+	// Resolve the longest existing prefix of the path, and append the rest.
 	rest := ""
 	for dir := abs; ; dir = filepath.Dir(dir) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -187,6 +208,8 @@ func obstacle(path string, c Claim) string {
 	case !info.IsDir():
 		return "is a file; a run needs a directory, choose another with --out"
 	}
+
+	// A previous run may be replaced by the same scenario. An empty directory may be used, too.
 	if m, ok := ReadManifest(path, ManifestSchema); ok {
 		return c.Conflict(m)
 	}
@@ -212,6 +235,7 @@ type CreatedDirs []string
 // CreateDirs creates a directory and its missing parents. On failure it removes those
 // that it created.
 func CreateDirs(path string) (CreatedDirs, error) {
+	// Collect the missing directories, from path towards the root.
 	var m CreatedDirs
 	for p := path; ; p = filepath.Dir(p) {
 		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
@@ -273,10 +297,12 @@ func Unreadable(path string, err error) error {
 	return &PlaceError{path, "cannot be read: " + Reason(err)}
 }
 
+// writeError returns the error for a run directory that cannot be written.
 func (d *Dir) writeError(err error) error {
 	return Unwritable(d.displayPath, err)
 }
 
+// busyError returns the error for a run directory that another process is writing.
 func (d *Dir) busyError() error {
 	return &PlaceError{d.displayPath, "another run is being written there; wait for it or choose another directory with --out"}
 }
@@ -342,6 +368,8 @@ func (d *Dir) Commit() error {
 		}
 	}
 
+	// Move the previous run into the new directory, then the new directory into place. Each
+	// rename is atomic.
 	os.Remove(d.path) // removes an empty directory only
 	replacedPath := filepath.Join(d.tmp, replacedDir)
 	if err := os.Rename(d.path, replacedPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -354,6 +382,8 @@ func (d *Dir) Commit() error {
 		os.Rename(replacedPath, d.path)
 		return d.commitError(err)
 	}
+
+	// From here on the run is complete. Only foreign files of the replaced run are left to move.
 	err := finishReplace(d.path)
 	d.lock.Close()
 	d.lock, d.parents, d.closed = nil, nil, true
@@ -379,6 +409,8 @@ func (d *Dir) writeManifest() error {
 	return nil
 }
 
+// commitError returns the error for a Commit that failed with err. The previous run is unchanged
+// then.
 func (d *Dir) commitError(err error) error {
 	return fmt.Errorf("%s: the run could not be put in place: %s", d.displayPath, Reason(err))
 }

@@ -168,9 +168,8 @@ func (d *Document) Best(metric string) int {
 	return best
 }
 
-// Winner returns the index of the best row and the metric by which it is best. That is
-// the first main metric with a WinPhrase that some row has. The index is -1 if there is
-// none.
+// Winner returns the index of the best row and the metric by which it is best: the first main
+// metric with a WinPhrase that some row has. Without such a metric, the index is -1.
 func (d *Document) Winner() (int, *Metric) {
 	for _, m := range MainMetrics() {
 		if m.WinPhrase == "" || m.HideIfZero && MaxOf(d.Rows, m.Name) == 0 {

@@ -36,10 +36,12 @@ func IsJournal(name string) bool {
 	return strings.HasPrefix(name, "cells") && strings.HasSuffix(name, ".jsonl")
 }
 
-// OwningDir returns the directory of the run or sweep that writes a file of this path, or
-// "" if there is none.
+// OwningDir returns the directory of the run or sweep that writes the file at this path. It
+// returns "" if no run or sweep writes it.
 func OwningDir(file string) string {
 	dir, name := filepath.Dir(file), filepath.Base(file)
+
+	// Figures are one level below the directory of their run.
 	if filepath.Base(dir) == PlotsDir && !IsResult(dir) {
 		dir, name = filepath.Dir(dir), path.Join(PlotsDir, name)
 	}
@@ -74,11 +76,16 @@ func moveForeignFiles(from, to, at string, isOwn func(string) bool) error {
 	}
 	for _, e := range entries {
 		name := path.Join(at, e.Name())
+
+		// The replaced run's own files, its manifest and its marker are not moved.
 		if isOwn(name) && !e.IsDir() || name == ManifestFile || name == unfinishedFile {
 			continue
 		}
 		old, place := filepath.Join(from, name), filepath.Join(to, name)
 		_, err := os.Lstat(place)
+
+		// A directory that exists in both runs is merged, entry by entry. The figures' directory
+		// is always visited, because it contains files of the replaced run.
 		switch taken := !errors.Is(err, fs.ErrNotExist); {
 		case e.IsDir() && (taken || name == PlotsDir):
 			if err := os.MkdirAll(place, 0o777); err != nil {

@@ -143,6 +143,9 @@ func Find(name string) (m Metric, known bool) {
 		}
 		return m, true
 	}
+
+	// A metric of the ideal fabric, a ratio of two metrics, and a metric of one of several jobs
+	// inherit the description of the metrics in their names.
 	if rest, ok := strings.CutPrefix(name, ReferencePrefix); ok {
 		m, known = Find(rest)
 		m.Name, m.Words, m.Axis, m.Base = name, m.Words+" on the ideal fabric", "", 0
@@ -158,6 +161,9 @@ func Find(name string) (m Metric, known bool) {
 		m.Name, m.Words = name, m.Words+" of "+job
 		return m, known
 	}
+
+	// Other names are described by their words. Times and counts usually improve downwards,
+	// rates upwards.
 	rest, unit := splitUnit(name)
 	m = Metric{Name: name, Better: Lower, Words: strings.ReplaceAll(rest, "_", " "), Unit: unit}
 	switch {
@@ -166,6 +172,8 @@ func Find(name string) (m Metric, known bool) {
 	case strings.HasSuffix(unit, "/s"):
 		m.Better = Higher
 	}
+
+	// A pattern of the table, such as "tier*_bytes", gives the direction and subject.
 	for _, pattern := range Metrics {
 		from, begins := strings.CutSuffix(pattern.Name, "*")
 		to, ends := strings.CutPrefix(pattern.Name, "*")
@@ -208,8 +216,8 @@ func MainMetrics() []Metric {
 	return out
 }
 
-// MainOf returns the first main metric among has that is not hidden if zero. If there is
-// none, it returns the alphabetically first metric, or "" if has is empty.
+// MainOf returns the first main metric among has that is not hidden if zero. Without such a
+// metric, it returns the alphabetically first name, or "" if has is empty.
 func MainOf(has map[string]bool) string {
 	for _, m := range MainMetrics() {
 		if has[m.Name] && !m.HideIfZero {
@@ -243,6 +251,8 @@ func (r *Row) GapOf(reference map[string]float64) (m Metric, ok bool) {
 	if _, ok := r.Metrics[GapToBound]; !ok {
 		return Metric{}, false
 	}
+
+	// The row's own bounds come first. Within each set, main metrics come first, by rank.
 	for _, bounds := range []map[string]float64{r.Metrics, reference} {
 		for _, m := range slices.Concat(MainMetrics(), Metrics) {
 			if _, has := r.Metrics[m.Name]; !has || m.BoundSubject == "" {
@@ -267,6 +277,7 @@ func Derive(metrics, reference map[string]float64) map[string]float64 {
 			continue
 		}
 		if v, ok := m.Formula(metrics, reference); ok {
+			// Copy the map before the first addition: metrics belongs to the caller.
 			if len(all) == len(metrics) {
 				all = maps.Clone(metrics)
 			}

@@ -72,6 +72,8 @@ func (p *Simulation) Net() *NetworkLayout {
 	default:
 		return nil
 	}
+
+	// Round coordinates to shorten the text of web pages.
 	for i := range n.Links {
 		l := &n.Links[i]
 		for k := range l.Line {
@@ -142,6 +144,8 @@ func (t *Torus) net() *NetworkLayout {
 	// The two directions of a link are offset to both sides of the line between its
 	// nodes.
 	for _, l := range t.Links {
+		// The first two dimensions are horizontal and vertical. Others alternate between the two
+		// diagonals, so that stubs of the third and fourth dimension do not overlap.
 		const off, stub, slant = 0.075, 0.42, 0.27 // in node distances: offset of a direction from the middle, and lengths of stubs
 		position, sign, long := n.Positions[l.From], -1.0, 1.0
 		if l.Up {
@@ -244,6 +248,8 @@ func (g *Graph) net() *NetworkLayout {
 			n.Texts = append(n.Texts, text)
 		}
 	}
+
+	// The distance of nodes follows from the widest row, the height from the number of rows.
 	n.Step, n.Height = min(0.05, 0.96/float64(widest)), 0.09+rowGap*float64(top)
 
 	if flat {

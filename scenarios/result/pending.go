@@ -88,6 +88,7 @@ func RemoveStale(path string) {
 		return // a later write reports the error
 	}
 	for _, e := range entries {
+		// Hidden names are .NAME-NUMBER. Other files in the directory are left alone.
 		number, ok := strings.CutPrefix(e.Name(), "."+base+"-")
 		if !ok || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
 			continue
@@ -96,6 +97,8 @@ func RemoveStale(path string) {
 		if err != nil {
 			continue
 		}
+
+		// The writing process holds the lock. If this process gets it, the writer was killed.
 		stale := lockedSurely(f)
 		if stale && canRenameOpen {
 			os.Remove(f.Name())

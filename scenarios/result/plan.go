@@ -43,10 +43,14 @@ const maxOffsets = 4
 // Plan prepares a schedule, which must pass its check.
 func (s *Schedule) Plan() *Plan {
 	p := &Plan{Schedule: s, Steps: s.InSteps()}
+
+	// place identifies a chunk, by source, destination and number, at a GPU.
 	type place struct{ src, dst, chunk, gpu int }
 	hopsTo := map[place]int{} // hops from a chunk's source to a GPU; a chunk of an all-gather leaves its source several times
 	for i := range s.Phases {
 		ph := &s.Phases[i]
+
+		// A phase sets up a topology unless it reuses the one of the phase before.
 		if !ph.Reused || i == 0 {
 			p.Topologies = append(p.Topologies, s.topologyOf(ph))
 		}
@@ -58,6 +62,9 @@ func (s *Schedule) Plan() *Plan {
 			p.MaxBytes = max(p.MaxBytes, r.Bytes)
 		}
 		part := PlanPhase{Topology: len(p.Topologies) - 1, FirstRound: p.Rounds, FromS: p.EndS}
+
+		// A transmission takes its chunk one hop further than the chunk's last transmission to
+		// the sending GPU.
 		for _, t := range ph.Sent {
 			hop := hopsTo[place{t[3], t[4], t[5], t[1]}] + 1
 			hopsTo[place{t[3], t[4], t[5], t[2]}] = hop
@@ -67,6 +74,8 @@ func (s *Schedule) Plan() *Plan {
 		for _, busy := range ph.Busy {
 			part.Busy += busy
 		}
+
+		// A plan counts slots or steps as its rounds, never both.
 		n := ph.Slots
 		if p.Steps {
 			n = steps
@@ -103,6 +112,8 @@ func (s *Schedule) topologyOf(ph *SchedulePhase) PlanTopology {
 // offsetsOf returns the offsets of a circulant: GPU u has links to u+offset mod n. It
 // returns nil for other topologies and for more than maxOffsets offsets.
 func offsetsOf(links [][2]int, n int) []int {
+	// In a circulant each GPU has k links. links are sorted by source, so the links of GPU g are
+	// entries g*k to (g+1)*k-1.
 	k := len(links) / n
 	if k == 0 || k > maxOffsets || len(links) != k*n {
 		return nil

@@ -28,6 +28,9 @@ func Read(dir string) (*Run, error) {
 	case !info.IsDir():
 		return nil, &PlaceError{dir, "is a file, not a run directory"}
 	}
+
+	// The manifest decides whether the directory is a run at all. It is read first, so that
+	// messages about other files can assume that it is one.
 	r := &Run{Dir: dir}
 	if _, err := os.Stat(filepath.Join(dir, ManifestFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, &PlaceError{dir, "is no run directory: it has no " + ManifestFile}
@@ -42,6 +45,8 @@ func Read(dir string) (*Run, error) {
 	default:
 		return nil, &PlaceError{dir, fmt.Sprintf("%s has schema %q, want %q", ManifestFile, r.Manifest.Schema, ManifestSchema)}
 	}
+
+	// Read the documents. Their decoders limit memory, and load names the damaged file.
 	if err := load(dir, ResultFile, &r.Document); err != nil {
 		return nil, err
 	}
@@ -57,6 +62,9 @@ func Read(dir string) (*Run, error) {
 	if err := loadDetail(dir, &r.Detail); err != nil {
 		return nil, err
 	}
+
+	// Verify the content, so that figures and reports need no checks of their own. Digests come
+	// last, because the other checks name the wrong value.
 	if err := r.Document.Check(); err != nil {
 		return nil, corruptFile(dir, ResultFile, err)
 	}
@@ -89,8 +97,8 @@ func Load(path string, into any) error {
 	return Decode(f, size, into)
 }
 
-// ReadManifest reads the manifest of a directory. ok is false if there is none with one
-// of the schemas.
+// ReadManifest reads the manifest of a directory. ok is false if the directory has no readable
+// manifest with one of the schemas.
 func ReadManifest(dir string, schemas ...string) (m Manifest, ok bool) {
 	err := Load(filepath.Join(dir, ManifestFile), &m)
 	return m, err == nil && slices.Contains(schemas, m.Schema)
@@ -152,6 +160,8 @@ func loadDetail(dir string, into *Detail) error {
 		return missingFile(dir, DetailGzip, err)
 	}
 	defer f.Close()
+
+	// The text may be as long as a plain detail, plus what gzip reaches on real details.
 	lim := decodeLimitsOf(into, 0)
 	lim.textBytes = min(lim.textBytes, maxPlainDetailBytes+maxUnpackRatio*size)
 	z, err := gzip.NewReader(bufio.NewReader(f))
@@ -193,6 +203,9 @@ func List(root string) []StoredResult {
 	var stored []StoredResult
 	for _, e := range entries {
 		dir := filepath.Join(root, e.Name())
+
+		// A directory that ends in ".tmp" and has the marker is an unfinished run. A sweep has
+		// a benchmark file once it is finished.
 		m, ok := ReadManifest(dir, ManifestSchema, SweepManifestSchema)
 		_, err := os.Lstat(filepath.Join(dir, unfinishedFile))
 		writing := err == nil && strings.HasSuffix(dir, ".tmp") // or killed
@@ -219,8 +232,8 @@ func Scenarios(stored []StoredResult) []string {
 	return names
 }
 
-// Latest returns the directory of the latest run or sweep of a scenario, or "" if there
-// is none.
+// Latest returns the directory of the latest run or sweep of a scenario. It returns "" if the
+// scenario has no stored result.
 func Latest(stored []StoredResult, scenario string) string {
 	best, newest := "", time.Time{}
 	for _, k := range stored {

@@ -54,6 +54,8 @@ func Sample(n, max int, task func(i int) TaskInterval) TaskSample {
 	}
 	perTime := float64(numWindows) / end
 
+	// List the tasks of each window. A task overlaps with all windows between its start and its
+	// end; the critical path is selected anyway.
 	var others []int
 	overlaps := make([][]int, numWindows) // tasks that overlap with each window
 	for i := range n {
@@ -86,6 +88,8 @@ func Sample(n, max int, task func(i int) TaskInterval) TaskSample {
 		}
 	}
 
+	// No window with tasks fits, for example if all tasks run at once. Then select every
+	// Stride-th task instead.
 	s := TaskSample{Selected: selected}
 	if !some && len(others) > 0 {
 		s.Stride = (len(others) + max - 1) / max
@@ -257,6 +261,8 @@ func sampleSpans(tracks []Track, n, max int) ([]Track, string) {
 			spans, end = append(spans, s), math.Max(end, s.EndS)
 		}
 	}
+
+	// Tasks of the sample are numbered track by track, in the order of spans.
 	sample := Sample(n, max, func(i int) TaskInterval { return TaskInterval{spans[i].StartS, spans[i].EndS, spans[i].Critical} })
 	out := slices.Clone(tracks)
 	next := 0
@@ -310,6 +316,9 @@ func (s Series) coarsen(max int) Series {
 	n := len(s.TimeS) - 1 // steps
 	group := (n + max - 1) / max
 	out := Series{Name: s.Name, Group: s.Group}
+
+	// Each average covers group steps. It covers more if they all begin at one time, so that its
+	// length is positive.
 	for i := 0; i < n; {
 		j, sum := i, 0.0
 		for ; j < n && (j < i+group || s.TimeS[j] == s.TimeS[i]); j++ {
@@ -329,6 +338,7 @@ func (s Series) coarsen(max int) Series {
 // dropLargest removes the section with the longest text: a section of a simulation, or
 // the windows. It returns false if no section is left.
 func (d *Detail) dropLargest() bool {
+	// consider stores v as the largest section if its text is longer than all texts before.
 	largest, length, what := reflect.Value{}, 2, "" // "{}" and "[]" hold nothing
 	consider := func(v reflect.Value, format string, args ...any) {
 		if v.IsZero() {
@@ -338,6 +348,9 @@ func (d *Detail) dropLargest() bool {
 			largest, length, what = v, len(text), fmt.Sprintf(format, args...)
 		}
 	}
+
+	// Sections are the windows, and all lists and pointers of simulations that are stored. Jobs
+	// are visited as simulations of their own.
 	consider(reflect.ValueOf(&d.Windows).Elem(), "time windows of transfers")
 	d.simulations(func(p *Simulation) {
 		v := reflect.ValueOf(p).Elem()

@@ -137,6 +137,9 @@ func (s *Sweep) ReferenceDiffers(m *Metric) bool {
 	if m.Relative == "" || !changesKind {
 		return false
 	}
+
+	// Compare the references of cells with the same compute time. first is the first reference
+	// value seen for each compute time.
 	first := map[float64]float64{} // keyed by compute time
 	for i := range s.Cells {
 		reference := s.Cells[i].Reference

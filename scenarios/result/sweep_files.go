@@ -56,6 +56,7 @@ func (s *Sweep) Check() error {
 func ReadSweep(dir string) (*Sweep, *SweepTimings, []Plot, error) {
 	s, err := readSweep(dir, SweepFile)
 	if err != nil {
+		// A sweep with a manifest but without results has not finished. It can be continued.
 		var p *PlaceError
 		if _, e := os.Stat(filepath.Join(dir, SweepFile)); errors.Is(e, fs.ErrNotExist) && errors.As(err, &p) && IsSweep(dir) {
 			p.Why = "is a sweep that is not finished; run it again to go on"
@@ -86,8 +87,8 @@ func ReadStudy(dir string) ([]byte, error) {
 	return text, nil
 }
 
-// ReadPlan reads the cells and figures of a sweep, finished or not. Errors are like those
-// of ReadSweep.
+// ReadPlan reads the cells and figures of a sweep, finished or not. Errors have the form of
+// ReadSweep's errors.
 func ReadPlan(dir string) (*Sweep, []Plot, error) {
 	s, err := readSweep(dir, PlanFile)
 	if err != nil {

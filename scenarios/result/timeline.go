@@ -26,12 +26,13 @@ type TimelineTask struct {
 	Transfer   bool
 	Dst        int32 // destination node of a transfer
 	Bytes      int64 // bytes of a transfer
-	WaitedFor  int32 // index of the last predecessor to end; -1 if there is none
+	WaitedFor  int32 // index of the last predecessor to end; -1 without a predecessor
 	Critical   bool  // on the critical path
 }
 
 // Tracks returns the tracks of the nodes that have tasks.
 func (l *Timeline) Tracks() []Track {
+	// Group the tasks by node. The label of a transfer names its destination.
 	spans := make([][]Span, len(l.Nodes))
 	for i := range l.Tasks {
 		k := &l.Tasks[i]
@@ -42,6 +43,8 @@ func (l *Timeline) Tracks() []Track {
 		spans[k.Node] = append(spans[k.Node], s)
 	}
 	var out []Track
+
+	// Tasks are in no particular order; spans of a track are sorted by start.
 	for node, name := range l.Nodes {
 		if list := spans[node]; list != nil {
 			slices.SortStableFunc(list, func(a, b Span) int { return cmp.Compare(a.StartS, b.StartS) })
@@ -61,6 +64,8 @@ func (t *traceWriter) timeline(l *Timeline) {
 	if l.Omitted != "" {
 		t.writeEvent(`{"ph":"M","pid":%d,"tid":0,"name":"process_labels","args":{"labels":%s}}`, t.pid, quoteJSON("left out: "+l.Omitted))
 	}
+
+	// Assign each task to a thread of its node. thread is indexed by task.
 	thread := make([]int, len(l.Tasks))
 	interval := func(i int32) (from, to int64) { return l.Tasks[i].Start, l.Tasks[i].End }
 	of := make([][2][]int32, len(l.Nodes)) // computes and transfers, indexed by node
@@ -82,6 +87,9 @@ func (t *traceWriter) timeline(l *Timeline) {
 			})
 		}
 	}
+
+	// Formatters of the events of a task: the task itself, and both ends of the arrow from its
+	// last predecessor. The number of the arrow is unique among all processes.
 	pid := t.pid // events are formatted after t.pid has changed
 	task := func(i int32) string {
 		k := &l.Tasks[i]
@@ -99,6 +107,9 @@ func (t *traceWriter) timeline(l *Timeline) {
 	}
 	begin := func(i int32) string { return arrow(`"ph":"s"`, thread[l.Tasks[i].WaitedFor], leaves(i), i) }
 	end := func(i int32) string { return arrow(`"ph":"f","bp":"e"`, thread[i], l.Tasks[i].Start, i) }
+
+	// Queue the events. An arrow begins within the predecessor's slice, because viewers attach
+	// its end to the slice at that time.
 	for i := range l.Tasks {
 		k := &l.Tasks[i]
 		t.enqueue(k.Start, task, i)

@@ -22,6 +22,8 @@ func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	t := &traceWriter{w: b}
 	t.printf(`{"displayTimeUnit":"ms","otherData":{"scenario":%s,"version":%s,"digest":%s},"traceEvents":[`,
 		quoteJSON(doc.Scenario), quoteJSON(doc.Version), quoteJSON(doc.Digest))
+
+	// The ideal fabric is process 0, policies are processes 1 and up, in the order of rows.
 	ref := d.Reference
 	if ref.Policy == "" {
 		ref.Policy = "ideal fabric"
@@ -121,6 +123,8 @@ func (t *traceWriter) track(l *Track) {
 	if l.Group != "" {
 		name += ", " + l.Group
 	}
+
+	// Transfers have threads of their own, because they overlap with the stage's computations.
 	var work, moves []Span
 	for _, s := range l.Spans {
 		if (&PathStep{Kind: s.Kind}).Transfer() {
@@ -150,6 +154,9 @@ func assignRows[T any](t *traceWriter, label string, list []T, interval func(T) 
 	var all [][]T
 	for _, x := range list {
 		from, _ := interval(x)
+
+		// For intervals sorted by start, the first free row gives the smallest number of rows:
+		// the largest number of intervals that overlap at one time.
 		at := slices.IndexFunc(all, func(row []T) bool { _, end := interval(row[len(row)-1]); return end <= from })
 		if at < 0 {
 			at, all = len(all), append(all, nil)

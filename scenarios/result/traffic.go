@@ -12,8 +12,8 @@ type Traffic struct {
 	NumTied     int          `json:"equal"`
 	// PairsUnknown reports that pairs of nodes are too many to attribute loads to them.
 	PairsUnknown bool `json:"untraced,omitempty"`
-	// FailAtS is the time of the scenario's faults; 0 if they exist from the start. Loads
-	// are those of the paths before the faults.
+	// FailAtS is the time of the scenario's faults; 0 if they exist from the start. The loads
+	// describe the paths before the faults.
 	FailAtS float64     `json:"fail_at_s,omitempty"`
 	Delay   *DelayParts `json:"delay,omitempty"` // delay of packets
 	Chain   *Chain      `json:"chain,omitempty"` // chain of dependent transfers that ends last

@@ -39,6 +39,8 @@ type WorkEnd struct {
 	S      float64 // in seconds
 }
 
+// endMetrics are the metrics of the end of a row's work, in the order in which End looks for
+// them. The row's time is filled in.
 var endMetrics = []WorkEnd{{CompletionTime, "completion", 0}, {IterationTime, "iteration", 0}}
 
 // End returns the completion of a row if it has one, else its iteration time. ok is false

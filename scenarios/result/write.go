@@ -44,6 +44,7 @@ func (d *Document) JSON() ([]byte, error) {
 // JSON returns v as indented JSON; equal values give equal bytes.
 func JSON(v any) ([]byte, error) { return marshal(v, "  ") }
 
+// marshal returns v as JSON, indented by indent per level and without escapes for HTML.
 func marshal(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -62,6 +63,9 @@ func (d *Dir) Write(r *Run) error {
 	if err := r.Detail.Check(); err != nil {
 		return err
 	}
+
+	// Format all documents before the first file is written, so that an invalid value leaves
+	// nothing behind.
 	doc := r.Document
 	doc.Timings = nil
 	result, err := doc.JSON()
@@ -76,6 +80,9 @@ func (d *Dir) Write(r *Run) error {
 	if err != nil {
 		return fmt.Errorf("timings: %w", err)
 	}
+
+	// Write the files and compute their digests. Each name must be known to isRunFile, by which
+	// readers recognise the files of a run.
 	sums := map[string]string{}
 	detailName := DetailFile
 	if len(detail) > maxPlainDetailBytes {
