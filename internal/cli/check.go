@@ -79,7 +79,7 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 	if err != nil {
 		return nil, err
 	}
-	// Names are deprecated in all variants alike, so the first one has all warnings.
+	// Deprecated names are deprecated in every variant, so the first one has all warnings.
 	first, err := st.Variant(0)
 	if err != nil {
 		return nil, err

@@ -33,16 +33,16 @@ func TestClusters(t *testing.T) {
 	}
 	run := func(cmds ...*exec.Cmd) {
 		t.Helper()
-		said := make([]bytes.Buffer, len(cmds))
+		output := make([]bytes.Buffer, len(cmds))
 		for i, cmd := range cmds {
-			cmd.Stdout, cmd.Stderr = &said[i], &said[i]
+			cmd.Stdout, cmd.Stderr = &output[i], &output[i]
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i, cmd := range cmds {
 			if err := cmd.Wait(); err != nil {
-				t.Fatalf("%v: %v\n%s", cmd.Args, err, &said[i])
+				t.Fatalf("%v: %v\n%s", cmd.Args, err, &output[i])
 			}
 		}
 	}

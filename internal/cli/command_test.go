@@ -102,13 +102,13 @@ func expectWriteFailure(ts *testscript.TestScript, neg bool, args []string) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	ts.Check(err)
 	defer full.Close()
-	var said bytes.Buffer
+	var output bytes.Buffer
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Dir, cmd.Env = ts.Getenv("WORK"), append(os.Environ(), "HOME="+ts.Getenv("HOME"))
-	cmd.Stdout, cmd.Stderr = full, &said
+	cmd.Stdout, cmd.Stderr = full, &output
 	cmd.Run() // the exit code is checked below
-	if code := cmd.ProcessState.ExitCode(); code != 1 || bytes.Count(said.Bytes(), []byte("no space left on device")) != 1 {
-		ts.Fatalf("%s exited with %d and said %q", strings.Join(args, " "), code, said.String())
+	if code := cmd.ProcessState.ExitCode(); code != 1 || bytes.Count(output.Bytes(), []byte("no space left on device")) != 1 {
+		ts.Fatalf("%s exited with %d and said %q", strings.Join(args, " "), code, output.String())
 	}
 }
 

@@ -134,15 +134,15 @@ func TestInterruptedInTime(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, h.Sum64()))
 			worst, at := time.Duration(0), time.Duration(0)
 			args := strings.Fields(tt.args)
-			most, ended := interruptAt(t, home, args, maxInterruptWait)
+			maxWait, ended := interruptAt(t, home, args, maxInterruptWait)
 			if !ended {
-				most = maxInterruptWait
+				maxWait = maxInterruptWait
 			}
 			for range *interruptRepeats {
-				moment := 50*time.Millisecond + time.Duration(random.Int64N(int64(most)*3/4))
+				moment := 50*time.Millisecond + time.Duration(random.Int64N(int64(maxWait)*3/4))
 				took, ended := interruptAt(t, home, args, moment)
 				if ended {
-					t.Errorf("%s: it ended by itself within %v, and took %v before", tt.args, took, most)
+					t.Errorf("%s: it ended by itself within %v, and took %v before", tt.args, took, maxWait)
 				} else if took > worst {
 					worst, at = took, moment
 				}
@@ -162,8 +162,8 @@ func interruptAt(t *testing.T, home string, args []string, moment time.Duration)
 	defer os.RemoveAll(filepath.Join(home, "sweep"))
 	defer os.RemoveAll(filepath.Join(home, "figures"))
 	cmd := exec.Command("truesim", args...)
-	var said bytes.Buffer
-	cmd.Dir, cmd.Stderr = home, &said
+	var output bytes.Buffer
+	cmd.Dir, cmd.Stderr = home, &output
 	begun := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func interruptAt(t *testing.T, home string, args []string, moment time.Duration)
 	select {
 	case err := <-end:
 		if err != nil {
-			t.Fatalf("%s: it ended by itself: %v: %s", strings.Join(args, " "), err, &said)
+			t.Fatalf("%s: it ended by itself: %v: %s", strings.Join(args, " "), err, &output)
 		}
 		return time.Since(begun), true
 	case <-time.After(moment):
@@ -190,10 +190,10 @@ func interruptAt(t *testing.T, home string, args []string, moment time.Duration)
 	}
 	took = time.Since(begun)
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || took > time.Second {
-		t.Errorf("%s, interrupted at %v, ended %v later with %d: %s", strings.Join(args, " "), moment, took, code, &said)
+		t.Errorf("%s, interrupted at %v, ended %v later with %d: %s", strings.Join(args, " "), moment, took, code, &output)
 	}
 	for _, name := range pathsBelow(t, home) {
-		if kept := strings.HasPrefix(name, "sweep") || strings.HasPrefix(name, "figures"); !slices.Contains(before, name) && (!kept || strings.Contains(name, "tmp")) {
+		if isOutput := strings.HasPrefix(name, "sweep") || strings.HasPrefix(name, "figures"); !slices.Contains(before, name) && (!isOutput || strings.Contains(name, "tmp")) {
 			t.Errorf("%s, interrupted at %v, leaves %s", strings.Join(args, " "), moment, name)
 		}
 	}

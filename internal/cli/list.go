@@ -119,8 +119,8 @@ func (c *command) list(kind string) error {
 	return usagef("nothing of the kind %q can be listed%s", kind, text.DidYouMean(kind, kinds, "there are "+strings.Join(kinds, ", ")))
 }
 
-// listKeys prints the keys of a kind or a table, or the keys that begin with a text. If there
-// are none, it returns an error with a suggestion.
+// listKeys prints the keys of a kind or a table, or the keys that begin with a text. If no key
+// does, it returns an error with a suggestion.
 func (c *command) listKeys(of string) error {
 	known, err := scenarios.WriteKeys(c.stdout, of)
 	if err == nil && known != nil {

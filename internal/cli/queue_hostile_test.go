@@ -275,7 +275,7 @@ func TestQueueOpensNoFiles(t *testing.T) {
 		"[workload]\nkind = \"trace\"\nfiles = [\"%s\"]\nformat = \"goal\"\n[fabric]\nkind = \"torus\"\ndims = [2]\n",
 		"[workload]\nkind = \"matrix\"\nmatrix_file = \"%s\"\n[fabric]\nkind = \"torus\"\ndims = [2]\n",
 	} {
-		var told []string
+		var reported []string
 		for _, name := range []string{"secret", "absent"} {
 			file := filepath.ToSlash(filepath.Join(dir, name))
 			task, err := json.Marshal(study.Task{Key: "k", Policy: "dor", Model: result.Model, Scenario: fmt.Sprintf(scenario, file)})
@@ -290,10 +290,10 @@ func TestQueueOpensNoFiles(t *testing.T) {
 			if err := json.Unmarshal(data, &r); err != nil || r.Failed == "" {
 				t.Fatalf("%s: %s, want a failure", scenario, data)
 			}
-			told = append(told, strings.ReplaceAll(r.Failed, name, "FILE"))
+			reported = append(reported, strings.ReplaceAll(r.Failed, name, "FILE"))
 		}
-		if told[0] != told[1] || strings.Contains(told[0], "hunter2") || strings.Contains(told[0], "PATH=") {
-			t.Errorf("%s: a worker tells %q of a file and %q of none", scenario, told[0], told[1])
+		if reported[0] != reported[1] || strings.Contains(reported[0], "hunter2") || strings.Contains(reported[0], "PATH=") {
+			t.Errorf("%s: a worker tells %q of a file and %q of none", scenario, reported[0], reported[1])
 		}
 	}
 }

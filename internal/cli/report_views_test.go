@@ -177,8 +177,8 @@ func checkTopology(w *browserTab, dirs []string) {
 		return
 	}
 	scale := strings.Fields(w.textOf(".legend li"))
-	if most := scale[len(scale)-1]; !hasQuantity(most, m["max_link_load"]) {
-		w.Errorf("topology: the load of links under %s goes to %s, want %v", policy, most, m["max_link_load"])
+	if maxLoad := scale[len(scale)-1]; !hasQuantity(maxLoad, m["max_link_load"]) {
+		w.Errorf("topology: the load of links under %s goes to %s, want %v", policy, maxLoad, m["max_link_load"])
 	}
 	// With keys: select a node, read the loads of its links, and show the path to another node.
 	w.do(chromedp.Focus(chromedp.CSS("main canvas")))
