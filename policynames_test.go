@@ -46,7 +46,7 @@ var (
 // else, or is required. The values are the reasons.
 var allowedPolicyNames = map[string]string{
 	"engine/packet/source.go uniform":               "distribution of destinations",
-	"scenarios/assembly/inner/inner.go uniform":     "distribution of message sizes",
+	"scenarios/assembly/inner/exchange.go uniform":  "distribution of message sizes",
 	"scenarios/assembly/input/traffic.go uniform":   "distribution of message sizes",
 	"scenarios/assembly/plans/system.go uniform":    "distribution of message sizes",
 	"scenarios/assembly/input/scaleup.go uniform":   "distribution of message sizes",

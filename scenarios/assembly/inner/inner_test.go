@@ -21,7 +21,8 @@ import (
 	"sim/workloads/training"
 )
 
-// newSpec returns a step with tensor-parallel groups of 2, whose experts are spread over 8 GPUs, on two stages.
+// newSpec returns a step with tensor-parallel groups of 2, whose experts are
+// spread over 8 GPUs, on two stages.
 func newSpec(t *testing.T) training.Spec {
 	t.Helper()
 	a, ok := training.Model("mixtral-8x22b")
@@ -42,7 +43,8 @@ func newSpec(t *testing.T) training.Spec {
 	}
 }
 
-// newSwitch returns a tier of GPUs behind a switch, with links of a rate, whose collectives an algorithm carries out.
+// newSwitch returns a tier of GPUs behind a switch, with links of a rate, whose
+// collectives an algorithm carries out.
 func newSwitch(gpus int, rate units.Rate, algorithm string) Tier {
 	l := &links.Links{}
 	l.Domain.GPUs, l.LinkRate, l.Queue = gpus, rate, "unbounded"
@@ -73,9 +75,10 @@ func passes(m *Machine, visit func(v int, pass training.Phase, c training.Call))
 	}
 }
 
-// TestClosedForms: behind a switch, without latency, a ring of n ranks takes n-1 parts of an all-gather or
-// reduce-scatter one after the other, and all-to-alls take the time of what a GPU sends over each tier, all tiers at
-// the same time. Twice the rate takes half the time.
+// TestClosedForms: behind a switch, without latency, a ring of n ranks takes n-1
+// parts of an all-gather or reduce-scatter one after the other, and all-to-alls
+// take the time of what a GPU sends over each tier, all tiers at the same time.
+// Twice the rate takes half the time.
 func TestClosedForms(t *testing.T) {
 	spec := newSpec(t)
 	const slow, fast = 1e11, 4e11
@@ -160,8 +163,8 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
-// TestLonger: a pass is longer by its calls, each as long as the tier that takes longest; without a tier, by those of
-// the others.
+// TestLonger: a pass is longer by its calls, each as long as the tier that takes
+// longest; without a tier, by those of the others.
 func TestLonger(t *testing.T) {
 	spec := newSpec(t)
 	m, err := New(spec, []Tier{newSwitch(2, 4e11, "ring"), newSwitch(8, 1e11, "best")},
@@ -203,8 +206,9 @@ func TestLonger(t *testing.T) {
 	}
 }
 
-// TestReconfiguredTier: a tier that reconfigures carries the all-to-alls that no other tier does, as its plan has it: a
-// shift for each of 7 others, each in whole chunks.
+// TestReconfiguredTier: a tier that reconfigures carries the all-to-alls that no
+// other tier does, as its plan has it: a shift for each of 7 others, each in whole
+// chunks.
 func TestReconfiguredTier(t *testing.T) {
 	spec := newSpec(t)
 	for faster, rate := range map[int]float64{-1: 1e11, 1: 2e11, 0: 1e11} {
@@ -225,7 +229,9 @@ func TestReconfiguredTier(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// From 0 to 1 goes inside, but from 1 to 2 does not: all 7 shifts are needed.
+
+			// From 0 to 1 goes inside, but from 1 to 2 does not: all 7 shifts are
+			// needed.
 			chunks := math.Ceil(float64(k.Bytes) / 1e4)
 			want := 7*1e-6 + 7*chunks*8e4/rate
 			if got := z.times[1].Seconds(); m.JoiningTier(k) != 1 ||
@@ -238,7 +244,8 @@ func TestReconfiguredTier(t *testing.T) {
 	}
 }
 
-// TestErrors: what a machine cannot be built of, or carry, is an error, also of a system on it.
+// TestErrors: what a machine cannot be built of, or carry, is an error, also of a
+// system on it.
 func TestErrors(t *testing.T) {
 	spec := newSpec(t)
 	broken := errors.New("broken")
@@ -315,7 +322,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// fakeStep is a step on an outermost tier, of which only the lengths of passes matter.
+// fakeStep is a step on an outermost tier, of which only the lengths of passes
+// matter.
 type fakeStep struct {
 	assembly.System
 	run         *composition.Run
@@ -323,8 +331,9 @@ type fakeStep struct {
 	err         error
 }
 
-// newFakeStep returns a step of a pass, which takes 10 s on links of their own rate, and a transfer of 77 B in 4 s. The
-// pass is longer by the calls of inner tiers, which carry as longer says.
+// newFakeStep returns a step of a pass, which takes 10 s on links of their own
+// rate, and a transfer of 77 B in 4 s. The pass is longer by the calls of inner
+// tiers, which carry as longer says.
 func newFakeStep(t *testing.T, spec training.Spec, longer composition.PassExtension) *fakeStep {
 	t.Helper()
 	f := &fakeStep{}
@@ -362,8 +371,9 @@ func (f *fakeStep) Decide(context.Context, string, int, float64) (*assembly.Poli
 			Labels: map[string]string{}}}, nil
 }
 
-// TestSystem: each tier has what it carries, how much longer the step is for it, and how long it would be on links of
-// twice the rate; each error of the outermost tier is returned.
+// TestSystem: each tier has what it carries, how much longer the step is for it,
+// and how long it would be on links of twice the rate; each error of the outermost
+// tier is returned.
 func TestSystem(t *testing.T) {
 	spec := newSpec(t)
 	of := []Tier{newSwitch(2, 4e9, "ring"), newSwitch(8, 1e9, "ring")}
@@ -448,8 +458,9 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// TestOverhead: if starting a message takes much longer than the message, an all-to-all among 8 takes 7 starts on each
-// tier, on whichever tier the others are started.
+// TestOverhead: if starting a message takes much longer than the message, an
+// all-to-all among 8 takes 7 starts on each tier, on whichever tier the others are
+// started.
 func TestOverhead(t *testing.T) {
 	of := []Tier{newSwitch(2, 4e11, "ring"), newSwitch(8, 1e11, "ring")}
 	for i := range of {

@@ -12,22 +12,25 @@ import (
 	"sim/workloads/training"
 )
 
-// tieredSystem is a step on a machine: its outermost tier is a system of its own, whose passes are longer by the calls that
-// inner tiers carry.
+// tieredSystem is a training step on a machine with tiers. The embedded system is
+// the step on the outermost tier, whose passes include the calls inside inner
+// tiers.
 type tieredSystem struct {
 	assembly.System
-	machine    *Machine
-	outer      string // what the outermost tier is
+	machine    *Machine // the inner tiers
+	outer      string   // kind of the outermost tier
 	innerTiers []composition.InnerTier
 }
 
-// NewSystem makes the system of a step on tiers, the outermost of which on is the system. Data inside is sent in
-// packets of a size, 0 as fluid.
+// NewSystem returns the system of a step on a machine with tiers. newOuter returns
+// the system of the outermost tier, given the extension of passes. outer is the
+// kind of this tier. Data inside is sent in packets of the given size, or at rates
+// if packet is 0.
 func NewSystem(
-	ctx context.Context, spec training.Spec, of []Tier, seed uint64, packet units.Bytes,
-	outer string, on func(composition.PassExtension) (assembly.System, error),
+	ctx context.Context, spec training.Spec, tiers []Tier, seed uint64, packet units.Bytes,
+	outer string, newOuter func(composition.PassExtension) (assembly.System, error),
 ) (assembly.System, error) {
-	m, err := New(spec, of, seed, packet, -1)
+	m, err := New(spec, tiers, seed, packet, -1)
 	if err != nil {
 		return nil, err
 	}
@@ -36,21 +39,25 @@ func NewSystem(
 	if err != nil {
 		return nil, err
 	}
-	for i := range of {
-		fast, err := New(spec, of, seed, packet, i)
+
+	// A second machine with a faster tier shows the effect of doubling its rate.
+	for i := range tiers {
+		fast, err := New(spec, tiers, seed, packet, i)
 		if err != nil {
 			return nil, err
 		}
-		s.innerTiers = append(s.innerTiers,
-			composition.InnerTier{Kind: of[i].Kind, Bytes: bytes[i], Busy: busy[i],
-				WithoutTier: m.PassDelayWithout(i), DoubledRate: fast.PassDelay})
+		s.innerTiers = append(s.innerTiers, composition.InnerTier{
+			Kind: tiers[i].Kind, Bytes: bytes[i], Busy: busy[i],
+			WithoutTier: m.PassDelayWithout(i), DoubledRate: fast.PassDelay,
+		})
 	}
 
-	s.System, err = on(m.PassDelay)
+	s.System, err = newOuter(m.PassDelay)
 	return s, err
 }
 
-// Decide has the policy decide on the outermost tier, and measures all tiers.
+// Decide calls the policy for the outermost tier, and measures all tiers. It
+// implements assembly.System.
 func (s *tieredSystem) Decide(
 	ctx context.Context, policy string, workers int, limit float64,
 ) (*assembly.PolicyResult, error) {
@@ -62,8 +69,8 @@ func (s *tieredSystem) Decide(
 		if _, done := a.Row.Metrics["makespan_s"]; a.Run == nil || !done {
 			return nil
 		}
-		if err := composition.MeasureInnerTiers(ctx, a.Run, &a.Row, s.innerTiers,
-			s.machine.PassDelay, s.outer); err != nil {
+		err := composition.MeasureInnerTiers(ctx, a.Run, &a.Row, s.innerTiers, s.machine.PassDelay, s.outer)
+		if err != nil {
 			return err
 		}
 		if _, done := a.Row.Metrics["tier1_bytes"]; done {
@@ -75,30 +82,35 @@ func (s *tieredSystem) Decide(
 	return a, nil
 }
 
-// Work is that of the outermost tier, whose passes are longer by the calls inside.
+// Work returns the task graph of the outermost tier for export. Its passes include
+// the calls inside.
 func (s *tieredSystem) Work(ctx context.Context, policy string) (*trace.RankGraph, error) {
 	return assembly.WorkOf(ctx, s.System, s.outer, policy)
 }
 
-// callMethods says which algorithm or planner carries which calls.
+// callMethods returns a description of the algorithms or planners that carry each
+// kind of call.
 func (m *Machine) callMethods(ctx context.Context) string {
+	kinds := []training.CallKind{
+		training.AllReduce, training.ReduceScatter, training.AllGather, training.AllToAll,
+	}
 	var all []string
 	for _, dim := range training.Dims {
-		for _, kind := range []training.CallKind{training.AllReduce, training.ReduceScatter, training.AllGather, training.AllToAll} {
-			by := map[string]bool{}
+		for _, kind := range kinds {
+			listed := map[string]bool{} // methods of this kind of call
 			for v := range m.spec.VirtualStages() {
 				for _, pass := range m.spec.ContractedPasses() {
 					for _, c := range m.spec.Calls(v, pass) {
-						if z, err := m.callResult(ctx, v, pass, c); c.Dim == dim &&
-							c.Kind == kind && err == nil && !by[z.method] {
-							by[z.method] = true
-							all = append(all, fmt.Sprintf("%v %v by %s", dim, kind, z.method))
+						z, err := m.callResult(ctx, v, pass, c)
+						if c.Dim != dim || c.Kind != kind || err != nil || listed[z.method] {
+							continue
 						}
+						listed[z.method] = true
+						all = append(all, fmt.Sprintf("%v %v by %s", dim, kind, z.method))
 					}
 				}
 			}
 		}
 	}
-
 	return strings.Join(all, ", ")
 }
