@@ -64,8 +64,8 @@ func newScaleUp(gpus int, rate units.Rate, planner string) Tier {
 		KnownAhead: "none"}, Plans: s}
 }
 
-// passes calls visit with every call of every pass of a step.
-func passes(m *Machine, visit func(v int, pass training.Phase, c training.Call)) {
+// forEachCall calls visit with every call of every pass of a step.
+func forEachCall(m *Machine, visit func(v int, pass training.Phase, c training.Call)) {
 	for v := range m.spec.VirtualStages() {
 		for _, pass := range m.spec.ContractedPasses() {
 			for _, c := range m.spec.Calls(v, pass) {
@@ -101,7 +101,7 @@ func TestClosedForms(t *testing.T) {
 				}
 				bytes, busy := make([]float64, len(c.tiers)), make([]float64, len(c.tiers))
 				calls := map[training.CallKind]bool{}
-				passes(m, func(v int, pass training.Phase, k training.Call) {
+				forEachCall(m, func(v int, pass training.Phase, k training.Call) {
 					z, err := m.callResult(t.Context(), v, pass, k)
 					if err != nil {
 						t.Fatal(err)
@@ -165,7 +165,7 @@ func TestClosedForms(t *testing.T) {
 
 // TestLonger: a pass is longer by its calls, each as long as the tier that takes
 // longest; without a tier, by those of the others.
-func TestLonger(t *testing.T) {
+func TestPassDelay(t *testing.T) {
 	spec := newSpec(t)
 	m, err := New(spec, []Tier{newSwitch(2, 4e11, "ring"), newSwitch(8, 1e11, "best")},
 		1, 0, -1)
@@ -218,7 +218,7 @@ func TestReconfiguredTier(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		passes(m, func(v int, pass training.Phase, k training.Call) {
+		forEachCall(m, func(v int, pass training.Phase, k training.Call) {
 			if k.Kind != training.AllToAll {
 				if m.JoiningTier(k) != 0 {
 					t.Errorf("tier %d carries %v", m.JoiningTier(k), k.Kind)
@@ -327,7 +327,7 @@ func TestErrors(t *testing.T) {
 type fakeStep struct {
 	assembly.System
 	run         *composition.Run
-	fails, call int // which simulation fails, and how many there were
+	failingCall, calls int // which simulation fails, and how many there were
 	err         error
 }
 
@@ -347,7 +347,7 @@ func newFakeStep(t *testing.T, spec training.Spec, longer composition.PassExtens
 	f.run.Ideal = &composition.IdealReference{}
 	f.run.Ideal.Times.Compute = engine.Second
 	f.run.SimulateMoves = func(_ context.Context, g *engine.Graph, times float64) (*engine.Trace, error) {
-		if f.call++; f.call == f.fails {
+		if f.calls++; f.calls == f.failingCall {
 			return nil, f.err
 		}
 		return &engine.Trace{Makespan: engine.Time(10/times*float64(engine.Second)) + g.Tasks[0].Duration}, nil
@@ -396,14 +396,14 @@ func TestSystem(t *testing.T) {
 	broken := errors.New("broken")
 	for fails := range 8 {
 		f := newFakeStep(t, spec, m.PassDelay)
-		f.fails, f.err = fails, broken
+		f.failingCall, f.err = fails, broken
 		s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer",
 			func(composition.PassExtension) (assembly.System, error) { return f, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
 		a, err := assembly.Decide(t.Context(), s, "p", 1)
-		if fails > 0 && fails <= f.call {
+		if fails > 0 && fails <= f.calls {
 			if !errors.Is(err, broken) {
 				t.Errorf("simulation %d fails, the error is %v", fails, err)
 			}
@@ -437,8 +437,8 @@ func TestSystem(t *testing.T) {
 			row.Labels["tier_calls"] == "" {
 			t.Errorf("labels %v", row.Labels)
 		}
-		if f.call != 5 {
-			t.Errorf("the step is simulated %d times, want 5", f.call)
+		if f.calls != 5 {
+			t.Errorf("the step is simulated %d times, want 5", f.calls)
 		}
 	}
 
@@ -470,7 +470,7 @@ func TestOverhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	passes(m, func(v int, pass training.Phase, k training.Call) {
+	forEachCall(m, func(v int, pass training.Phase, k training.Call) {
 		z, err := m.callResult(t.Context(), v, pass, k)
 		if err != nil {
 			t.Fatal(err)

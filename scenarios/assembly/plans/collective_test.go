@@ -12,9 +12,10 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestGatherSchedules: what a picture is told of a plan adds up to its cost, has
-// its links, and has the longest of the messages that the plan is written out as.
-func TestGatherSchedules(t *testing.T) {
+// TestCollectiveSchedule compares the schedules for figures with their plans. The
+// steps must add up to the cost of the plan. The circuits must be those of its
+// topologies, and the bytes of steps those of the longest messages.
+func TestCollectiveSchedule(t *testing.T) {
 	kinds := map[string]bool{}
 	reused := 0
 	for _, op := range []collective.Kind{collective.AllReduce, collective.AllGather, collective.ReduceScatter} {
@@ -22,10 +23,10 @@ func TestGatherSchedules(t *testing.T) {
 			gpus, degree int
 			bytes        int64
 		}{{8, 1, 1e6}, {8, 2, 64e3}, {12, 2, 8e3}, {16, 3, 1e5}, {24, 2, 4e3}} {
-			problem := &plan.Collective{GPUs: c.gpus, Degree: c.degree, Op: op,
-				Bytes:   c.bytes,
-				Rate:    8e11,
-				Latency: 500 * engine.Nanosecond, Delay: 10 * engine.Microsecond}
+			problem := &plan.Collective{
+				GPUs: c.gpus, Degree: c.degree, Op: op, Bytes: c.bytes, Rate: 8e11,
+				Latency: 500 * engine.Nanosecond, Delay: 10 * engine.Microsecond,
+			}
 			plans, err := collectives.Candidates(problem)
 			if err != nil {
 				t.Fatal(err)
@@ -38,7 +39,7 @@ func TestGatherSchedules(t *testing.T) {
 				s := collectiveSchedule(pl)
 				if s.Reconfigurations() != pl.Reconfigurations() ||
 					len(s.Phases) != len(pl.Topologies) || !s.InSteps() {
-					t.Fatalf("%s: %d topologies in %d phases", pl.Name, s.Reconfigurations(),
+					t.Fatalf("%s: got %d topologies in %d phases, want those of the plan", pl.Name, s.Reconfigurations(),
 						len(s.Phases))
 				}
 				end := float64(s.Reconfigurations()) * s.DelayS
@@ -55,7 +56,7 @@ func TestGatherSchedules(t *testing.T) {
 						}
 						longest[x.Step] = max(longest[x.Step], sum)
 					}
-					if got := lengths(f.Steps); !slices.Equal(got, longest) {
+					if got := stepBytes(f.Steps); !slices.Equal(got, longest) {
 						t.Fatalf("%s, phase %d: longest messages %v, want %v", pl.Name,
 							i, got, longest)
 					}
@@ -72,19 +73,19 @@ func TestGatherSchedules(t *testing.T) {
 					}
 				}
 				if math.Abs(end-pl.Cost(problem.Delay, 0).Seconds()) > 1e-15 {
-					t.Errorf("%s: %g s, want %v", pl.Name, end, pl.Cost(problem.Delay, 0))
+					t.Errorf("%s: the steps take %g s, want %v", pl.Name, end, pl.Cost(problem.Delay, 0))
 				}
 			}
 		}
 	}
 
 	if len(kinds) != 4 || reused == 0 {
-		t.Errorf("the plans have phases of %v, and %d that reuse a topology", kinds, reused)
+		t.Errorf("plans have phases of the kinds %v, %d reuse a topology; want 4 kinds and some reuse", kinds, reused)
 	}
 }
 
-// pieceBytes is the size of a piece, its shard and part cut so that the first ones
-// have a byte more.
+// pieceBytes returns the size of a piece. Bytes are divided into shards, and
+// shards into parts, so that the first ones may have one byte more.
 func pieceBytes(pl *plan.Plan, p *plan.Piece) int64 {
 	even := func(bytes int64, k, n int64) int64 { return bytes/n*k + min(k, bytes%n) }
 	n := int64(pl.GPUs)
@@ -94,8 +95,8 @@ func pieceBytes(pl *plan.Plan, p *plan.Piece) int64 {
 		int64(pl.Steps.Parts))
 }
 
-// lengths writes runs of steps out.
-func lengths(runs []result.ScheduleRun) []int64 {
+// stepBytes returns the bytes of each step of some runs.
+func stepBytes(runs []result.ScheduleRun) []int64 {
 	list := []int64{}
 	for _, r := range runs {
 		for range r.Count {
@@ -105,11 +106,14 @@ func lengths(runs []result.ScheduleRun) []int64 {
 	return list
 }
 
-// TestGatherScheduleLarge: of a large plan as many topologies as there is room for
-// have their links listed, and thousands of equal steps take a run.
-func TestGatherScheduleLarge(t *testing.T) {
-	p := &plan.Collective{GPUs: 4096, Degree: 4, Op: collective.AllGather, Bytes: 4096 * 4096,
-		Rate: 8e11, Latency: 500 * engine.Nanosecond}
+// TestLargeCollectiveSchedule checks that the schedule of a large plan lists the
+// circuits of as many topologies as the limit allows, and that thousands of equal
+// steps are few runs.
+func TestLargeCollectiveSchedule(t *testing.T) {
+	p := &plan.Collective{
+		GPUs: 4096, Degree: 4, Op: collective.AllGather, Bytes: 4096 * 4096,
+		Rate: 8e11, Latency: 500 * engine.Nanosecond,
+	}
 	cheapest := func(list []plan.Candidate, err error) *plan.Plan {
 		t.Helper()
 		var best *plan.Candidate
@@ -138,7 +142,7 @@ func TestGatherScheduleLarge(t *testing.T) {
 		}
 		topologies++
 		if len(f.Offsets) != 4 || len(f.Edges)+f.Links != 4*4096 {
-			t.Errorf("phase %d has %d links and %d left out, offsets %v", i,
+			t.Errorf("phase %d has %d links, %d omitted ones and offsets %v; want 4 links per GPU", i,
 				len(f.Edges), f.Links,
 				f.Offsets)
 		}
@@ -146,12 +150,12 @@ func TestGatherScheduleLarge(t *testing.T) {
 
 	if want := min(3, topologies) * 4 * 4096; edges != want || all != topologies*4*4096 ||
 		topologies < 4 {
-		t.Errorf("%d links of %d are listed, want %d, of %d topologies", edges, all,
+		t.Errorf("%d links of %d are listed, want %d; %d topologies", edges, all,
 			want, topologies)
 	}
 	ring := cheapest(collectives.StaticRings(p))
 	if s := collectiveSchedule(ring); len(s.Phases) != 1 || len(s.Phases[0].Steps) > 3 ||
-		len(lengths(s.Phases[0].Steps)) < 1000 {
-		t.Errorf("a ring's steps are listed as %d runs", len(s.Phases[0].Steps))
+		len(stepBytes(s.Phases[0].Steps)) < 1000 {
+		t.Errorf("the steps of a ring are %d runs, want at most 3", len(s.Phases[0].Steps))
 	}
 }

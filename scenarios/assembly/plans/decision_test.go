@@ -17,22 +17,26 @@ import (
 	"sim/workloads/training"
 )
 
-// newScenario returns a collective of a kind on 6 GPUs with 2 switches, at a
-// level.
+// newScenario returns a collective of the given kind on 6 GPUs with 2 switches, at
+// the given level.
 func newScenario(kind, level string) *Scenario {
 	s := &Scenario{Name: "s.toml", Seed: 3, Engine: input.Engine{Level: level}}
 	s.Workload.Kind = kind
-	s.Workload.Exchange = input.Exchange{MeanMessage: input.MeanMessage{Message: 8e6},
-		Messages: input.Messages{Sizes: "uniform", Chunk: 2e6, Exponent: 0.8}}
-	s.Fabric.ScaleUp = input.ScaleUp{GPUs: 6, Switches: 2, LinkRate: 800e9,
-		LinkLatency: 500 * engine.Nanosecond, Delay: 100 * engine.Microsecond,
-		Reconfigure: "together", KnownAhead: "none"}
+	s.Workload.Exchange = input.Exchange{
+		MeanMessage: input.MeanMessage{Message: 8e6},
+		Messages:    input.Messages{Sizes: "uniform", Chunk: 2e6, Exponent: 0.8},
+	}
+	s.Fabric.ScaleUp = input.ScaleUp{
+		GPUs: 6, Switches: 2, LinkRate: 800e9, LinkLatency: 500 * engine.Nanosecond,
+		Delay: 100 * engine.Microsecond, Reconfigure: "together", KnownAhead: "none",
+	}
 	s.Policy.During.Schedule, s.Policy.During.Base, s.Policy.Plus.Others, s.Policy.Plus.Relay = "best", "best", true, true
 	s.Policy.Static, s.Policy.FastModel = "simulated", "together"
 	return s
 }
 
-// decide returns the metrics of a planner's plan, and what is described of it.
+// decide returns the row of a planner, the outcome with its description, and the
+// reference metrics.
 func decide(
 	ctx context.Context, s *Scenario, planner string,
 ) (row result.Row, o *assembly.Outcome, reference map[string]float64, err error) {
@@ -54,8 +58,8 @@ func decide(
 	return a.Row, o, z.Reference(), nil
 }
 
-// TestMetrics: metrics of plans agree with each other and with the closed forms of
-// the model, whatever the collective, the sizes, the level and the planner.
+// TestMetrics compares the metrics of plans with each other and with the closed
+// forms of the model, for several collectives, sizes, levels and planners.
 func TestMetrics(t *testing.T) {
 	const gpus = 6
 	matrix := make([][]int, gpus)
@@ -96,7 +100,7 @@ func TestMetrics(t *testing.T) {
 					continue
 				}
 				m := row.Metrics
-				near := func(what string, got, want float64) {
+				checkEqual := func(what string, got, want float64) {
 					if !(math.Abs(got-want) <= 1e-9*math.Abs(want)+2e-12) {
 						t.Errorf("%s: %s is %v, want %v", name, what, got, want)
 					}
@@ -110,12 +114,12 @@ func TestMetrics(t *testing.T) {
 				if costs[k] == 0 {
 					costs[k] = cost
 				}
-				near("completion at another level", cost, costs[k])
+				checkEqual("completion at another level", cost, costs[k])
 				if c.kind == "all-to-all" {
 					slot := s.Domain().Slot(2e6).Seconds()
-					near("slot", reference["slot_s"], slot)
-					near("completion", cost, m["reconfigurations"]*delay+m["slots"]*slot)
-					near("gap of completion", m["gap_completion"], cost/bound-1)
+					checkEqual("slot", reference["slot_s"], slot)
+					checkEqual("completion", cost, m["reconfigurations"]*delay+m["slots"]*slot)
+					checkEqual("gap of completion", m["gap_completion"], cost/bound-1)
 					chunks := 0.0
 					sizes, err := s.sizes()
 					if err != nil {
@@ -124,55 +128,56 @@ func TestMetrics(t *testing.T) {
 					for _, b := range sizes {
 						chunks += math.Ceil(float64(b) / 2e6)
 					}
-					near("chunks", reference["chunks"], chunks)
+					checkEqual("chunks", reference["chunks"], chunks)
 					if m["gap"] < 0 || m["bound_slots_forward"] < m["bound_slots_relay"] ||
 						m["bound_slots_relay"] <= 0 {
 						t.Errorf("%s: metrics %v", name, m)
 					}
 				} else {
-					near("gap", m["gap"], cost/bound-1)
+					checkEqual("gap", m["gap"], cost/bound-1)
 				}
 				switch level {
 				case "packet":
-					near("synchronised time", m["synchronised_s"], cost)
+					checkEqual("synchronised time", m["synchronised_s"], cost)
 					if free := m["free_running_s"]; free > cost+1e-9 || free <= 0 {
-						t.Errorf("%s: %v s freely, %v s in step", name, free, cost)
+						t.Errorf("%s: free-running time %v s, want at most the synchronised time of %v s", name, free, cost)
 					}
 				case "flow":
 					if fluid := m["fluid_s"]; fluid > cost+1e-9 || fluid <= 0 {
-						t.Errorf("%s: %v s as fluid, %v s in step", name, fluid, cost)
+						t.Errorf("%s: fluid time %v s, want at most the synchronised time of %v s", name, fluid, cost)
 					}
 				}
 				if _, simulated := m["synchronised_s"]; simulated != (level == "packet") {
 					t.Errorf("%s: metrics %v", name, m)
 				}
-				described(t, name, row, o, level == "cost" && c.kind == "all-to-all")
+				checkDescription(t, name, row, o, level == "cost" && c.kind == "all-to-all")
 			}
 		}
 	}
 }
 
-// described checks what is described of a plan: its picture has as many topologies
-// as the metrics say, and its timeline ends when it does.
-func described(t *testing.T, name string, row result.Row, o *assembly.Outcome, unwritten bool) {
+// checkDescription checks the description of a plan. The schedule for figures must
+// have as many topologies as the metrics say, and each transmission once.
+// isUnbuilt reports that there is no built plan.
+func checkDescription(t *testing.T, name string, row result.Row, o *assembly.Outcome, isUnbuilt bool) {
 	t.Helper()
 	if len(o.Detail.Policies) != 1 || !o.UsesPlanners {
-		t.Fatalf("%s: %d simulations are described", name, len(o.Detail.Policies))
+		t.Fatalf("%s: %d simulations are described, want 1", name, len(o.Detail.Policies))
 	}
 	p := o.Detail.Policies[0]
 	if math.Abs(p.MakespanS-row.Metrics["completion_s"]) > 1e-12 || p.Policy != row.Policy {
-		t.Errorf("%s: described as %v s", name, p.MakespanS)
+		t.Errorf("%s: described makespan %v s, want %v s", name, p.MakespanS, row.Metrics["completion_s"])
 	}
-	if unwritten {
+	if isUnbuilt {
 		if len(o.PlannerPlans) > 0 || p.Schedule != nil || p.Timeline.Omitted == "" {
-			t.Errorf("%s has a plan", name)
+			t.Errorf("%s: got a plan, want none", name)
 		}
 		return
 	}
 
 	if len(o.PlannerPlans) != 1 || p.Schedule == nil ||
 		float64(p.Schedule.Reconfigurations()) != row.Metrics["reconfigurations"] {
-		t.Fatalf("%s: the picture has no plan of %v topologies", name,
+		t.Fatalf("%s: want one schedule with %v topologies", name,
 			row.Metrics["reconfigurations"])
 	}
 	pl := o.PlannerPlans[0]
@@ -185,38 +190,43 @@ func described(t *testing.T, name string, row result.Row, o *assembly.Outcome, u
 			}
 		}
 		if sent != len(pl.Tx) || busy != len(pl.Tx) {
-			t.Errorf("%s: %d transmissions are drawn and %d counted, of %d", name, sent,
+			t.Errorf("%s: %d transmissions are listed and %d counted, want %d", name, sent,
 				busy, len(pl.Tx))
 		}
 	}
 }
 
-// TestScenarioKeys: switches on their own, a number of topologies, and a file that
-// is not the one checked.
+// TestScenarioKeys checks scenarios with a limit of topologies, and with switches
+// that reconfigure independently.
 func TestScenarioKeys(t *testing.T) {
 	s := newScenario("all-to-all", "packet")
 	s.Policy.Reconfigurations = 2
 	row, _, _, err := decide(t.Context(), s, "reconfigure-during")
 	if err != nil || row.Metrics["reconfigurations"] > 2 {
-		t.Errorf("%v topologies, of at most 2 (%v)", row.Metrics["reconfigurations"], err)
+		t.Errorf("got %v topologies (%v), want at most 2", row.Metrics["reconfigurations"], err)
 	}
 
-	// Two direct shifts do not reach all of 6 GPUs: no plan, and the key that
-	// forbids it.
+	// Two direct shifts do not reach all of 6 GPUs. There is no plan, and the
+	// diagnostic names the key with the limit.
 	s.Policy.Reconfigurations = 1
 	s.Policy.Planners = []string{"spreadout"}
-	none, err := UnservedDiagnostics(t.Context(), s, s.Policy.Planners, 1)
-	if err != nil || len(none) != 1 || none[0].Key != "policy.reconfigurations" {
-		t.Errorf("unserved: %v (%v)", none, err)
+	diagnostics, err := UnservedDiagnostics(t.Context(), s, s.Policy.Planners, 1)
+	if err != nil || len(diagnostics) != 1 || diagnostics[0].Key != "policy.reconfigurations" {
+		t.Errorf("got %v (%v), want one diagnostic of policy.reconfigurations", diagnostics, err)
 	}
-	if none, err := UnservedDiagnostics(t.Context(), s, []string{"spreadout", "static-ring"},
-		1); err != nil || none != nil {
-		t.Errorf("unserved, though static-ring serves: %v (%v)", none, err)
+
+	// static-ring needs one topology only.
+	planners := []string{"spreadout", "static-ring"}
+	diagnostics, err = UnservedDiagnostics(t.Context(), s, planners, 1)
+	if err != nil || diagnostics != nil {
+		t.Errorf("got %v (%v), want none because static-ring has a plan", diagnostics, err)
 	}
-	if none, err := UnservedDiagnostics(t.Context(), newScenario("all-reduce", "plan"),
-		[]string{"static-ring"}, 1); err != nil || none != nil {
-		t.Errorf("an all-reduce is unserved: %v (%v)", none, err)
+	allReduce := newScenario("all-reduce", "plan")
+	diagnostics, err = UnservedDiagnostics(t.Context(), allReduce, []string{"static-ring"}, 1)
+	if err != nil || diagnostics != nil {
+		t.Errorf("all-reduce: got %v (%v), want none", diagnostics, err)
 	}
+
 	s = newScenario("all-to-all", "packet")
 	s.Fabric.ScaleUp.Reconfigure, s.Fabric.ScaleUp.Delay = "independent",
 		20*engine.Microsecond
@@ -227,9 +237,9 @@ func TestScenarioKeys(t *testing.T) {
 	}
 }
 
-// TestBadScenarios: what a system cannot be built of, or a planner cannot plan, is
-// an error.
-func TestBadScenarios(t *testing.T) {
+// TestInvalidScenarios checks that scenarios that no system represents, or that no
+// planner can plan, return errors.
+func TestInvalidScenarios(t *testing.T) {
 	reading := errors.New("reading")
 	for name, c := range map[string]struct {
 		kind, planner string
@@ -268,15 +278,16 @@ func TestBadScenarios(t *testing.T) {
 	}
 }
 
-// TestEndedAnywhere: whenever the context ends, deciding fails with its error.
-func TestEndedAnywhere(t *testing.T) {
+// TestCancellation cancels the context at each of many polls. Deciding must return
+// the error of the context every time.
+func TestCancellation(t *testing.T) {
 	for _, c := range []struct{ kind, level, planner string }{
 		{"all-to-all", "packet", "reconfigure-during"}, {"all-to-all", "flow", "fast"},
 		{"all-to-all", "cost", "static-ring"},
 		{"all-to-all", "plan", "spreadout"}, {"all-reduce", "packet", "reconfigure-during+"},
 		{"all-gather", "flow", "static-ring"},
 	} {
-		counter := &endingContext{Context: t.Context(), after: math.MaxInt}
+		counter := &canceledContext{Context: t.Context(), maxCalls: math.MaxInt}
 		s := newScenario(c.kind, c.level)
 		s.Fabric.ScaleUp.GPUs = 4
 		decideOnly := func(ctx context.Context) error {
@@ -291,35 +302,35 @@ func TestEndedAnywhere(t *testing.T) {
 		if err := decideOnly(counter); err != nil {
 			t.Fatal(err)
 		}
-		all := counter.calls - 1 // the last is of OrEnded
-		for after := 0; after < all; after += 1 + max(0, min(after, all-after)/16) {
-			if err := decideOnly(&endingContext{Context: t.Context(),
-				after: after}); !errors.Is(err, context.Canceled) {
-				t.Errorf("%v: the context ends after %d of %d questions, the error is %v", c, after,
-					all, err)
+
+		polls := counter.calls - 1 // the last poll is the one of ContextErrorOr
+		for n := 0; n < polls; n += 1 + max(0, min(n, polls-n)/16) {
+			err := decideOnly(&canceledContext{Context: t.Context(), maxCalls: n})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%v: cancelled after %d of %d polls: got error %v", c, n, polls, err)
 			}
 		}
 	}
 }
 
-// endingContext is a context that has ended once Err has been called a number of
-// times.
-type endingContext struct {
+// canceledContext is a context that is cancelled after maxCalls calls of Err.
+type canceledContext struct {
 	context.Context
-	after, calls int
+	maxCalls, calls int
 }
 
-// Err counts the call.
-func (c *endingContext) Err() error {
+// Err counts the calls.
+func (c *canceledContext) Err() error {
 	c.calls++
-	if c.calls > c.after {
+	if c.calls > c.maxCalls {
 		return context.Canceled
 	}
 	return nil
 }
 
-// TestTimelines: every transmission of a plan is on the timeline in its slot,
-// after the switches have reconfigured.
+// TestTimelines checks that each transmission of a plan is on the timeline in its
+// slot, after the reconfiguration of its topology and the preceding transmission
+// of its chunk.
 func TestTimelines(t *testing.T) {
 	s := newScenario("all-to-all", "plan")
 	_, o, _, err := decide(t.Context(), s, "reconfigure-during")
@@ -353,21 +364,21 @@ func TestTimelines(t *testing.T) {
 		}
 		delete(starts, k.Name)
 		if k.Transfer && k.WaitedFor < 0 {
-			t.Errorf("%s waits for nothing", k.Name)
+			t.Errorf("%s depends on no task", k.Name)
 		} else if k.Transfer && line.Tasks[k.WaitedFor].End > k.Start {
-			t.Errorf("%s starts at %v, before the end of what it waits for, %s", k.Name,
+			t.Errorf("%s starts at %v, before the end of the task on which it depends, %s", k.Name,
 				k.Start,
 				line.Tasks[k.WaitedFor].Name)
 		}
 	}
 
 	if len(starts) > 0 {
-		t.Errorf("not on the timeline: %v", starts)
+		t.Errorf("missing on the timeline: %v", starts)
 	}
 }
 
-// TestWords: a scenario in a line.
-func TestWords(t *testing.T) {
+// TestDescription compares descriptions of scenarios with the expected text.
+func TestDescription(t *testing.T) {
 	for _, c := range []struct {
 		change func(s *Scenario)
 		want   string
@@ -388,8 +399,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// newStep returns a training step whose experts are spread over one domain of 8
-// GPUs, with so many stages and micro-batches.
+// newStep returns a training step with the experts of each stage in one domain of
+// 8 GPUs.
 func newStep(t *testing.T, level string, stages, microbatches int) *Scenario {
 	t.Helper()
 	a, ok := training.Model("mixtral-8x22b")
@@ -414,14 +425,14 @@ func newStep(t *testing.T, level string, stages, microbatches int) *Scenario {
 	return s
 }
 
-// TestSteps: on one stage nothing overlaps, so a step is longer by four
-// all-to-alls for every layer of every micro-batch, less what of reconfigurations
-// is hidden; on several, by no more than that and no less than those of one
-// micro-batch.
+// TestSteps compares training steps with closed forms. On one stage nothing
+// overlaps, so the step is longer by four all-to-alls for every layer of every
+// micro-batch, less the hidden reconfigurations. On several stages, this is an
+// upper bound, and the all-to-alls of one micro-batch are a lower bound.
 func TestSteps(t *testing.T) {
 	for _, c := range []struct {
 		stages, microbatches int
-		planner, known       string
+		planner, knownAhead  string
 		delay                engine.Time
 		reconfigures         bool // in every all-to-all
 	}{
@@ -435,7 +446,7 @@ func TestSteps(t *testing.T) {
 	} {
 		name := fmt.Sprintf("%+v", c)
 		s := newStep(t, "packet", c.stages, c.microbatches)
-		s.Fabric.ScaleUp.KnownAhead, s.Fabric.ScaleUp.Delay = c.known, c.delay
+		s.Fabric.ScaleUp.KnownAhead, s.Fabric.ScaleUp.Delay = c.knownAhead, c.delay
 		row, _, reference, err := decide(t.Context(), s, c.planner)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -453,33 +464,33 @@ func TestSteps(t *testing.T) {
 			plan = m["slots"] * reference["slot_s"]
 		}
 		if math.Abs(each-plan) > 1e-11 {
-			t.Errorf("%s: an all-to-all takes %v s, its plan %v s", name, each, plan)
+			t.Errorf("%s: an all-to-all takes %v s, want the %v s of its plan", name, each, plan)
 		}
 		if _, ok := m["completion_s"]; ok {
-			t.Errorf("%s: a step has the completion time of one all-to-all", name)
+			t.Errorf("%s: got the metric completion_s for a step", name)
 		}
 		exposed, all := m["exchange_exposed_s"], 4*each*layers*float64(c.microbatches)
-		hidden := 0.0 // the delay before the first topology, which computing is longer than
+		hidden := 0.0 // delays before the first topology, which are shorter than the compute
 		switch {
 		case !c.reconfigures:
-		case c.known == "all":
+		case c.knownAhead == "all":
 			hidden = 4 * c.delay.Seconds() * layers * float64(c.microbatches)
-		case c.known == "returns":
+		case c.knownAhead == "returns":
 			hidden = 3 * c.delay.Seconds() * layers * float64(c.microbatches)
 		}
 		if math.Abs(m["makespan_s"]-reference["makespan_s"]-exposed) > 1e-11 ||
 			reference["makespan_s"] <= 0 {
-			t.Errorf("%s: %v s are exposed, of %v s over %v s", name, exposed,
+			t.Errorf("%s: exposed time %v s, want %v s less %v s", name, exposed,
 				m["makespan_s"],
 				reference["makespan_s"])
 		}
-		if _, knows := m["hidden_s"]; knows != (c.known != "none") ||
+		if _, knows := m["hidden_s"]; knows != (c.knownAhead != "none") ||
 			math.Abs(m["hidden_s"]-hidden) > 1e-9 {
-			t.Errorf("%s: %v s are hidden, want %v s", name, m["hidden_s"], hidden)
+			t.Errorf("%s: hidden time %v s, want %v s", name, m["hidden_s"], hidden)
 		}
 		if want := all - hidden; c.stages == 1 && math.Abs(exposed-want) > 1e-9*want+1e-9 ||
 			exposed > all+1e-9 || exposed < all/float64(c.microbatches)/float64(c.stages)-hidden-1e-9 {
-			t.Errorf("%s: %v s are exposed, want %v s", name, exposed, want)
+			t.Errorf("%s: exposed time %v s, want %v s", name, exposed, want)
 		}
 		times, err := ExchangeTimes(t.Context(), stepExchange(s),
 			s.Workload.Spec.PieceLayers(0))
@@ -487,8 +498,8 @@ func TestSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		longest := slices.Max(times[:]).Seconds()
-		if longest > each+1e-11 || c.known == "none" && longest < each-1e-11 {
-			t.Errorf("%s: all-to-alls take %v, one takes %v s", name, times, each)
+		if longest > each+1e-11 || c.knownAhead == "none" && longest < each-1e-11 {
+			t.Errorf("%s: exposed all-to-alls take %v, one all-to-all takes %v s", name, times, each)
 		}
 	}
 
@@ -497,24 +508,27 @@ func TestSteps(t *testing.T) {
 			bad.Fabric.ScaleUp.LinkRate = 0
 		}
 		if _, _, _, err := decide(t.Context(), bad, "spreadout"); err == nil {
-			t.Errorf("a step is simulated with %s", change)
+			t.Errorf("a step with %s: got no error", change)
 		}
 	}
 
-	if _, err := ExchangeTimes(t.Context(), func() *Scenario { s := stepExchange(newStep(t, "cost", 1, 1)); s.Fabric.ScaleUp.LinkRate = 0; return s }(), 1); err == nil {
-		t.Error("all-to-alls are timed without a rate")
+	noRate := stepExchange(newStep(t, "cost", 1, 1))
+	noRate.Fabric.ScaleUp.LinkRate = 0
+	if _, err := ExchangeTimes(t.Context(), noRate, 1); err == nil {
+		t.Error("all-to-alls without a link rate: got no error")
 	}
 }
 
-// stepExchange returns the scenario of the all-to-alls of a step alone.
+// stepExchange returns the scenario of the all-to-alls of a step.
 func stepExchange(s *Scenario) *Scenario {
 	one := *s
 	one.Workload.Exchange.Message = units.Bytes(s.Workload.Spec.ExpertBytes())
 	return &one
 }
 
-// TestUnserving: the key at fault is what keeps a planner from having a plan.
-func TestUnserving(t *testing.T) {
+// TestUnservedDiagnostic checks the key that the diagnostic of a planner without a
+// plan names, and the reason why a scenario has no plans to export.
+func TestUnservedDiagnostic(t *testing.T) {
 	for _, c := range []struct {
 		planner          string
 		reconfigurations int
@@ -532,7 +546,7 @@ func TestUnserving(t *testing.T) {
 	for _, c := range []struct {
 		kind, level, static string
 		planners            []string
-		none                bool
+		hasNoPlan           bool
 	}{
 		{"all-reduce", "cost", "fluid", []string{"static-ring"}, false},
 		{"all-to-all", "cost", "simulated", []string{"fast"}, true},
@@ -543,8 +557,8 @@ func TestUnserving(t *testing.T) {
 	} {
 		s := newScenario(c.kind, c.level)
 		s.Policy.Static, s.Policy.Planners = c.static, c.planners
-		if got := s.MissingPlanReason(); (got != "") != c.none {
-			t.Errorf("%+v: no plan because %q", c, got)
+		if got := s.MissingPlanReason(); (got != "") != c.hasNoPlan {
+			t.Errorf("%+v: got reason %q", c, got)
 		}
 	}
 }

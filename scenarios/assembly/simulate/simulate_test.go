@@ -23,8 +23,8 @@ func domain(n, k int) *scaleup.Domain {
 		Latency: 500 * engine.Nanosecond, Delay: engine.Millisecond}
 }
 
-// txs are transmissions: phase, slot, from, to, source, destination, chunk.
-func txs(rows ...[7]int32) []plan.Tx {
+// transmissions are transmissions: phase, slot, from, to, source, destination, chunk.
+func transmissions(rows ...[7]int32) []plan.Tx {
 	var list []plan.Tx
 	for _, r := range rows {
 		list = append(list, plan.Tx{Phase: r[0], Slot: r[1], From: r[2], To: r[3], Src: r[4],
@@ -71,7 +71,7 @@ func TestSynchronisedRounding(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 2, Switches: 1, Rate: 1.032652189743042e+06}
 	p := &plan.Plan{GPUs: 2, Degree: 1, Chunks: []int32{0, 0, 1, 0},
 		Topologies: []scaleup.Topology{scaleup.Circulant(2, 1)}, Slots: []int32{1}}
-	p.Tx = txs([7]int32{0, 0, 1, 0, 1, 0, 0})
+	p.Tx = transmissions([7]int32{0, 0, 1, 0, 1, 0, 0})
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
@@ -120,17 +120,17 @@ func TestContention(t *testing.T) {
 	})
 }
 
-// clash is two chunks of one slot on one link of a ring of 3.
-func clash() *plan.Plan {
+// contendingPlan is two chunks of one slot on one link of a ring of 3.
+func contendingPlan() *plan.Plan {
 	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 1, 1, 0, 0, 0, 0, 0, 0},
 		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{2}}
-	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 1, 0}, [7]int32{0, 0, 0, 1, 0, 2, 0},
+	p.Tx = transmissions([7]int32{0, 0, 0, 1, 0, 1, 0}, [7]int32{0, 0, 0, 1, 0, 2, 0},
 		[7]int32{0, 1, 1, 2, 0, 2, 0})
 	return p
 }
 
 func TestContentionNamed(t *testing.T) {
-	_, err := simulate.Synchronised(context.Background(), domain(3, 1), clash(), chunk)
+	_, err := simulate.Synchronised(context.Background(), domain(3, 1), contendingPlan(), chunk)
 	want := "on link 0->1 in slot 0 of phase 0: chunk 0 of 0->1 and chunk 0 of 0->2, which ends 4e-05s late" // its latency overlaps
 	if !errors.Is(err, simulate.ErrContention) || !strings.Contains(err.Error(), want) {
 		t.Error(err)
@@ -148,7 +148,7 @@ func TestFree(t *testing.T) {
 		Delay: 100 * engine.Microsecond}
 	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 2, 1, 0, 0, 2, 0, 0, 0},
 		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{4}}
-	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 1, 1}, [7]int32{0, 0, 1, 2, 1, 2, 1},
+	p.Tx = transmissions([7]int32{0, 0, 0, 1, 0, 1, 1}, [7]int32{0, 0, 1, 2, 1, 2, 1},
 		[7]int32{0, 1, 0, 1, 0, 2, 0}, [7]int32{0, 1, 1, 2, 1, 2, 0},
 		[7]int32{0, 2, 0, 1, 0, 1, 0},
 		[7]int32{0, 2, 1, 2, 0, 2, 0})
@@ -180,7 +180,7 @@ func TestFreeOvertakes(t *testing.T) {
 	p := &plan.Plan{GPUs: 4, Degree: 1, Chunks: make([]int32, 16),
 		Topologies: []scaleup.Topology{scaleup.Circulant(4, 1)}, Slots: []int32{5}}
 	p.Chunks[3], p.Chunks[4+2] = 1, 3
-	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 3, 0}, [7]int32{0, 0, 1, 2, 1, 2, 0},
+	p.Tx = transmissions([7]int32{0, 0, 0, 1, 0, 3, 0}, [7]int32{0, 0, 1, 2, 1, 2, 0},
 		[7]int32{0, 1, 1, 2, 1, 2, 1},
 		[7]int32{0, 2, 1, 2, 1, 2, 2}, [7]int32{0, 3, 1, 2, 0, 3, 0},
 		[7]int32{0, 4, 2, 3, 0, 3, 0})
@@ -295,7 +295,7 @@ func ring(n int, chunks int32) *plan.Plan {
 // TestOwnSwitches: two GPUs of two switches; switch 0 is lit after R, switch 1
 // after 3 slots. By hand, R = 2 slots: phase 0 is dark, phase 1 has switch 0,
 // phase 2 both.
-func TestOwnSwitches(t *testing.T) {
+func TestIndependentSwitches(t *testing.T) {
 	swap := scaleup.Circulant(3, 1)
 	back := scaleup.Circulant(3, 2)
 	p := &plan.Plan{
@@ -304,7 +304,7 @@ func TestOwnSwitches(t *testing.T) {
 			append(append(scaleup.Topology{}, swap...), back...)},
 		Switches: [][]int32{{}, {0, 0, 0}, {0, 0, 0, 1, 1, 1}}, DelaySlots: 2,
 		Slots: []int32{2, 1, 1},
-		Tx: txs([7]int32{1, 0, 0, 1, 0, 1, 0}, [7]int32{2, 0, 0, 1, 0, 1, 1},
+		Tx: transmissions([7]int32{1, 0, 0, 1, 0, 1, 0}, [7]int32{2, 0, 0, 1, 0, 1, 1},
 			[7]int32{2, 0, 0, 2, 0, 2, 0}),
 	}
 
@@ -341,7 +341,7 @@ func TestOwnSwitches(t *testing.T) {
 	}
 }
 
-func TestBad(t *testing.T) {
+func TestInvalidPlans(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := simulate.Free(ctx, domain(8, 1), ring(8, 1), chunk); !errors.Is(err,
@@ -386,7 +386,7 @@ func TestBad(t *testing.T) {
 func TestParallelLinks(t *testing.T) {
 	p := &plan.Plan{GPUs: 3, Degree: 2, Chunks: []int32{0, 2, 0, 0, 0, 0, 0, 0, 0},
 		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1, 1)}, Slots: []int32{1}}
-	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 1, 0}, [7]int32{0, 0, 0, 1, 0, 1, 1})
+	p.Tx = transmissions([7]int32{0, 0, 0, 1, 0, 1, 0}, [7]int32{0, 0, 0, 1, 0, 1, 1})
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +402,7 @@ func TestParallelLinks(t *testing.T) {
 // TestTwiceRound: a chunk that goes over a link twice takes twice its share of it
 // as fluid: on a ring of 3, from 0 past 2 to 2 again, 80 us for links of 40 us a
 // chunk.
-func TestTwiceRound(t *testing.T) {
+func TestRepeatedLink(t *testing.T) {
 	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 0, 1, 0, 0, 0, 0, 0, 0},
 		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{5}}
 	for s := range int32(5) {
@@ -424,14 +424,14 @@ func TestTwiceRound(t *testing.T) {
 // it was lit in, however short that was. Phase 0 dark, phase 1 with offset 1 (a
 // chunk), phase 2 dark, phase 3 with offset 2 (a chunk): R + T + R + T, though a
 // slot more of darkness stands in the plan.
-func TestLaterLighting(t *testing.T) {
+func TestFreeSwitchSetup(t *testing.T) {
 	p := &plan.Plan{
 		GPUs: 3, Degree: 1, Chunks: []int32{0, 1, 1, 0, 0, 0, 0, 0, 0},
 		Topologies: []scaleup.Topology{{}, scaleup.Circulant(3, 1), {},
 			scaleup.Circulant(3, 2)},
 		Switches: [][]int32{{}, {0, 0, 0}, {}, {0, 0, 0}}, DelaySlots: 2,
 		Slots: []int32{2, 1, 3, 1},
-		Tx:    txs([7]int32{1, 0, 0, 1, 0, 1, 0}, [7]int32{3, 0, 0, 2, 0, 2, 0}),
+		Tx:    transmissions([7]int32{1, 0, 0, 1, 0, 1, 0}, [7]int32{3, 0, 0, 2, 0, 2, 0}),
 	}
 
 	if err := p.Seal(); err != nil {
@@ -449,10 +449,10 @@ func TestLaterLighting(t *testing.T) {
 
 // TestTwoHopsInASlot: a chunk that is sent on in the slot in which it comes is not
 // there yet.
-func TestTwoHopsInASlot(t *testing.T) {
-	p := clash()
+func TestTwoHopsPerSlot(t *testing.T) {
+	p := contendingPlan()
 	p.Chunks, p.Slots = []int32{0, 0, 1, 0, 0, 0, 0, 0, 0}, []int32{1}
-	p.Tx = txs([7]int32{0, 0, 0, 1, 0, 2, 0}, [7]int32{0, 0, 1, 2, 0, 2, 0})
+	p.Tx = transmissions([7]int32{0, 0, 0, 1, 0, 2, 0}, [7]int32{0, 0, 1, 2, 0, 2, 0})
 	_, err := simulate.Synchronised(context.Background(), domain(3, 1), p, chunk)
 	if !errors.Is(err, simulate.ErrContention) ||
 		!strings.Contains(err.Error(), "it is not there when the slot starts") {
@@ -462,9 +462,9 @@ func TestTwoHopsInASlot(t *testing.T) {
 
 // TestNoQueue: a chunk that nothing is before does not wait, and takes one hop.
 func TestNoQueue(t *testing.T) {
-	p := clash()
+	p := contendingPlan()
 	p.Chunks, p.Slots, p.Tx = []int32{0, 1, 0, 0, 0, 0, 0, 0, 0}, []int32{1},
-		txs([7]int32{0, 0, 0, 1, 0, 1, 0})
+		transmissions([7]int32{0, 0, 0, 1, 0, 1, 0})
 	r, err := simulate.Free(context.Background(), domain(3, 1), p, chunk)
 	if err != nil || r.LargestQueue != 0 || r.Hops != 1 {
 		t.Errorf("%+v, %v", r, err)
@@ -474,8 +474,8 @@ func TestNoQueue(t *testing.T) {
 // TestIdleSlots: slots in which nothing is sent take as long as others, first and
 // in between.
 func TestIdleSlots(t *testing.T) {
-	p := clash()
-	p.Slots, p.Tx = []int32{6}, txs([7]int32{0, 1, 0, 1, 0, 1, 0},
+	p := contendingPlan()
+	p.Slots, p.Tx = []int32{6}, transmissions([7]int32{0, 1, 0, 1, 0, 1, 0},
 		[7]int32{0, 3, 0, 1, 0, 2, 0},
 		[7]int32{0, 5, 1, 2, 0, 2, 0})
 	d := domain(3, 1)

@@ -74,7 +74,7 @@ func TestSteps(t *testing.T) {
 // each, a shard of 2 B and two of 1 B at 1 us a byte, alpha 1 us. Shard 0, of 2 B,
 // is sent by GPU 0 until 2 us, there at 3, and sent on until 5: there at 6.
 // Synchronised, each step takes 3 us.
-func TestFreeInSteps(t *testing.T) {
+func TestFreeSteps(t *testing.T) {
 	list, err := collectives.StaticRings(&plan.Collective{GPUs: 3, Degree: 1,
 		Op: collective.AllGather, Bytes: 4, Rate: 8e6, Latency: us})
 	if err != nil {
@@ -178,7 +178,7 @@ func TestMessages(t *testing.T) {
 
 // TestStoppedAnywhere: whenever a context ends during a simulation, the simulation
 // fails with its error.
-func TestStoppedAnywhere(t *testing.T) {
+func TestCancellation(t *testing.T) {
 	list, err := collectives.StaticRings(&plan.Collective{GPUs: 9, Degree: 1,
 		Op: collective.AllReduce, Bytes: 9000, Rate: 8e9, Latency: us})
 	if err != nil {
@@ -205,12 +205,12 @@ func TestStoppedAnywhere(t *testing.T) {
 		"slots, free":    func(ctx context.Context) error { _, err := simulate.Free(ctx, domain(5, 1), slots, 1000); return err },
 		"slots as fluid": func(ctx context.Context) error { _, err := simulate.Fluid(ctx, domain(5, 1), slots, 1000); return err },
 	} {
-		counter := &endingContext{Context: t.Context(), after: -1}
+		counter := &canceledContext{Context: t.Context(), after: -1}
 		if err := run(counter); err != nil || counter.calls == 0 {
 			t.Fatalf("%s: %v, after %d questions", name, err, counter.calls)
 		}
 		for after := range counter.calls {
-			if err := run(&endingContext{Context: t.Context(), after: after}); !errors.Is(err,
+			if err := run(&canceledContext{Context: t.Context(), after: after}); !errors.Is(err,
 				context.Canceled) {
 				t.Errorf("%s: the context ends after %d of %d questions, the error is %v", name,
 					after, counter.calls, err)
@@ -219,15 +219,15 @@ func TestStoppedAnywhere(t *testing.T) {
 	}
 }
 
-// endingContext is a context that has ended once Err has been called a number of
+// canceledContext is a context that has ended once Err has been called a number of
 // times, never if that is below 0.
-type endingContext struct {
+type canceledContext struct {
 	context.Context
 	after, calls int
 }
 
 // Err counts the call.
-func (c *endingContext) Err() error {
+func (c *canceledContext) Err() error {
 	c.calls++
 	if c.after >= 0 && c.calls > c.after {
 		return context.Canceled

@@ -19,9 +19,9 @@ var (
 	update = flag.Bool("update", false, "store those that are not")
 )
 
-// wanted are the slices whose loads are stored: those of the paper's mix, and
+// storedSlices are the slices whose loads are stored: those of the paper's mix, and
 // those that can be twisted.
-func wanted(t *testing.T) []Slice {
+func storedSlices(t *testing.T) []Slice {
 	t.Helper()
 	var list []Slice
 	seen := map[Slice]bool{}
@@ -47,11 +47,11 @@ func wanted(t *testing.T) []Slice {
 // TestStored: what is stored is what the optimiser finds; every load is within 1 %
 // of its bound, and at least what the links of the planes between cubes must carry
 // whose cuts are through the middle.
-func TestStored(t *testing.T) {
+func TestStoredLoads(t *testing.T) {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, "slice,down,all_to_all,bound,neighbours")
 	have, n := parseLoads(storedCSV), 0
-	for _, s := range wanted(t) {
+	for _, s := range storedSlices(t) {
 		l, kept := have[s]
 		if kept {
 			n++
