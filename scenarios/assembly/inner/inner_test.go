@@ -21,18 +21,17 @@ import (
 	"sim/workloads/training"
 )
 
-// newSpec returns a step with tensor-parallel groups of 2, whose experts are
-// spread over 8 GPUs, on two stages.
+// newSpec returns a training step on two stages, with tensor-parallel groups of 2
+// and experts on 8 GPUs.
 func newSpec(t *testing.T) training.Spec {
 	t.Helper()
 	a, ok := training.Model("mixtral-8x22b")
 	if !ok {
-		t.Fatal("no such model")
+		t.Fatal("model mixtral-8x22b is unknown")
 	}
 	return training.Spec{
 		Arch: a, Sequence: 1024, Microbatch: 1, EP: 8, ETP: 1, Chunks: 1, TP: 2, PP: 2,
-		GPUs:         16,
-		Microbatches: 2,
+		GPUs: 16, Microbatches: 2,
 		Choices: training.Choices{
 			EffectiveTFLOPS: 400, BackwardRatio: 2, AttentionFLOPs: "causal",
 			RouterFLOPs:            "all-layers",
@@ -43,8 +42,8 @@ func newSpec(t *testing.T) training.Spec {
 	}
 }
 
-// newSwitch returns a tier of GPUs behind a switch, with links of a rate, whose
-// collectives an algorithm carries out.
+// newSwitch returns a tier of GPUs behind a switch, with the given link rate and
+// collective algorithm.
 func newSwitch(gpus int, rate units.Rate, algorithm string) Tier {
 	l := &links.Links{}
 	l.Domain.GPUs, l.LinkRate, l.Queue = gpus, rate, "unbounded"
@@ -52,19 +51,23 @@ func newSwitch(gpus int, rate units.Rate, algorithm string) Tier {
 	return Tier{Keys: Keys{Kind: "electrical", Collective: algorithm}, Links: l}
 }
 
-// newScaleUp returns a tier of GPUs that a planner reconfigures.
+// newScaleUp returns a tier of GPUs that reconfigures by the plans of a planner.
 func newScaleUp(gpus int, rate units.Rate, planner string) Tier {
 	s := &plans.Scenario{Name: "s"}
-	s.Fabric.ScaleUp = input.ScaleUp{GPUs: gpus, Switches: 1, LinkRate: rate,
-		Delay: engine.Microsecond, Reconfigure: "together", KnownAhead: "none"}
-	s.Policy.During.Schedule, s.Policy.During.Base, s.Policy.Static, s.Policy.FastModel = "best",
-		"best", "simulated", "together"
-	return Tier{Keys: Keys{Kind: "scaleup", InnerTierKeys: reconfigure.InnerTierKeys{Planner: planner},
-		Chunk:      1e4,
-		KnownAhead: "none"}, Plans: s}
+	s.Fabric.ScaleUp = input.ScaleUp{
+		GPUs: gpus, Switches: 1, LinkRate: rate, Delay: engine.Microsecond,
+		Reconfigure: "together", KnownAhead: "none",
+	}
+	s.Policy.During.Schedule, s.Policy.During.Base = "best", "best"
+	s.Policy.Static, s.Policy.FastModel = "simulated", "together"
+	keys := Keys{
+		Kind: "scaleup", InnerTierKeys: reconfigure.InnerTierKeys{Planner: planner},
+		Chunk: 1e4, KnownAhead: "none",
+	}
+	return Tier{Keys: keys, Plans: s}
 }
 
-// forEachCall calls visit with every call of every pass of a step.
+// forEachCall calls visit with each call of each pass of a step.
 func forEachCall(m *Machine, visit func(v int, pass training.Phase, c training.Call)) {
 	for v := range m.spec.VirtualStages() {
 		for _, pass := range m.spec.ContractedPasses() {
@@ -75,10 +78,10 @@ func forEachCall(m *Machine, visit func(v int, pass training.Phase, c training.C
 	}
 }
 
-// TestClosedForms: behind a switch, without latency, a ring of n ranks takes n-1
-// parts of an all-gather or reduce-scatter one after the other, and all-to-alls
-// take the time of what a GPU sends over each tier, all tiers at the same time.
-// Twice the rate takes half the time.
+// TestClosedForms compares times behind a switch without latency with closed
+// forms. A ring of n ranks sends n-1 parts of an all-gather or reduce-scatter one
+// after the other. An all-to-all takes the time of the bytes that a GPU sends over
+// each tier, in all tiers at the same time. Doubling the rate halves the time.
 func TestClosedForms(t *testing.T) {
 	spec := newSpec(t)
 	const slow, fast = 1e11, 4e11
@@ -108,7 +111,7 @@ func TestClosedForms(t *testing.T) {
 					}
 					calls[k.Kind] = true
 					ranks := len(m.spec.Groups(k, 0, 0)[0])
-					inside, sent := 0, make([]float64, len(c.tiers)) // what a GPU sends over each tier
+					inside, sent := 0, make([]float64, len(c.tiers)) // bytes that a GPU sends over each tier
 					for i, d := range c.domains {
 						switch {
 						case k.Kind == training.AllToAll:
@@ -123,11 +126,12 @@ func TestClosedForms(t *testing.T) {
 						}
 						want := 8 * sent[i] / rate
 						tolerance := 1e-6*want + 1e-9
-						if packet > 0 { // every packet is stored at the switch, at every step
+						if packet > 0 { // the switch stores and forwards each packet
 							tolerance = 8*float64(packet)/rate*float64(ranks) + 1e-9
 						}
 						if got := z.times[i].Seconds(); math.Abs(got-want) > tolerance {
-							t.Errorf("%v of %d B among %d, packets of %d B, tier %d of %v: takes %v s, want %v s", k.Kind, k.Bytes, ranks, packet, i, c.domains, got, want)
+							t.Errorf("%v of %d B among %d, packets of %d B, tier %d of %v: takes %v s, want %v s",
+								k.Kind, k.Bytes, ranks, packet, i, c.domains, got, want)
 						}
 						gpus := float64(ranks * len(m.spec.Groups(k, 0, 0)))
 						if k.Kind == training.AllToAll {
@@ -139,13 +143,13 @@ func TestClosedForms(t *testing.T) {
 						}
 						times := float64(m.spec.Repeats(v, pass))
 						bytes[i] += z.bytes[i] * times * float64(m.spec.Replicas())
-						if v%m.spec.PP == 0 { // stages compute alike
+						if v%m.spec.PP == 0 { // all stages have the same compute
 							busy[i] += z.times[i].Seconds() * times
 						}
 					}
 				})
 				if len(calls) < 3 {
-					t.Fatalf("the step has calls %v", calls)
+					t.Fatalf("the step has calls of the kinds %v, want 3 kinds", calls)
 				}
 				gotBytes, gotBusy, err := m.TierLoads(t.Context())
 				if err != nil {
@@ -163,8 +167,9 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
-// TestLonger: a pass is longer by its calls, each as long as the tier that takes
-// longest; without a tier, by those of the others.
+// TestPassDelay checks that a pass is longer by the times of its calls, each of
+// which is the maximum over tiers. Without a tier, it is the maximum over the
+// others.
 func TestPassDelay(t *testing.T) {
 	spec := newSpec(t)
 	m, err := New(spec, []Tier{newSwitch(2, 4e11, "ring"), newSwitch(8, 1e11, "best")},
@@ -187,7 +192,7 @@ func TestPassDelay(t *testing.T) {
 			})
 			got, err2 := m.PassDelayWithout(without)(t.Context(), 0, pass)
 			if err != nil || err2 != nil || got != want || without < 0 && got == 0 {
-				t.Errorf("without tier %d a pass is %v longer, want %v (%v, %v)",
+				t.Errorf("without tier %d: delay %v, want %v (%v, %v)",
 					without, got,
 					want, err, err2)
 			}
@@ -195,19 +200,19 @@ func TestPassDelay(t *testing.T) {
 		all, err := m.PassDelay(t.Context(), 0, pass)
 		none, err2 := m.PassDelayWithout(1)(t.Context(), 0, pass)
 		if err != nil || err2 != nil || none >= all || none == 0 {
-			t.Errorf("a pass is %v longer, %v without the outer tier", all, none)
+			t.Errorf("delay %v, want more than the %v without the outer tier", all, none)
 		}
 	}
 
-	if words := m.callMethods(t.Context()); !strings.Contains(words,
+	if methods := m.callMethods(t.Context()); !strings.Contains(methods,
 		"tp all-gather by ring") ||
-		!strings.Contains(words, "ep all-to-all by direct and direct") {
-		t.Errorf("carried %q", words)
+		!strings.Contains(methods, "ep all-to-all by direct and direct") {
+		t.Errorf("got the methods %q", methods)
 	}
 }
 
-// TestReconfiguredTier: a tier that reconfigures carries the all-to-alls that no
-// other tier does, as its plan has it: a shift for each of 7 others, each in whole
+// TestReconfiguredTier compares the all-to-alls of a tier that reconfigures with
+// the closed form of its plan: one shift for each of 7 other GPUs, in whole
 // chunks.
 func TestReconfiguredTier(t *testing.T) {
 	spec := newSpec(t)
@@ -221,7 +226,7 @@ func TestReconfiguredTier(t *testing.T) {
 		forEachCall(m, func(v int, pass training.Phase, k training.Call) {
 			if k.Kind != training.AllToAll {
 				if m.JoiningTier(k) != 0 {
-					t.Errorf("tier %d carries %v", m.JoiningTier(k), k.Kind)
+					t.Errorf("tier %d carries %v, want tier 0", m.JoiningTier(k), k.Kind)
 				}
 				return
 			}
@@ -230,8 +235,8 @@ func TestReconfiguredTier(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			// From 0 to 1 goes inside, but from 1 to 2 does not: all 7 shifts are
-			// needed.
+			// Messages from GPU 0 to 1 use the inner tier, but those from 1 to 2
+			// do not. All 7 shifts are needed.
 			chunks := math.Ceil(float64(k.Bytes) / 1e4)
 			want := 7*1e-6 + 7*chunks*8e4/rate
 			if got := z.times[1].Seconds(); m.JoiningTier(k) != 1 ||
@@ -244,8 +249,9 @@ func TestReconfiguredTier(t *testing.T) {
 	}
 }
 
-// TestErrors: what a machine cannot be built of, or carry, is an error, also of a
-// system on it.
+// TestErrors checks the errors of machines whose tiers do not fit, of calls that
+// an algorithm does not support, and of cancelled contexts. Systems return the
+// same errors.
 func TestErrors(t *testing.T) {
 	spec := newSpec(t)
 	broken := errors.New("broken")
@@ -255,11 +261,11 @@ func TestErrors(t *testing.T) {
 	} {
 		for faster := -1; faster < len(of); faster++ {
 			if _, err := New(spec, of, 1, 0, faster); err == nil {
-				t.Errorf("%s: built", name)
+				t.Errorf("%s: a machine is built, want an error", name)
 			}
 		}
 		if _, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", nil); err == nil {
-			t.Errorf("%s: a system is built", name)
+			t.Errorf("%s: a system is built, want an error", name)
 		}
 	}
 
@@ -272,7 +278,7 @@ func TestErrors(t *testing.T) {
 		for _, k := range spec.Calls(0, training.Forward) {
 			_, err := m.callResult(t.Context(), 0, training.Forward, k)
 			if why := m.UnservedReason(t.Context(), k); (why != nil) != (err != nil) {
-				t.Errorf("%s, %v: unserved %v, carried with %v", row.Name, k.Kind, why, err)
+				t.Errorf("%s, %v: UnservedReason returns %v, the simulation %v", row.Name, k.Kind, why, err)
 			}
 			if err == nil {
 				continue
@@ -292,48 +298,50 @@ func TestErrors(t *testing.T) {
 	}
 
 	if unserved == 0 {
-		t.Error("every algorithm serves every call")
+		t.Error("every algorithm supports every call, so the test shows nothing")
 	}
-	if _, err := NewSystem(t.Context(), spec, []Tier{newSwitch(8, 1e11, "ring")}, 1, 0, "outer", func(composition.PassExtension) (assembly.System, error) { return nil, broken }); !errors.Is(err, broken) {
-		t.Errorf("the outer system: %v", err)
+
+	failing := func(composition.PassExtension) (assembly.System, error) { return nil, broken }
+	tiers := []Tier{newSwitch(8, 1e11, "ring")}
+	if _, err := NewSystem(t.Context(), spec, tiers, 1, 0, "outer", failing); !errors.Is(err, broken) {
+		t.Errorf("got error %v, want that of the outer system", err)
 	}
-	ended, end := context.WithCancel(t.Context())
-	end()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
 	for _, packet := range []units.Bytes{0, 4096} {
 		m, err := New(spec, []Tier{newSwitch(8, 1e11, "ring")}, 1, packet, -1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := m.PassDelay(ended, 0, training.Forward); err == nil {
-			t.Errorf("packets of %d B are carried after the context has ended", packet)
+		if _, err := m.PassDelay(ctx, 0, training.Forward); err == nil {
+			t.Errorf("packets of %d B: got no error from a cancelled context", packet)
 		}
 	}
 
-	// Groups of 16 GPUs are on two domains of 8.
+	// Domains of 2 do not join the groups of all-to-alls.
 	m, err := New(spec, []Tier{newSwitch(2, 1e11, "ring")}, 1, 0, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range spec.Calls(0, training.Forward) {
 		if joins := m.JoiningTier(k); k.Kind == training.AllToAll && joins != -1 {
-			t.Errorf("domains of 2 join %d ranks by tier %d",
+			t.Errorf("domains of 2 join %d ranks in tier %d, want -1",
 				len(spec.Groups(k, 0, 0)[0]), joins)
 		}
 	}
 }
 
-// fakeStep is a step on an outermost tier, of which only the lengths of passes
-// matter.
+// fakeStep is a step on an outermost tier. Only the lengths of its passes matter.
 type fakeStep struct {
 	assembly.System
-	run         *composition.Run
-	failingCall, calls int // which simulation fails, and how many there were
-	err         error
+	run                *composition.Run
+	failingCall, calls int // number of the simulation that fails; number of simulations
+	err                error
 }
 
-// newFakeStep returns a step of a pass, which takes 10 s on links of their own
-// rate, and a transfer of 77 B in 4 s. The pass is longer by the calls of inner
-// tiers, which carry as longer says.
+// newFakeStep returns a step with one pass, which takes 10 s on links of their own
+// rate, and a transfer of 77 B in 4 s. longer extends the pass by the calls of
+// inner tiers.
 func newFakeStep(t *testing.T, spec training.Spec, longer composition.PassExtension) *fakeStep {
 	t.Helper()
 	f := &fakeStep{}
@@ -343,6 +351,7 @@ func newFakeStep(t *testing.T, spec training.Spec, longer composition.PassExtens
 	it := &training.Iteration{Spec: spec, Graph: g,
 		Meta: []training.TaskMeta{{Phase: training.Forward},
 			{Phase: training.PipelineForward}}}
+
 	f.run = &composition.Run{Job: composition.Job{Graph: g, Step: it}, Level: "flow"}
 	f.run.Ideal = &composition.IdealReference{}
 	f.run.Ideal.Times.Compute = engine.Second
@@ -365,15 +374,17 @@ func newFakeStep(t *testing.T, spec training.Spec, longer composition.PassExtens
 	return f
 }
 
+// Decide returns the simulated step.
 func (f *fakeStep) Decide(context.Context, string, int, float64) (*assembly.PolicyResult, error) {
-	return &assembly.PolicyResult{Run: f.run,
-		Row: result.Row{Policy: "p", Metrics: map[string]float64{"makespan_s": 1},
-			Labels: map[string]string{}}}, nil
+	row := result.Row{
+		Policy: "p", Metrics: map[string]float64{"makespan_s": 1}, Labels: map[string]string{},
+	}
+	return &assembly.PolicyResult{Run: f.run, Row: row}, nil
 }
 
-// TestSystem: each tier has what it carries, how much longer the step is for it,
-// and how long it would be on links of twice the rate; each error of the outermost
-// tier is returned.
+// TestSystem compares the metrics of tiers with closed forms: the bytes that each
+// tier carries, the time by which it lengthens the step, and the step time with
+// twice its rate. An error of the outermost tier is returned.
 func TestSystem(t *testing.T) {
 	spec := newSpec(t)
 	of := []Tier{newSwitch(2, 4e9, "ring"), newSwitch(8, 1e9, "ring")}
@@ -405,7 +416,7 @@ func TestSystem(t *testing.T) {
 		a, err := assembly.Decide(t.Context(), s, "p", 1)
 		if fails > 0 && fails <= f.calls {
 			if !errors.Is(err, broken) {
-				t.Errorf("simulation %d fails, the error is %v", fails, err)
+				t.Errorf("simulation %d fails: got error %v, want %v", fails, err, broken)
 			}
 			continue
 		}
@@ -435,7 +446,7 @@ func TestSystem(t *testing.T) {
 		}
 		if row.Labels["tiers"] != "electrical, electrical, outer" ||
 			row.Labels["tier_calls"] == "" {
-			t.Errorf("labels %v", row.Labels)
+			t.Errorf("got the labels %v", row.Labels)
 		}
 		if f.calls != 5 {
 			t.Errorf("the step is simulated %d times, want 5", f.calls)
@@ -454,13 +465,13 @@ func TestSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	if row := a.Row; len(row.Metrics) != 1 || len(row.Labels) != 3 {
-		t.Errorf("circuits move, measured %+v", row)
+		t.Errorf("moving circuits: got %+v, want no metrics of tiers", row)
 	}
 }
 
-// TestOverhead: if starting a message takes much longer than the message, an
-// all-to-all among 8 takes 7 starts on each tier, on whichever tier the others are
-// started.
+// TestOverhead checks messages whose start takes much longer than the message. An
+// all-to-all among 8 GPUs takes 7 starts in each tier, because the messages over
+// the other tier may be started first.
 func TestOverhead(t *testing.T) {
 	of := []Tier{newSwitch(2, 4e11, "ring"), newSwitch(8, 1e11, "ring")}
 	for i := range of {

@@ -15,21 +15,21 @@ import (
 )
 
 var (
-	long   = flag.Bool("long", false, "find all loads that are stored, which takes minutes")
-	update = flag.Bool("update", false, "store those that are not")
+	long   = flag.Bool("long", false, "compute all stored loads again, which takes minutes")
+	update = flag.Bool("update", false, "store the missing loads")
 )
 
-// storedSlices are the slices whose loads are stored: those of the paper's mix, and
-// those that can be twisted.
+// storedSlices returns the slices whose loads are stored: the small slices of the
+// paper's mix, unless their loads have a closed form.
 func storedSlices(t *testing.T) []Slice {
 	t.Helper()
 	var list []Slice
-	seen := map[Slice]bool{}
+	listed := map[Slice]bool{}
 	add := func(s fleet.Shape) {
 		for d := NoFailure; d < 3; d++ {
 			x := Slice{s, d}.canonical()
-			if _, ok := closedForm(x); !ok && !seen[x] {
-				seen[x] = true
+			if _, ok := closedForm(x); !ok && !listed[x] {
+				listed[x] = true
 				list = append(list, x)
 			}
 		}
@@ -44,35 +44,35 @@ func storedSlices(t *testing.T) []Slice {
 	return list
 }
 
-// TestStored: what is stored is what the optimiser finds; every load is within 1 %
-// of its bound, and at least what the links of the planes between cubes must carry
-// whose cuts are through the middle.
+// TestStoredLoads compares the stored loads with the result of the optimiser.
+// Every load must be within 1 % of its lower bound. The bound must be at least the
+// bounds by cuts and by hops.
 func TestStoredLoads(t *testing.T) {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, "slice,down,all_to_all,bound,neighbours")
-	have, n := parseLoads(storedCSV), 0
+	stored, n := parseLoads(storedCSV), 0
 	for _, s := range storedSlices(t) {
-		l, kept := have[s]
-		if kept {
+		l, isStored := stored[s]
+		if isStored {
 			n++
 		}
-		if !kept && !*update {
+		if !isStored && !*update {
 			t.Errorf("%v is not stored; go test -update", s)
 			continue
 		}
-		if !kept || *long || s.Shape.Chips() <= 64 {
+		if !isStored || *long || s.Shape.Chips() <= 64 {
 			found, err := computeLoads(context.Background(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if kept && found != l {
-				t.Errorf("%v: %v is stored, %v found", s, l, found)
+			if isStored && found != l {
+				t.Errorf("%v: stored loads %v, computed %v", s, l, found)
 			}
 			l = found
 			t.Logf("%v: %v", s, l)
 		}
 		if l.AllToAll > 1.01*l.Bound || l.AllToAll < l.Bound {
-			t.Errorf("%v: load %g, bound %g", s, l.AllToAll, l.Bound)
+			t.Errorf("%v: load %g, want within 1 %% above the bound of %g", s, l.AllToAll, l.Bound)
 		}
 		fmt.Fprintf(&out, "%s,%d,%g,%g,%g\n", s.Shape, s.FailedDim, l.AllToAll, l.Bound,
 			l.Neighbours)
@@ -83,7 +83,7 @@ func TestStoredLoads(t *testing.T) {
 		}
 	}
 
-	for s, l := range have {
+	for s, l := range stored {
 		torus, err := torus.New(s.Shape.Dims[:]...)
 		if err == nil && s.Shape.Twisted {
 			err = torus.Twist("tpuv4")
@@ -95,31 +95,31 @@ func TestStoredLoads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if least := max(cutBound(s), hopBound(torus, h)); l.Bound < least-1e-9 ||
-			l.Bound > least+1 {
-			t.Errorf("%v: load %g, bound %g, at least %g by cuts and hops", s,
-				l.AllToAll, l.Bound, least)
+		minLoad := max(cutBound(s), hopBound(torus, h))
+		if l.Bound < minLoad-1e-9 || l.Bound > minLoad+1 {
+			t.Errorf("%v: load %g, bound %g, want at least %g by cuts and hops",
+				s, l.AllToAll, l.Bound, minLoad)
 		}
 	}
 
 	if rows := strings.Count(string(storedCSV), "\n") - 1; rows != n && !*update {
-		t.Errorf("%d rows are stored, of which %d are read and wanted", rows, n)
+		t.Errorf("%d rows are stored, %d of them are valid and needed", rows, n)
 	}
 }
 
-// TestTwistedBound: the load of large twisted slices is the mean over links of
-// shortest paths, found here on coordinates: a wrap-around link of a short
-// dimension lands half-way along every long one.
+// TestTwistedBound compares the load of large twisted slices with the mean over
+// links of shortest paths, computed on coordinates. A wrap-around link of a short
+// dimension ends half-way along every long dimension.
 func TestTwistedBound(t *testing.T) {
 	for _, dims := range [][3]int{{8, 8, 16}, {8, 16, 16}} {
-		far := map[[3]int]int{{}: 0}
+		distance := map[[3]int]int{{}: 0}
 		sum := 0
 		for list := [][3]int{{}}; len(list) > 0; list = list[1:] {
-			at := list[0]
-			sum += far[at]
+			node := list[0]
+			sum += distance[node]
 			for d := range dims {
 				for _, step := range []int{-1, 1} {
-					to := at
+					to := node
 					to[d] += step
 					if wraps := to[d] < 0 || to[d] == dims[d]; wraps && dims[d] == dims[0] {
 						for e := range dims {
@@ -131,8 +131,8 @@ func TestTwistedBound(t *testing.T) {
 					for e := range dims {
 						to[e] = (to[e] + dims[e]) % dims[e]
 					}
-					if _, seen := far[to]; !seen {
-						far[to] = far[at] + 1
+					if _, isVisited := distance[to]; !isVisited {
+						distance[to] = distance[node] + 1
 						list = append(list, to)
 					}
 				}
@@ -141,7 +141,7 @@ func TestTwistedBound(t *testing.T) {
 		got, err := computeLoads(context.Background(),
 			Slice{fleet.Shape{Dims: dims, Twisted: true}, NoFailure})
 		want := float64(sum) / 6
-		if err != nil || len(far) != dims[0]*dims[1]*dims[2] ||
+		if err != nil || len(distance) != dims[0]*dims[1]*dims[2] ||
 			got != (Loads{math.Ceil(want), want, 1}) {
 			t.Errorf("%v: loads %v, %v; want a bound of %g", dims, got, err, want)
 		}
