@@ -9,9 +9,9 @@ import (
 	"sim/scenarios/assembly/simulate"
 )
 
-// Hops a second are reported: about 1 million of them.
+// benchmark measures the hops per second of a simulation of about 1 million hops.
 func benchmark(b *testing.B, run func(d *scaleup.Domain, p *plan.Plan) error) {
-	p := ring(64, 8) // 63 x 32 hops a GPU and chunk: 1.03 million
+	p := ring(64, 8) // 63 x 32 hops per GPU and chunk: 1.03 million
 	d := domain(64, 1)
 	b.ResetTimer()
 	for b.Loop() {

@@ -18,25 +18,32 @@ import (
 	"sim/scenarios/assembly/simulate"
 )
 
+// domain returns n GPUs with k switches that reconfigure in 1 ms.
 func domain(n, k int) *scaleup.Domain {
-	return &scaleup.Domain{GPUs: n, Switches: k, Rate: units.Rate(800e9),
-		Latency: 500 * engine.Nanosecond, Delay: engine.Millisecond}
+	return &scaleup.Domain{
+		GPUs: n, Switches: k, Rate: units.Rate(800e9),
+		Latency: 500 * engine.Nanosecond, Delay: engine.Millisecond,
+	}
 }
 
-// transmissions are transmissions: phase, slot, from, to, source, destination, chunk.
+// transmissions returns transmissions from rows of phase, slot, from, to, source,
+// destination and chunk.
 func transmissions(rows ...[7]int32) []plan.Tx {
 	var list []plan.Tx
 	for _, r := range rows {
-		list = append(list, plan.Tx{Phase: r[0], Slot: r[1], From: r[2], To: r[3], Src: r[4],
-			Dst: r[5], Chunk: r[6]})
+		list = append(list, plan.Tx{
+			Phase: r[0], Slot: r[1], From: r[2], To: r[3], Src: r[4], Dst: r[5], Chunk: r[6],
+		})
 	}
 	return list
 }
 
-const chunk = 4_000_000 // T is 40.5 us
+// chunk is the size of chunks in bytes. A slot takes T = 40.5 us.
+const chunk = 4_000_000
 
-// TestSynchronised: whatever the plan, the rate and the chunk, it ends at d R + T
-// x slots, to the tick.
+// TestSynchronised compares the completion time of random plans with the closed
+// form: the number of topologies times R plus the number of slots times T, to the
+// tick. Rate, latency and chunk size vary.
 func TestSynchronised(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := plantest.Draw(t)
@@ -46,7 +53,7 @@ func TestSynchronised(t *testing.T) {
 		d.Delay = engine.Time(rapid.Int64Range(0, 1e10).Draw(t, "delay"))
 		size := rapid.Int64Range(1, 1e7).Draw(t, "chunk")
 		slots := int64(0)
-		for i := range p.Slots { // from the transmissions, not from the claim
+		for i := range p.Slots { // count the slots with transmissions
 			last := int32(0)
 			for _, x := range p.Tx {
 				if int(x.Phase) == i {
@@ -59,14 +66,13 @@ func TestSynchronised(t *testing.T) {
 		got, err := simulate.Synchronised(context.Background(), d, p, size)
 		closed := p.Cost(d.Delay, d.Slot(size))
 		if err != nil || got != want || closed != want {
-			t.Fatalf("synchronised %v (%v), closed %v, want %v", got, err, closed, want)
+			t.Fatalf("synchronised %v (%v), closed form %v, want %v", got, err, closed, want)
 		}
 	})
 }
 
-// TestSynchronisedRounding: a chunk of just over a whole number of ticks, whose
-// slot is rounded up and whose packet, for its time per byte is rounded too, takes
-// two ticks less.
+// TestSynchronisedRounding checks a chunk whose slot is rounded up, and whose
+// packet takes two ticks less than the slot because its time per byte is rounded.
 func TestSynchronisedRounding(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 2, Switches: 1, Rate: 1.032652189743042e+06}
 	p := &plan.Plan{GPUs: 2, Degree: 1, Chunks: []int32{0, 0, 1, 0},
@@ -81,16 +87,16 @@ func TestSynchronisedRounding(t *testing.T) {
 	}
 }
 
-// TestContention: any transmission moved to a slot in which its link is busy is
-// caught, and named with the other one.
+// TestContention moves a transmission to a slot in which its link is busy. The
+// error must be ErrContention.
 func TestContention(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := plantest.Draw(t)
 		var pairs [][2]int
 		for i, x := range p.Tx {
 			for j, y := range p.Tx {
-				// Of two first hops on one link, one goes in the slot of the
-				// other: nothing else is wrong then.
+				// If both are the first hops of their chunks, only the contention
+				// is wrong.
 				if i != j && x.Phase == y.Phase && x.From == y.From && x.To == y.To &&
 					y.Slot < x.Slot && x.From == x.Src && y.From == y.Src {
 					pairs = append(pairs, [2]int{i, j})
@@ -98,29 +104,30 @@ func TestContention(t *testing.T) {
 			}
 		}
 		if len(pairs) == 0 {
-			t.Skip("no link is used twice")
+			t.Skip("no link is used twice by first hops")
 		}
 		k := rapid.SampledFrom(pairs).Draw(t, "pair")
 		moved, other := p.Tx[k[0]], p.Tx[k[1]]
 		p.Tx[k[0]].Slot = other.Slot
 		if err := p.Seal(); err == nil {
-			t.Skip("there were two links")
+			t.Skip("there are parallel links")
 		}
 		d := domain(p.GPUs, p.Degree)
 		_, err := simulate.Synchronised(context.Background(), d, p, chunk)
 		if errors.Is(err, simulate.ErrSimulate) {
-			t.Skip("it moved before it came")
+			t.Skip("the chunk is sent on before it arrives")
 		}
 		if !errors.Is(err, simulate.ErrContention) {
-			t.Fatalf("%v moved to the slot of %v: %v", moved, other, err)
+			t.Fatalf("%v moved to the slot of %v: got error %v, want contention", moved, other, err)
 		}
 		if _, err := simulate.Free(context.Background(), d, p, chunk); err != nil {
-			t.Errorf("free: %v", err)
+			t.Errorf("free: got error %v, want none", err)
 		}
 	})
 }
 
-// contendingPlan is two chunks of one slot on one link of a ring of 3.
+// contendingPlan returns a plan for a ring of 3 with two chunks in one slot of one
+// link.
 func contendingPlan() *plan.Plan {
 	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 1, 1, 0, 0, 0, 0, 0, 0},
 		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{2}}
@@ -129,6 +136,8 @@ func contendingPlan() *plan.Plan {
 	return p
 }
 
+// TestContentionNamed checks that the error names the link, the slot and both
+// chunks.
 func TestContentionNamed(t *testing.T) {
 	_, err := simulate.Synchronised(context.Background(), domain(3, 1), contendingPlan(), chunk)
 	want := "on link 0->1 in slot 0 of phase 0: chunk 0 of 0->1 and chunk 0 of 0->2, which ends 4e-05s late" // its latency overlaps
@@ -137,12 +146,16 @@ func TestContentionNamed(t *testing.T) {
 	}
 }
 
-// TestFree: by hand, 10 us a chunk and 1 us of latency on a ring of 3. GPU 0 sends
-// 2 chunks to 1 and one to 2. The plan has chunk 1 of 0->1 first, but those of
-// number 0 go before it, in the plan's order: 0->2 #0 until 10 us, there at 11,
-// 0->1 #0 until 20, #1 until 30, there at 31. GPU 1 sends #0 for 2 until 10 us,
-// then #1 until 20, for 0->2 comes only at 11; that one goes until 30 and is there
-// at 31. So the phase takes 31 us, after R = 100 us.
+// TestFree compares a simulation with times computed by hand. On a ring of 3, a
+// chunk takes 10 us and a latency of 1 us. GPU 0 sends 2 chunks to GPU 1 and one
+// to GPU 2.
+//
+// The plan sends chunk 1 of 0->1 first, but chunks with number 0 have priority, in
+// the order of the plan. GPU 0 sends chunk 0 of 0->2 until 10 us, chunk 0 of 0->1
+// until 20 us, and chunk 1 until 30 us, which arrives at 31 us. GPU 1 sends chunk
+// 0 of 1->2 until 10 us and chunk 1 until 20 us, because chunk 0 of 0->2 arrives
+// at 11 us only. It sends this one until 30 us; it arrives at 31 us. The phase
+// thus takes 31 us, after R = 100 us.
 func TestFree(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 3, Switches: 1, Rate: 8e9, Latency: engine.Microsecond,
 		Delay: 100 * engine.Microsecond}
@@ -156,25 +169,26 @@ func TestFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := simulate.Free(context.Background(), d, p, 10_000)
-	us := engine.Microsecond
+	const us = engine.Microsecond
 	if err != nil || r.Completion != 131*us ||
 		r.Phases[0] != (simulate.Phase{Start: 100 * us, End: 131 * us}) || r.Hops != 6 || r.LargestQueue != 1 {
 		t.Errorf("%+v %v", r, err)
 	}
 	f, err := simulate.Fluid(context.Background(), d, p, 10_000)
 
-	// Fluid: link 0->1 has 3 chunks, 1->2 too; a third each, until all end at 30
-	// us.
+	// At level flow, the links 0->1 and 1->2 have 3 chunks each, which share the
+	// rate until all end at 30 us.
 	if err != nil || f.Completion != 130*us {
-		t.Errorf("%+v %v", f, err)
+		t.Errorf("fluid: got %+v (%v), want a completion of 130 us", f, err)
 	}
 }
 
-// TestFreeOvertakes: a chunk in transit overtakes those with higher numbers that
-// wait at their source. Ring of 4, 10 us a chunk and a latency of 1 ps: GPU 1 has
-// 3 chunks for 2; 0->3 #0 comes to it just after 10 us, goes on at 20 and 30 us
-// and is there at 40, when the last of 1->2 is too. Behind all of those it would
-// be there at 50. It waits alone at GPU 1.
+// TestFreeOvertakes checks that a chunk in transit overtakes chunks with higher
+// numbers at their source. On a ring of 4, a chunk takes 10 us, with a latency of
+// 1 ps. GPU 1 has 3 chunks for GPU 2. Chunk 0 of 0->3 arrives at GPU 1 just after
+// 10 us and is sent on at 20 us and 30 us. It arrives at 40 us, together with the
+// last chunk of 1->2. Behind all of these, it would arrive at 50 us. It is the
+// only chunk that waits in transit.
 func TestFreeOvertakes(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 4, Switches: 1, Rate: 8e9, Latency: 1}
 	p := &plan.Plan{GPUs: 4, Degree: 1, Chunks: make([]int32, 16),
@@ -193,9 +207,9 @@ func TestFreeOvertakes(t *testing.T) {
 	}
 }
 
-// TestFluidBound: in each phase fluid takes at least what its busiest link needs,
-// and no longer than all chunks one after the other; free packets take at least
-// that too.
+// TestFluidBound checks bounds on the times of random plans. In each phase, the
+// fluid time is at least the time of the busiest link, and at most the time of all
+// chunks one after the other. The lower bound also holds for free packets.
 func TestFluidBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := plantest.Draw(t)
@@ -218,38 +232,37 @@ func TestFluidBound(t *testing.T) {
 					count++
 				}
 			}
-			least := 0.0
+			maxLoad := 0.0
 			for e, l := range load {
-				least = max(least, float64(l)/float64(links[e]))
+				maxLoad = max(maxLoad, float64(l)/float64(links[e]))
 			}
 			hops += int64(count)
 			chunkTime := float64(40 * engine.Microsecond)
-			if took := float64(f.Phases[i].End - f.Phases[i].Start); took < least*chunkTime-10 ||
-				took > float64(count)*chunkTime+10 {
-				t.Fatalf("phase %d: fluid took %g ticks for a load of %g and %d hops",
-					i, took,
-					least, count)
+			fluidTime := float64(f.Phases[i].End - f.Phases[i].Start)
+			if fluidTime < maxLoad*chunkTime-10 || fluidTime > float64(count)*chunkTime+10 {
+				t.Fatalf("phase %d: fluid takes %g ticks for a load of %g and %d hops",
+					i, fluidTime, maxLoad, count)
 			}
-			if took := float64(q.Phases[i].End - q.Phases[i].Start); took < least*chunkTime ||
-				took > float64(count)*(chunkTime+5e5) {
-				t.Fatalf("phase %d: packets took %g ticks for a load of %g and %d hops",
-					i, took,
-					least, count)
+
+			freeTime := float64(q.Phases[i].End - q.Phases[i].Start)
+			if freeTime < maxLoad*chunkTime || freeTime > float64(count)*(chunkTime+5e5) {
+				t.Fatalf("phase %d: packets take %g ticks for a load of %g and %d hops",
+					i, freeTime, maxLoad, count)
 			}
 			if q.Phases[i].Start != end+d.Delay {
-				t.Fatalf("phase %d starts at %v, that before it ended at %v", i,
+				t.Fatalf("phase %d starts at %v, the phase before it ended at %v", i,
 					q.Phases[i].Start, end)
 			}
 			end = q.Phases[i].End
 		}
 		if q.Completion != end || q.Hops != hops {
-			t.Fatalf("%+v, want %d hops", q, hops)
+			t.Fatalf("got %+v, want the completion %v and %d hops", q, end, hops)
 		}
 	})
 }
 
-// TestShifts: on shifted rings all ways of playing agree but for latency: n = 8, k
-// = 1 in one ring takes 28 T.
+// TestShifts checks that all modes agree on shifted rings without latency. For 8
+// GPUs with one ring, the plan takes 28 slots.
 func TestShifts(t *testing.T) {
 	p := ring(8, 1)
 	d := domain(8, 1)
@@ -267,18 +280,20 @@ func TestShifts(t *testing.T) {
 	}
 }
 
-// ring is all-to-all on a ring in rounds: those h hops away in round h.
+// ring returns an all-to-all on a ring in rounds. Round h sends the chunks to the
+// GPUs at distance h.
 func ring(n int, chunks int32) *plan.Plan {
 	p := &plan.Plan{GPUs: n, Degree: 1, Chunks: plan.UniformProblem(n, 1, chunks).Chunks,
 		Topologies: []scaleup.Topology{scaleup.Circulant(n, 1)}}
 	slot := int32(0)
 	for c := range chunks {
-		for far := 1; far < n; far++ {
-			for h := range far {
+		for distance := 1; distance < n; distance++ {
+			for h := range distance {
 				for u := range n {
-					p.Tx = append(p.Tx, plan.Tx{Slot: slot, From: int32((u + h) % n),
-						To: int32((u + h + 1) % n), Src: int32(u),
-						Dst: int32((u + far) % n), Chunk: c})
+					p.Tx = append(p.Tx, plan.Tx{
+						Slot: slot, From: int32((u + h) % n), To: int32((u + h + 1) % n),
+						Src: int32(u), Dst: int32((u + distance) % n), Chunk: c,
+					})
 				}
 				slot++
 			}
@@ -292,9 +307,9 @@ func ring(n int, chunks int32) *plan.Plan {
 	return p
 }
 
-// TestOwnSwitches: two GPUs of two switches; switch 0 is lit after R, switch 1
-// after 3 slots. By hand, R = 2 slots: phase 0 is dark, phase 1 has switch 0,
-// phase 2 both.
+// TestIndependentSwitches compares a plan for two independent switches with times
+// computed by hand. R is 2 slots. Phase 0 has no circuits, phase 1 has the
+// circuits of switch 0, and phase 2 has the circuits of both.
 func TestIndependentSwitches(t *testing.T) {
 	swap := scaleup.Circulant(3, 1)
 	back := scaleup.Circulant(3, 2)
@@ -330,17 +345,19 @@ func TestIndependentSwitches(t *testing.T) {
 			}
 		}
 		if err != nil || got != want {
-			t.Errorf("%s: %v, want %v (%v)", name, got, want, err)
+			t.Errorf("%s: got %v (%v), want %v", name, got, err, want)
 		}
 	}
 
 	d.Delay++
 	if _, err := simulate.Synchronised(t.Context(), d, p, chunk); !errors.Is(err,
 		simulate.ErrSimulate) {
-		t.Errorf("2 slots of darkness do not cover a longer delay: %v", err)
+		t.Errorf("a delay longer than DelaySlots: got error %v, want ErrSimulate", err)
 	}
 }
 
+// TestInvalidPlans checks the errors of plans that do not fit the domain or are
+// invalid, and of a cancelled context.
 func TestInvalidPlans(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -381,8 +398,8 @@ func TestInvalidPlans(t *testing.T) {
 	}
 }
 
-// TestParallelLinks: two chunks in one slot on two links side by side do not
-// contend.
+// TestParallelLinks checks that two chunks in one slot on two parallel links do
+// not contend.
 func TestParallelLinks(t *testing.T) {
 	p := &plan.Plan{GPUs: 3, Degree: 2, Chunks: []int32{0, 2, 0, 0, 0, 0, 0, 0, 0},
 		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1, 1)}, Slots: []int32{1}}
@@ -399,9 +416,9 @@ func TestParallelLinks(t *testing.T) {
 	}
 }
 
-// TestTwiceRound: a chunk that goes over a link twice takes twice its share of it
-// as fluid: on a ring of 3, from 0 past 2 to 2 again, 80 us for links of 40 us a
-// chunk.
+// TestRepeatedLink checks that a chunk that uses a link twice counts twice at
+// level flow. On a ring of 3, the chunk goes from 0 past 2 to 2 again. It takes 80
+// us on links that need 40 us per chunk.
 func TestRepeatedLink(t *testing.T) {
 	p := &plan.Plan{GPUs: 3, Degree: 1, Chunks: []int32{0, 0, 1, 0, 0, 0, 0, 0, 0},
 		Topologies: []scaleup.Topology{scaleup.Circulant(3, 1)}, Slots: []int32{5}}
@@ -420,10 +437,10 @@ func TestRepeatedLink(t *testing.T) {
 	}
 }
 
-// TestLaterLighting: freely, a switch is dark for R from the end of the phase that
-// it was lit in, however short that was. Phase 0 dark, phase 1 with offset 1 (a
-// chunk), phase 2 dark, phase 3 with offset 2 (a chunk): R + T + R + T, though a
-// slot more of darkness stands in the plan.
+// TestFreeSwitchSetup checks that, in a free simulation, a switch is down for R
+// from the end of the phase in which it was last used. Phases 0 and 2 have no
+// circuits, phases 1 and 3 send one chunk each. The plan takes R + T + R + T,
+// although it contains a longer time without circuits.
 func TestFreeSwitchSetup(t *testing.T) {
 	p := &plan.Plan{
 		GPUs: 3, Degree: 1, Chunks: []int32{0, 1, 1, 0, 0, 0, 0, 0, 0},
@@ -447,8 +464,8 @@ func TestFreeSwitchSetup(t *testing.T) {
 	}
 }
 
-// TestTwoHopsInASlot: a chunk that is sent on in the slot in which it comes is not
-// there yet.
+// TestTwoHopsPerSlot checks that a chunk cannot be sent on in the slot in which it
+// arrives.
 func TestTwoHopsPerSlot(t *testing.T) {
 	p := contendingPlan()
 	p.Chunks, p.Slots = []int32{0, 0, 1, 0, 0, 0, 0, 0, 0}, []int32{1}
@@ -460,7 +477,7 @@ func TestTwoHopsPerSlot(t *testing.T) {
 	}
 }
 
-// TestNoQueue: a chunk that nothing is before does not wait, and takes one hop.
+// TestNoQueue checks that a single chunk does not wait, and takes one hop.
 func TestNoQueue(t *testing.T) {
 	p := contendingPlan()
 	p.Chunks, p.Slots, p.Tx = []int32{0, 1, 0, 0, 0, 0, 0, 0, 0}, []int32{1},
@@ -471,8 +488,8 @@ func TestNoQueue(t *testing.T) {
 	}
 }
 
-// TestIdleSlots: slots in which nothing is sent take as long as others, first and
-// in between.
+// TestIdleSlots checks that slots without transmissions take as long as others, at
+// the start and in between.
 func TestIdleSlots(t *testing.T) {
 	p := contendingPlan()
 	p.Slots, p.Tx = []int32{6}, transmissions([7]int32{0, 1, 0, 1, 0, 1, 0},
@@ -481,6 +498,6 @@ func TestIdleSlots(t *testing.T) {
 	d := domain(3, 1)
 	if got, err := simulate.Synchronised(context.Background(), d, p, chunk); err != nil ||
 		got != d.Delay+6*d.Slot(chunk) {
-		t.Errorf("takes %v (%v), want %v", got, err, d.Delay+6*d.Slot(chunk))
+		t.Errorf("got %v (%v), want %v", got, err, d.Delay+6*d.Slot(chunk))
 	}
 }

@@ -18,9 +18,9 @@ import (
 
 const us = engine.Microsecond
 
-// TestSteps: simulated packet by packet, a plan in steps takes what its closed
-// cost says, and as fluid, which has no latency, no longer; message by message it
-// takes no longer either.
+// TestSteps compares random plans in steps with their closed-form cost.
+// Synchronised packets take exactly the cost. Free packets, and rates without
+// latency, take at most as long.
 func TestSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plan.Collective{GPUs: rapid.IntRange(2, 14).Draw(t, "n")}
@@ -45,35 +45,35 @@ func TestSteps(t *testing.T) {
 		}
 		cost, steps := pl.Cost(p.Delay, 0), engine.Time(pl.TotalSlots())
 		if got := c.Cost(p.Delay, 0); got != cost {
-			t.Fatalf("%s is offered for %v and costs %v", pl.Name, got, cost)
+			t.Fatalf("%s: the candidate costs %v, the plan %v", pl.Name, got, cost)
 		}
 		d := domain(p.GPUs, p.Degree)
 		if end, err := simulate.Synchronised(t.Context(), d, pl, 0); err != nil ||
 			end != cost {
-			t.Fatalf("%s takes %v, the closed cost is %v; %v", pl.Name, end, cost, err)
+			t.Fatalf("%s: got %v (%v), want the closed-form cost of %v", pl.Name, end, err, cost)
 		}
 
-		// A link that is never idle carries its remainder on: a tick a message at
-		// most.
+		// The fraction of a tick that a busy link carries on adds at most one tick
+		// per message.
 		if free, err := simulate.Free(t.Context(), d, pl, 0); err != nil ||
 			free.Completion > cost+steps {
-			t.Fatalf("%s, free, takes %v, the closed cost is %v; %v", pl.Name, free,
+			t.Fatalf("%s: free takes %v, want at most the closed-form cost of %v; %v", pl.Name, free,
 				cost, err)
 		}
 		if fluid, err := simulate.Fluid(t.Context(), d, pl, 0); err != nil ||
 			fluid.Completion > cost-steps*p.Latency+2*steps {
-			t.Fatalf("%s in fluid takes %v, the closed cost without latency is %v; %v",
+			t.Fatalf("%s: fluid takes %v, want at most the cost without latency of %v; %v",
 				pl.Name,
 				fluid, cost-steps*p.Latency, err)
 		}
 	})
 }
 
-// TestFreeInSteps: without steps that all wait for, a plan of uneven steps ends
-// sooner: what a message waits for is what it carries. By hand: 3 GPUs with a link
-// each, a shard of 2 B and two of 1 B at 1 us a byte, alpha 1 us. Shard 0, of 2 B,
-// is sent by GPU 0 until 2 us, there at 3, and sent on until 5: there at 6.
-// Synchronised, each step takes 3 us.
+// TestFreeSteps compares a plan with uneven steps with times computed by hand. A
+// message depends only on the messages with its content. Three GPUs have one link
+// each, one shard of 2 B and two of 1 B, at 1 us per byte and a latency of 1 us.
+// GPU 0 sends the shard of 2 B until 2 us; it arrives at 3 us, is sent on until 5
+// us, and arrives at 6 us. A synchronised step takes 3 us.
 func TestFreeSteps(t *testing.T) {
 	list, err := collectives.StaticRings(&plan.Collective{GPUs: 3, Degree: 1,
 		Op: collective.AllGather, Bytes: 4, Rate: 8e6, Latency: us})
@@ -86,17 +86,18 @@ func TestFreeSteps(t *testing.T) {
 	}
 	free, err := simulate.Free(t.Context(), domain(3, 1), ring, 0)
 	if err != nil || free.Completion != 6*us || ring.Cost(0, 0) != 6*us {
-		t.Errorf("takes %v, closed cost %v; %v", free, ring.Cost(0, 0), err)
+		t.Errorf("free takes %v (%v), closed-form cost %v; want 6 us", free, err, ring.Cost(0, 0))
 	}
 	if sync, err := simulate.Synchronised(t.Context(), domain(3, 1), ring, 0); err != nil ||
 		sync != 6*us {
-		t.Errorf("synchronised it takes %v; %v", sync, err)
+		t.Errorf("synchronised takes %v (%v), want 6 us", sync, err)
 	}
 }
 
-// TestMessages: of a plan in steps, every message is a transfer on a link between
-// its ends, all messages are there, none starts before the step before it has
-// ended, and no link carries two at once.
+// TestMessages checks the simulated messages of random plans in steps. Every
+// message of the plan is a transfer on a link between its ends. No message starts
+// before the preceding step has ended, and no link carries two messages at the
+// same time.
 func TestMessages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plan.Collective{GPUs: rapid.IntRange(2, 9).Draw(t, "n"),
@@ -129,9 +130,9 @@ func TestMessages(t *testing.T) {
 				}
 			}
 		}
-		busy := make([]engine.Time, len(m.Links)) // until when
+		busy := make([]engine.Time, len(m.Links)) // end of the last transfer, by link
 		if len(m.Link) != len(m.Graph.Tasks) {
-			t.Fatalf("links of %d tasks, of which there are %d", len(m.Link),
+			t.Fatalf("got links of %d tasks, want %d", len(m.Link),
 				len(m.Graph.Tasks))
 		}
 		last, reconfigurations := engine.Time(0), 0
@@ -151,7 +152,7 @@ func TestMessages(t *testing.T) {
 			}
 			if want := fmt.Sprintf("from %d to %d ", x.Src,
 				x.Dst); !strings.Contains(name, want) {
-				t.Errorf("%s is %s", name, want)
+				t.Errorf("got the name %q, want %q in it", name, want)
 			}
 			l := m.Links[m.Link[i]]
 			if l.From != x.Src || l.To != x.Dst || l.Rate != p.Rate ||
@@ -176,8 +177,8 @@ func TestMessages(t *testing.T) {
 	})
 }
 
-// TestStoppedAnywhere: whenever a context ends during a simulation, the simulation
-// fails with its error.
+// TestCancellation cancels the context at each poll of a simulation. The
+// simulation must return the error of the context every time.
 func TestCancellation(t *testing.T) {
 	list, err := collectives.StaticRings(&plan.Collective{GPUs: 9, Degree: 1,
 		Op: collective.AllReduce, Bytes: 9000, Rate: 8e9, Latency: us})
@@ -207,26 +208,26 @@ func TestCancellation(t *testing.T) {
 	} {
 		counter := &canceledContext{Context: t.Context(), after: -1}
 		if err := run(counter); err != nil || counter.calls == 0 {
-			t.Fatalf("%s: %v, after %d questions", name, err, counter.calls)
+			t.Fatalf("%s: got error %v after %d polls, want none", name, err, counter.calls)
 		}
 		for after := range counter.calls {
 			if err := run(&canceledContext{Context: t.Context(), after: after}); !errors.Is(err,
 				context.Canceled) {
-				t.Errorf("%s: the context ends after %d of %d questions, the error is %v", name,
+				t.Errorf("%s: cancelled after %d of %d polls: got error %v", name,
 					after, counter.calls, err)
 			}
 		}
 	}
 }
 
-// canceledContext is a context that has ended once Err has been called a number of
-// times, never if that is below 0.
+// canceledContext is a context that is cancelled after a number of calls of Err,
+// or never if the number is negative.
 type canceledContext struct {
 	context.Context
 	after, calls int
 }
 
-// Err counts the call.
+// Err counts the calls.
 func (c *canceledContext) Err() error {
 	c.calls++
 	if c.after >= 0 && c.calls > c.after {
