@@ -106,7 +106,8 @@ func checkConservation(doc *result.Document, d *result.Detail) error {
 	}
 
 	for i := range doc.Rows {
-		for _, metric := range []string{"inter_pod_bytes", "mapping_evaluations"} { // only mappings have these metrics
+		// Only mappings have these metrics.
+		for _, metric := range []string{"inter_pod_bytes", "mapping_evaluations"} {
 			if _, isMapping := doc.Rows[i].Metrics[metric]; isMapping {
 				return nil
 			}

@@ -27,7 +27,8 @@ func TestDocsNameMetrics(t *testing.T) {
 
 	for _, m := range result.Metrics {
 		metric := m.Name
-		if m.Head == "" && m.Main == 0 && !m.FailsComparison || metric == "p99_delay_s" { // documents explain p99_delay_s with other percentiles
+		// Documents explain p99_delay_s with other percentiles.
+		if m.Head == "" && m.Main == 0 && !m.FailsComparison || metric == "p99_delay_s" {
 			continue
 		}
 		var in []string

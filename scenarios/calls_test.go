@@ -56,10 +56,13 @@ func TestCallLevelsAgree(t *testing.T) {
 			if kind == "all-to-all" {
 				message = "100KB"
 			}
-			if !*longTests && (kind == "reduce" || kind == "all-gather") { // the reverse of broadcast and reduce-scatter
+			// These calls are the reverse of broadcast and reduce-scatter.
+			if !*longTests && (kind == "reduce" || kind == "all-gather") {
 				continue
 			}
-			if !*longTests && (kind == "reduce-scatter" || kind == "broadcast") && (i == 1 || i == 2 || f.router == "") { // phases of all-reduce
+			// These calls are phases of an all-reduce.
+			if !*longTests && (kind == "reduce-scatter" || kind == "broadcast") &&
+				(i == 1 || i == 2 || f.router == "") {
 				continue
 			}
 

@@ -45,7 +45,8 @@ func TestRunIsCancelled(t *testing.T) {
 				t.Fatal(err)
 			}
 			polls := uncancelled.Asked()
-			for _, n := range []int64{1, polls / 2, polls * 9 / 10} { // goroutines may poll a few times more or less
+			// Goroutines may poll a few times more or less.
+			for _, n := range []int64{1, polls / 2, polls * 9 / 10} {
 				plans.ForgetPlans()
 				if _, err := Run(contexttest.After(t.Context(), max(1, n)), s,
 					RunOptions{Workers: 1}); !errors.Is(err, context.Canceled) {

@@ -167,7 +167,8 @@ func TestTrafficLimits(t *testing.T) {
 			continue
 		}
 
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // a scenario that should be rejected could run for days
+		// A scenario that should be rejected could run for days.
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		_, err = Run(ctx, s, RunOptions{Workers: 1})
 		cancel()
 		if c.want != "" || err != nil {

@@ -50,7 +50,8 @@ type matrixRow struct {
 	name, kind string
 	keys       func(ranks int, level string) string // keys of [workload] except kind
 	policy     string                               // keys of [policy]
-	isStaged   bool                                 // a trace of pipeline stages, which uses the fabrics of training
+	// isStaged marks a trace of pipeline stages, which uses the fabrics of training.
+	isStaged bool
 }
 
 // smallStep are the keys of a training step of 16 GPUs. The table of its architecture is left
@@ -261,7 +262,8 @@ func (m *compositionMatrix) runCell(r matrixRow, ranks int, fabric, level string
 	}
 	label := fmt.Sprintf("%s on {%s} at %s", r.name, fabric, level)
 	text := fmt.Sprintf("workload = {kind = %q, %s}\nfabric = {%s}\nengine = {level = %q}\npolicy = {%s}\n", r.kind, r.keys(ranks, level), fabric, level, r.policy)
-	if strings.Contains(fabric, "ocs-pods") && r.policy == "" { // the default allocators evaluate thousands of topologies
+	// The default allocators evaluate thousands of topologies.
+	if strings.Contains(fabric, "ocs-pods") && r.policy == "" {
 		text = strings.Replace(text, "policy = {", `policy = {allocators = ["iter-halve", "prop-alloc"]`, 1)
 	}
 	s, err := Parse("text.toml", []byte(text), nil)

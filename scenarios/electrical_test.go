@@ -32,7 +32,8 @@ func TestElectrical(t *testing.T) {
 		{nil, 7*64e3/rate + latency},
 		{[]string{"fabric.gpus=72"}, 71*64e3/rate + latency},
 		{[]string{"workload.kind=permutation"}, 64e3/rate + latency},
-		{[]string{"workload.kind=matrix", "fabric.gpus=4", matrix}, 5e6/rate + latency}, // GPU 1 sends the maximum, GPU 2 receives it
+		// GPU 1 sends the maximum, GPU 2 receives it.
+		{[]string{"workload.kind=matrix", "fabric.gpus=4", matrix}, 5e6/rate + latency},
 	} {
 		set := c.set
 		text := switchedDomain

@@ -358,7 +358,8 @@ gpus=32
 [policy]
 allocators=["iter-halve"]
 `, []string{
-		"workload.router_flops", "workload.stage_split", "workload.ring", // all layers have experts and all stages as many layers; two replicas have a single ring
+		// All layers have experts, all stages as many layers, and two replicas a single ring.
+		"workload.router_flops", "workload.stage_split", "workload.ring",
 	}, nil},
 	{"trace torus", `seed=3
 [fabric]
@@ -370,7 +371,8 @@ files="compose/trace.txt"
 [engine]
 level="flow"
 `, []string{
-		"workload.format", "workload.gpus", "workload.rank_order", // accepted only if they agree with the file, or absent from it
+		// These keys are accepted only if they agree with the file, or absent from it.
+		"workload.format", "workload.gpus", "workload.rank_order",
 	}, nil},
 	{"recommendation pods", `seed=3
 [fabric]

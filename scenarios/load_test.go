@@ -45,7 +45,9 @@ func TestBuiltInScenarios(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if strings.Contains(name, "compose/") || len(s.Jobs) > 0 || s.usesRouters() || s.usesPlanners() || !s.isTraining() { // other tests check these scenarios
+		// Other tests check these scenarios.
+		if strings.Contains(name, "compose/") || len(s.Jobs) > 0 || s.usesRouters() ||
+			s.usesPlanners() || !s.isTraining() {
 			continue
 		}
 		checked++

@@ -167,7 +167,8 @@ link_rate = "400Gbps"
 		m := runMetrics(t, contracted, "fabric.tier.1.dims=[5, 4]",
 			fmt.Sprintf("fabric.tier.1.failed_chips=[%d]", chip), `policy.routers=["wild-first"]`,
 			`policy.mapping="tp-cp-ep-dp-pp"`)
-		if got := m["hops_per_byte"]; got < 1 || got > 2 { // domains are rows of the torus, one or two hops apart along x
+		// Domains are rows of the torus, one or two hops apart along x.
+		if got := m["hops_per_byte"]; got < 1 || got > 2 {
 			t.Errorf("without chip %d: got %g hops per byte, want 1 to 2", chip, got)
 		}
 	}

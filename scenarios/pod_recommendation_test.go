@@ -18,10 +18,12 @@ policy = {allocators = ["prop-alloc"]}
 	static, fluid := runMetrics(t, text, "engine.level=static"), runMetrics(t, text)
 	packets := runMetrics(t, text, "engine.level=packet", "workload.packet=1KB")
 	message, gradients := 640.0*16*64*2/8, 4e6
-	if got, want := static["max_circuit_bytes"], (2*16*message+2*gradients*7/8)/4; !isClose(got, want) { // over 4 circuits between two pods
+	// Two pods are joined by 4 circuits.
+	if got, want := static["max_circuit_bytes"], (2*16*message+2*gradients*7/8)/4; !isClose(got, want) {
 		t.Errorf("a circuit carries %g B, want %g", got, want)
 	}
-	minTime := 8 * (2*4*message + 2*gradients*7/8) / 100e9 // busy time of the network interface with traffic to another pod
+	// minTime is the busy time of the network interface to another pod.
+	minTime := 8 * (2*4*message + 2*gradients*7/8) / 100e9
 	if !isClose(static["fluid_s"], minTime) || fluid["makespan_s"] < minTime ||
 		fluid["ep_exposed_s"] <= 0 || fluid["dp_exposed_s"] <= 0 {
 		t.Errorf("a link is busy for %g s, want %g s; want a longer makespan with exposed "+

@@ -22,7 +22,8 @@ const fastAllocators = `policy.allocators=["prop-alloc", "iter-halve", "delta-jo
 // representative replica.
 func TestUnperturbedReplay(t *testing.T) {
 	identical := []string{fastAllocators, "replay.seeds=2", "replay.sequence=4096"}
-	different := []string{fastAllocators, "replay.seeds=2", "replay.compute_jitter=1e-200"} // its square underflows to 0
+	// The square of this jitter underflows to 0.
+	different := []string{fastAllocators, "replay.seeds=2", "replay.compute_jitter=1e-200"}
 	all := `policy.allocators=["uniform", "fixed", "prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-topo", "delta-joint"]`
 	for _, tt := range []struct {
 		name string
@@ -191,7 +192,10 @@ func TestCommonRandomNumbers(t *testing.T) {
 		append(sets, `policy.allocators=["sqrt-alloc", "delta-topo"]`,
 			"replay.seeds=20")...).Document
 	topo := joint.Rows[1]
-	x := strings.Fields(strings.NewReplacer("pod 0", "", "pod 1", "", "twins", "").Replace(topo.Labels["topology"])) // . 1 3 1 . 2
+	// The label has the circuits of pod 0, ". 1 3", and of pod 1, "1 . 2": to each pod, and to the
+	// DP peer pod.
+	x := strings.Fields(strings.NewReplacer("pod 0", "", "pod 1", "", "twins",
+		"").Replace(topo.Labels["topology"]))
 	matrix := fmt.Sprintf("policy.fixed.circuits=[[%s,%s],[%s,%s]]", x[2], x[1], x[3], x[5])
 	fixed := runScenario(t, "gpt7b", 2,
 		append(sets, `policy.allocators=["fixed"]`, matrix, "replay.seeds=35")...).Document.Rows[0]

@@ -41,7 +41,9 @@ func TestRouterDraws(t *testing.T) {
 					row.Policy, draw, f, static[i].Metrics["fluid_s"])
 			}
 			ratio := row.Metrics["over_fluid"]
-			if maxRatio := 1.03; ratio < 0.97 || ratio > maxRatio && draw != routing.DrawPacket || ratio > 1.5 { // random packets cause queues
+			// Packets with random paths queue.
+			if maxRatio := 1.03; ratio < 0.97 || ratio > maxRatio && draw != routing.DrawPacket ||
+				ratio > 1.5 {
 				t.Errorf("%s, draw per %s: level packet takes %g times as long as level flow, "+
 					"want about 1", row.Policy, draw, ratio)
 			}

@@ -218,7 +218,8 @@ link_latency = "1us"
 
 	packets := runMetrics(t, text, "engine.level=packet", "workload.packet=256KB", "workload.microbatches=2")
 	for _, name := range []string{"makespan_s", "tier1_exposed_s", "tier2_exposed_s"} {
-		if p, f := packets[name], tiered[name]; p <= f || p > 1.15*f { // a call stores one packet at each switch, about an eighth of a message
+		// A call stores one packet at each switch, about an eighth of a message.
+		if p, f := packets[name], tiered[name]; p <= f || p > 1.15*f {
 			t.Errorf("%s is %g s at level packet, want more than %g s at level flow, by up to 15 "+
 				"%%", name, p, f)
 		}

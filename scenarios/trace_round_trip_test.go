@@ -156,7 +156,8 @@ kind = "ocs-pods"
 	)
 
 	jobs := []struct {
-		name, workload, fabric, again string // again is the fabric of the trace, "" if its keys are the same
+		// again is the fabric of the trace, "" if its keys are the same.
+		name, workload, fabric, again string
 		formats                       string // separated by spaces
 	}{
 		{"torus", dense, torus + flow + "[policy]\nrouters = [\"dor\", \"ecmp\"]\n", "",

@@ -136,7 +136,8 @@ type flowReference struct {
 	uses          [][]resourceUse // resources of transfers, indexed by task
 	bundle        []int           // indexed by task; -1 if the task does not cross pods
 	directions    [][]int         // resources of the directions, indexed by bundle
-	history       []refTopology   // all topologies so far, with times relative to the start of the iteration
+	// history holds all topologies so far, with times relative to the start of the iteration.
+	history []refTopology
 }
 
 // resourceUse is the use of a resource by a transfer: weight times the rate of the transfer.
@@ -357,7 +358,8 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 			end[i] = engine.Never
 			if rates[i] > 0 {
 				end[i] = now + engine.Time(math.Ceil(remaining[id]/rates[i]-1e-6))
-			} else if remaining[id] < 8*float64(g.Tasks[id].Bytes) && remaining[id] < 1 { // a rounding residue on a link that went down
+			} else if remaining[id] < 8*float64(g.Tasks[id].Bytes) && remaining[id] < 1 {
+				// The bits left are a rounding residue on a link that went down.
 				end[i] = now
 			}
 

@@ -89,7 +89,8 @@ func TestInterruptedShare(t *testing.T) {
 		s := &simulation{config: &Config{Rates: rates}}
 		want := d.Mix.Mean(func(x fleet.Shape) float64 {
 			sum, m := 0.0, s.meanTimeToInterruption(&fleetJob{Job: fleet.Job{Shape: x}}).Seconds()
-			for z := -6.0; z < 6; z += 0.01 { // integrates over the logarithm, which is normally distributed
+			// Integrate over the logarithm of the duration, which is normally distributed.
+			for z := -6.0; z < 6; z += 0.01 {
 				hit := -math.Expm1(-work.Mean.Seconds() * math.Exp(work.Sigma*z-work.Sigma*work.Sigma/2) / m)
 				sum += 0.01 * hit * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
 			}

@@ -272,7 +272,8 @@ func TestChipTimeIsConserved(t *testing.T) {
 			t.Fatalf("got a turnaround of %g s, want at least the bound of %g s", a.Turnaround,
 				a.BoundTurnaround)
 		}
-		if !row.New().Rewires() && row.Name != "static-hilbert" && a.SlicesFit > a.MaxSlicesFit { // slices along a Hilbert curve are not boxes
+		// Slices along a Hilbert curve are not boxes.
+		if !row.New().Rewires() && row.Name != "static-hilbert" && a.SlicesFit > a.MaxSlicesFit {
 			t.Fatalf("%s: got %g more slices that fit, want at most %g", row.Name, a.SlicesFit,
 				a.MaxSlicesFit)
 		}
