@@ -91,7 +91,8 @@ engine = {level = "packet"}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
+	diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n"))
+	if diff != "" {
 		t.Errorf("got other defaults (-want +got); if the change is intended, store it with "+
 			"-update:\n%s", diff)
 	}

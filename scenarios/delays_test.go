@@ -44,7 +44,8 @@ routers = ["shortest", "wild-first"]
 
 		single := run("policy.routers=["+fmt.Sprintf("%q", p.Policy)+"]",
 			fmt.Sprintf("workload.pace=%.17g", p.LoadShare))
-		if got, want := p.DelayShared.MeanS, single.Detail.Policies[0].Delay.MeanS; math.Abs(got-want) > 1e-3*want {
+		got, want := p.DelayShared.MeanS, single.Detail.Policies[0].Delay.MeanS
+		if math.Abs(got-want) > 1e-3*want {
 			t.Errorf("%s: got a mean delay of %g s, want %g s as in a run of this router at that "+
 				"pace", p.Policy, got, want)
 		}

@@ -56,7 +56,8 @@ func TestDiagnostics(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+			diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n"))
+			if diff != "" {
 				t.Errorf("diagnostics (-want +got):\n%s", diff)
 			}
 		})

@@ -97,7 +97,8 @@ func TestExposedTimeAtLevels(t *testing.T) {
 			}
 			m := runMetrics(t, text)
 			ends = append(ends, m["makespan_s"])
-			if got, want := m["tp_exposed_s"], m["comm_exposed_s"]; got <= 0 || math.Abs(got-want) > 1e-10 {
+			got, want := m["tp_exposed_s"], m["comm_exposed_s"]
+			if got <= 0 || math.Abs(got-want) > 1e-10 {
 				t.Errorf("%s at level %s: calls expose %g s, want %g s as all communication",
 					name, level, got, want)
 			}

@@ -40,7 +40,8 @@ kind="pods-of-cubes"
 		for _, k := range table.Keys {
 			key := table.Path + "." + k.Name
 			for _, v := range k.Choices() {
-				if current, ok := defaults[key]; ok && (v != current) != slices.Contains(all, key+"="+v) {
+				current, ok := defaults[key]
+				if ok && (v != current) != slices.Contains(all, key+"="+v) {
 					t.Errorf("%s = %s: got a change to %s: %t, want one to each other value",
 						key, current, v, v == current)
 				}

@@ -25,7 +25,8 @@ preset = "` + name + "\"\n[fabric]\nkind = \"pods-of-cubes\"\n"
 		if got := s.Policy.Fleet.Times.Checkpoint.Seconds(); got != p.Checkpoint.Seconds() {
 			t.Errorf("%s: a checkpoint takes %g s, want %v", name, got, p.Checkpoint)
 		}
-		if availability, implied := s.Workload.Faults.Availability, 1/(1+p.PerDay*p.Mean.Days()); availability > implied || availability < implied-0.01 && availability != 0.99 {
+		availability, implied := s.Workload.Faults.Availability, 1/(1+p.PerDay*p.Mean.Days())
+		if availability > implied || availability < implied-0.01 && availability != 0.99 {
 			t.Errorf("%s: got an availability of %g, want 0.99 or at most 0.01 less than the "+
 				"%g that failures leave", name, availability, implied)
 		}

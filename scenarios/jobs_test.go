@@ -71,7 +71,8 @@ func TestJobsInherit(t *testing.T) {
 	described := strings.Replace(smallJobs, `model = "gpt-7b"`,
 		`architecture = {layers = 8, hidden = 64, heads = 4, vocab = 9, effective_tflops = 1.0}`, 1)
 	s = mustParse(t, described+"workload.model = \"gpt-7b\"\nfabric.reverse = true\n")
-	if a, b := s.Jobs[0].Scenario.Workload.Arch.Layers, s.Jobs[1].Scenario.Workload.Arch.Name; a != 8 || b != "gpt-7b" {
+	a, b := s.Jobs[0].Scenario.Workload.Arch.Layers, s.Jobs[1].Scenario.Workload.Arch.Name
+	if a != 8 || b != "gpt-7b" {
 		t.Errorf("got a job with %d layers and one of model %q, want 8 and gpt-7b", a, b)
 	}
 	if !slices.Equal(s.Jobs[1].Pods, []int{1, 0}) || !slices.Equal(s.Jobs[0].Pods, []int{0, 1}) {
@@ -79,8 +80,9 @@ func TestJobsInherit(t *testing.T) {
 			s.Jobs[0].Pods, s.Jobs[1].Pods)
 	}
 	checkRoundTrip(t, s)
-	if none := mustParse(t, "job = []\n"+smallJobs[:strings.Index(smallJobs, "[[job]]")],
-		"workload.microbatches=4"); len(none.Jobs) > 0 {
+	none := mustParse(t, "job = []\n"+smallJobs[:strings.Index(smallJobs, "[[job]]")],
+		"workload.microbatches=4")
+	if len(none.Jobs) > 0 {
 		t.Error("got jobs from an empty list, want none")
 	}
 }
@@ -132,7 +134,8 @@ func TestRoundTripJobs(t *testing.T) {
 			t.Fatalf("%v: %v", set, err)
 		}
 		checkRoundTrip(t, s)
-		if one, again := s.WithPolicy("joint"), s.WithPolicy("joint"); one.CellKey() != again.CellKey() || !slices.Equal(one.PolicyNames(), []string{"joint"}) {
+		one, again := s.WithPolicy("joint"), s.WithPolicy("joint")
+		if one.CellKey() != again.CellKey() || !slices.Equal(one.PolicyNames(), []string{"joint"}) {
 			t.Fatalf("got policies %v of the restriction to joint, want [joint]", one.PolicyNames())
 		}
 	})
@@ -204,13 +207,15 @@ func TestDisjointJobs(t *testing.T) {
 		for _, r := range o.Document.Rows {
 			got := func(name string) float64 { return r.Metrics["job."+job.Name+"."+name] }
 			for _, name := range []string{"makespan_s", "nct", "ports", "comm_exposed_s"} {
-				if difference := got(name) - alone[name]; math.Abs(difference) > 1e-8*math.Abs(alone[name]) {
+				difference := got(name) - alone[name]
+				if math.Abs(difference) > 1e-8*math.Abs(alone[name]) {
 					t.Errorf("%s, job %d: got %s %v, want %v as in a run of its own",
 						r.Policy, i, name, got(name), alone[name])
 				}
 			}
 
-			if a, b := got("iteration_mean_s"), got("iteration_max_s"); math.Abs(a-alone["makespan_s"]) > 1e-9 || math.Abs(b-a) > 1e-9 {
+			a, b := got("iteration_mean_s"), got("iteration_max_s")
+			if math.Abs(a-alone["makespan_s"]) > 1e-9 || math.Abs(b-a) > 1e-9 {
 				t.Errorf("%s, job %d: iterations take %v s on average and at most %v s, want "+
 					"%v s as in a run of its own", r.Policy, i, a, b, alone["makespan_s"])
 			}
@@ -293,12 +298,15 @@ func TestPooledCircuits(t *testing.T) {
 		s.Jobs[1].Phase = engine.Time(40 * float64(engine.Millisecond))
 		outOfPhase := runParsed(t, s, 1)
 		a, b := inPhase.Document.Rows[0].Metrics, outOfPhase.Document.Rows[0].Metrics
-		if separate := a["job.few.makespan_s"]; math.Abs(a["job.few.iteration_mean_s"]-separate) > 1e-9 {
+		separate := a["job.few.makespan_s"]
+		if math.Abs(a["job.few.iteration_mean_s"]-separate) > 1e-9 {
 			t.Errorf("%s: in phase with an identical job an iteration takes %v s, want %v s as "+
 				"on separate circuits", service, a["job.few.iteration_mean_s"], separate)
 		}
 		for _, name := range []string{"few", "many"} {
-			if got, ideal := b["job."+name+".iteration_mean_s"], outOfPhase.Document.Reference["job."+name+".makespan_s"]; got < ideal*(1-1e-9) {
+			got, ideal := b["job."+name+".iteration_mean_s"],
+				outOfPhase.Document.Reference["job."+name+".makespan_s"]
+			if got < ideal*(1-1e-9) {
 				t.Errorf("%s: an iteration takes %v s, want at least %v s as on the ideal fabric",
 					service, got, ideal)
 			}

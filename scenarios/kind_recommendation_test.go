@@ -48,8 +48,9 @@ func TestRecommendationCalls(t *testing.T) {
 		keys, err := w.CheckCalls(t.Context(), e)
 		if _, _, reduce, _ := w.Calls(); err != nil {
 			unserving++
-			if _, unserved := e.Schedule(t.Context(), reduce,
-				[]int32{0, 1, 2, 3}); !errors.Is(unserved, collective.ErrUnserved) ||
+			_, unserved := e.Schedule(t.Context(), reduce,
+				[]int32{0, 1, 2, 3})
+			if !errors.Is(unserved, collective.ErrUnserved) ||
 				!slices.Contains(keys, "policy.collective") {
 				t.Errorf("%s: got error %v for keys %v, want an unserved call for "+
 					"policy.collective", row.Name, err, keys)

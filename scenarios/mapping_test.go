@@ -43,7 +43,8 @@ func TestMappings(t *testing.T) {
 	if _, hasCost := unmapped.Rows[0].Metrics["hop_bytes"]; hasCost {
 		t.Error("got a mapping cost in a scenario without a mapping, want none")
 	}
-	if again := runText(t, mappedTraining, `policy.mapping="tp-cp-ep-pp-dp"`).Document; again.Digest != unmapped.Digest {
+	again := runText(t, mappedTraining, `policy.mapping="tp-cp-ep-pp-dp"`).Document
+	if again.Digest != unmapped.Digest {
 		t.Error("got another digest if the default order is given, want the same")
 	}
 
@@ -75,7 +76,8 @@ func TestMappings(t *testing.T) {
 		}
 
 		// Dimension order uses shortest paths. Loads are in messages of the largest flow's size.
-		if total := m["average_hops"] * m["hop_bytes"] / m["hops_per_byte"]; math.Abs(total/m["hop_bytes"]-1) > 1e-9 {
+		total := m["average_hops"] * m["hop_bytes"] / m["hops_per_byte"]
+		if math.Abs(total/m["hop_bytes"]-1) > 1e-9 {
 			t.Errorf("%s: got %g hops per byte on links, want %g as of the mapping",
 				row.Policy, m["average_hops"], m["hops_per_byte"])
 		}

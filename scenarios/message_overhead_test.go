@@ -89,7 +89,8 @@ func TestMessageOverheadOfCalls(t *testing.T) {
 				if end == 0 && algorithm != "best" { // not served on this fabric
 					continue
 				}
-				if got := end / overhead; got < messages-1e-9 && algorithm != "best" || got > messages*1.01 {
+				got := end / overhead
+				if got < messages-1e-9 && algorithm != "best" || got > messages*1.01 {
 					t.Errorf("%s, level %s: %s takes the time of %g overheads, want %g",
 						name, level, algorithm, got, messages)
 				}
@@ -166,7 +167,8 @@ allocators = ["prop-alloc"]
 `
 
 	for overhead, want := range map[string]string{"0s": "tp reduce-scatter by direct, tp all-gather by direct", "50us": "tp reduce-scatter by halving-doubling, tp all-gather by halving-doubling"} {
-		if got := runText(t, text, "engine.message_overhead="+overhead).Document.Rows[0].Labels["tier_calls"]; got != want {
+		got := runText(t, text, "engine.message_overhead="+overhead).Document.Rows[0].Labels["tier_calls"]
+		if got != want {
 			t.Errorf("overhead %s: got %s, want %s", overhead, got, want)
 		}
 	}

@@ -29,7 +29,8 @@ policy = {allocators = ["prop-alloc"]}
 		t.Errorf("a link is busy for %g s, want %g s; want a longer makespan with exposed "+
 			"exchanges and reductions in %v", static["fluid_s"], minTime, fluid)
 	}
-	if difference := packets["makespan_s"]/fluid["makespan_s"] - 1; difference < 0 || difference > 0.02 {
+	difference := packets["makespan_s"]/fluid["makespan_s"] - 1
+	if difference < 0 || difference > 0.02 {
 		t.Errorf("level packet takes longer by %g of level flow, want 0 to 0.02", difference)
 	}
 	fast := runText(t, text, "fabric.inside_bandwidth=9000Tbps", "fabric.port_bandwidth=9000Tbps").Document

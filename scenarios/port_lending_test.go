@@ -39,8 +39,9 @@ func TestLenderEqualsSingleJob(t *testing.T) {
 						total-metricByPolicy(t, saving, "ports")[lender]; !isClose(got, want) {
 						t.Errorf("%s: lender leaves %v ports, want %v", policy, got, want)
 					}
-					if limit := metricByPolicy(t, single,
-						"makespan_s")[lender] * (1 + 0.002 + 1e-8); metricByPolicy(t, o,
+					limit := metricByPolicy(t, single,
+						"makespan_s")[lender] * (1 + 0.002 + 1e-8)
+					if metricByPolicy(t, o,
 						"donor_makespan_s")[policy] > limit {
 						t.Errorf("%s: lender takes %v s, want at most %v s by its tolerance",
 							policy, metricByPolicy(t, o, "donor_makespan_s")[policy], limit)
@@ -82,7 +83,8 @@ func TestBorrowerGains(t *testing.T) {
 					"policy.donor=delta-joint", "policy.donor_tolerance=0.001",
 					"policy.donor_ties="+ties)
 				nct[ties] = metricByPolicy(t, o, "nct")["delta-joint"]
-				if before := metricByPolicy(t, o, "nct_before")["delta-joint"]; !(nct[ties] < before-0.05) {
+				before := metricByPolicy(t, o, "nct_before")["delta-joint"]
+				if !(nct[ties] < before-0.05) {
 					t.Errorf("%s: borrower has NCT %v without and %v with lent ports, want an "+
 						"improvement of more than 0.05", ties, before, nct[ties])
 				}

@@ -77,7 +77,8 @@ func TestDifferentReplicasWithinBounds(t *testing.T) {
 			}
 		}
 
-		if best := min(end["prop-alloc"], end["sqrt-alloc"], end["iter-halve"]); end["delta-joint"] > best*(1+1e-9) {
+		best := min(end["prop-alloc"], end["sqrt-alloc"], end["iter-halve"])
+		if end["delta-joint"] > best*(1+1e-9) {
 			t.Errorf("%v: delta-joint takes %v s, want at most %v s as the best baseline",
 				draw, end["delta-joint"], best)
 		}

@@ -33,8 +33,9 @@ level = "flow"
 				}
 			}
 
-			if m := runMetrics(t, fmt.Sprintf(text, "ring-"+call, ""),
-				"workload.rings=per-dimension", "workload.ring_dims=[\"y\"]"); m["bound_completion_s"] <= 0 || m["gap"] < 0 {
+			m := runMetrics(t, fmt.Sprintf(text, "ring-"+call, ""),
+				"workload.rings=per-dimension", "workload.ring_dims=[\"y\"]")
+			if m["bound_completion_s"] <= 0 || m["gap"] < 0 {
 				t.Errorf("%s along y on %q takes %g s with a bound of %g s, want a bound above 0 "+
 					"and at most that time",
 					call, fabric, m["completion_s"], m["bound_completion_s"])

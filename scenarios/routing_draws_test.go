@@ -36,7 +36,8 @@ func TestRouterDraws(t *testing.T) {
 					row.Policy, draw, load, fluid[i].Metrics["max_link_load"],
 					row.Metrics["max_link_load"], plain[i].Metrics["max_link_load"])
 			}
-			if f := fluid[i].Metrics["completion_s"]; math.Abs(f/static[i].Metrics["fluid_s"]-1) > 1e-6 {
+			f := fluid[i].Metrics["completion_s"]
+			if math.Abs(f/static[i].Metrics["fluid_s"]-1) > 1e-6 {
 				t.Errorf("%s, draw per %s: got %g s at level flow, want %g s as the busiest link",
 					row.Policy, draw, f, static[i].Metrics["fluid_s"])
 			}

@@ -42,7 +42,8 @@ func TestModesAgree(t *testing.T) {
 		got := runScenario(t, "gpt7b", 2, "workload.replicas="+mode)
 		for _, m := range []string{"nct", "makespan_s", "ports", "port_ratio"} {
 			near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a) })
-			if diff := cmp.Diff(metricByPolicy(t, single, m), metricByPolicy(t, got, m), near); diff != "" {
+			diff := cmp.Diff(metricByPolicy(t, single, m), metricByPolicy(t, got, m), near)
+			if diff != "" {
 				t.Errorf("%s, %s (-single +got):\n%s", mode, m, diff)
 			}
 		}
@@ -57,7 +58,8 @@ func TestDifferentReplicas(t *testing.T) {
 	identical := runScenario(t, "gpt7b", 2, slow[1])
 	all := runScenario(t, "gpt7b", 2, slow...)
 	decomposed := runScenario(t, "gpt7b", 2, append(slow, "workload.replicas=decomposed")...)
-	if a, b := identical.Document.Reference["makespan_s"], all.Document.Reference["makespan_s"]; !(b > a) {
+	a, b := identical.Document.Reference["makespan_s"], all.Document.Reference["makespan_s"]
+	if !(b > a) {
 		t.Errorf("the ideal fabric takes %v s with a slow replica, want more than %v s without", b, a)
 	}
 	best := metricByPolicy(t, all, "makespan_s")["delta-joint"]

@@ -27,8 +27,9 @@ func TestDomainWithTopology(t *testing.T) {
 				}
 			}
 
-			if maxDegree := max(slices.Max(slices.Collect(maps.Values(out))),
-				slices.Max(slices.Collect(maps.Values(in)))); maxDegree > degree {
+			maxDegree := max(slices.Max(slices.Collect(maps.Values(out))),
+				slices.Max(slices.Collect(maps.Values(in))))
+			if maxDegree > degree {
 				t.Errorf("%s of degree %d has a GPU with %d links, want at most the degree",
 					name, degree, maxDegree)
 			}

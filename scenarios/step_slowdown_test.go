@@ -130,7 +130,8 @@ routers = [%q]
 
 		message := math.Ceil(512 * 100 * 64 * 2 / float64(c.gpus))
 		forward := message * c.load / 50e9
-		if got := m["ep_exposed_s"]; math.Abs(got/(2*forward)-1) > 0.001 { // dense gradients have few bytes
+		got := m["ep_exposed_s"]
+		if math.Abs(got/(2*forward)-1) > 0.001 { // dense gradients have few bytes
 			t.Errorf("%+v: exchanges expose %v s, want 2 x %v s", c, got, forward)
 		}
 		if c.gpus == 64 && c.router == "wild-first" {

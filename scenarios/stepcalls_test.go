@@ -136,7 +136,8 @@ routers = ["shortest"]
 			}
 		}
 
-		if r := p["makespan_s"] / f["makespan_s"]; r < 0.98 || r > 1.05 || p["delivered"] != p["injected"] {
+		r := p["makespan_s"] / f["makespan_s"]
+		if r < 0.98 || r > 1.05 || p["delivered"] != p["injected"] {
 			t.Errorf("%s: got %v s at level packet, want -2 %% to 5 %% of %v s at level flow",
 				fabric, p["makespan_s"], f["makespan_s"])
 		}

@@ -380,7 +380,8 @@ func TestRanges(t *testing.T) {
 		}
 		for i := range values.n {
 			v := values.at(i)
-			if want := strings.TrimSuffix(tenth(low+i*step), ".0"); strings.TrimSuffix(schema.Literal(v.(float64)), ".0") != want {
+			want := strings.TrimSuffix(tenth(low+i*step), ".0")
+			if strings.TrimSuffix(schema.Literal(v.(float64)), ".0") != want {
 				t.Fatalf("value %d is %v, want %s", i, v, want)
 			}
 		}

@@ -169,7 +169,8 @@ planners = ["reconfigure-during"]
 		}
 
 		// 56 layers in 4 stages; two all-to-alls per layer, forward and backward
-		if got, want := m["tier1_busy"]*m["makespan_s"], 4*14*(4*each-hidden*10e-6)+shares; math.Abs(got-want) > 1e-9*want {
+		got, want := m["tier1_busy"]*m["makespan_s"], 4*14*(4*each-hidden*10e-6)+shares
+		if math.Abs(got-want) > 1e-9*want {
 			t.Errorf("%s known ahead: busy for %g s, want %g s", known, got, want)
 		}
 	}
@@ -526,7 +527,8 @@ func TestTiersOnPods(t *testing.T) {
 		fluid := runMetrics(t, podStep, fabric(inside...), `policy.allocators=["prop-alloc"]`)
 		packets := runMetrics(t, podStep, fabric(inside...), `policy.allocators=["prop-alloc"]`,
 			"engine.level=packet", "workload.packet=8KB")
-		if f, p := fluid["makespan_s"], packets["makespan_s"]; f <= switched.Rows[0].Metrics["makespan_s"] || p < 0.99*f || p > 1.02*f {
+		f, p := fluid["makespan_s"], packets["makespan_s"]
+		if f <= switched.Rows[0].Metrics["makespan_s"] || p < 0.99*f || p > 1.02*f {
 			t.Errorf("%s: got %g s at level flow and %g s at level packet, want about equal "+
 				"times above %g s with a switch",
 				inside, f, p, switched.Rows[0].Metrics["makespan_s"])

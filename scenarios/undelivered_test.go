@@ -50,7 +50,8 @@ func TestDeadlock(t *testing.T) {
 		t.Errorf("ecmp: got %v, want link loads without a completion time", ecmp.Metrics)
 	}
 	alone := runText(t, text, append(set, `policy.routers=["dor"]`)...).Document.Rows[0]
-	if got := o.Document.Rows[1].Metrics["completion_s"]; got == 0 || got != alone.Metrics["completion_s"] {
+	got := o.Document.Rows[1].Metrics["completion_s"]
+	if got == 0 || got != alone.Metrics["completion_s"] {
 		t.Errorf("dor completes after %g s in the comparison, want %g s as in a run of its own",
 			got, alone.Metrics["completion_s"])
 	}

@@ -480,7 +480,8 @@ func (r *flowReference) checkTrace(d *topology.Decision, trace *engine.Trace) er
 			}
 		}
 
-		if bits := 8 * float64(g.Tasks[id].Bytes); math.Abs(sent-bits) > 1e-9*bits+maxRate*float64(len(steps)+1)/float64(engine.Second) {
+		bits := 8 * float64(g.Tasks[id].Bytes)
+		if math.Abs(sent-bits) > 1e-9*bits+maxRate*float64(len(steps)+1)/float64(engine.Second) {
 			return fmt.Errorf("%s sends %g bits, want %g bits", g.Name(id), sent, bits)
 		}
 	}
@@ -628,7 +629,8 @@ func TestTrainingAgainstReference(t *testing.T) {
 			if max(end-d.Run.End, d.Run.End-end) > ticks {
 				t.Fatalf("%s: simulated again, the makespan is %v, want %v", row.Name, end, d.Run.End)
 			}
-			if fast := makespanAt(1e6); !row.Clocked &&
+			fast := makespanAt(1e6)
+			if !row.Clocked &&
 				float64(fast-sys.Times.Compute) > 0.01*float64(end-sys.Times.Compute)+4*float64(sys.scenario.Fabric.Delay)*float64(stepCount(d.Moves)) {
 				t.Errorf("%s: on links a million times as fast the makespan is %v, want the "+
 					"compute makespan %v and the delays of moves",

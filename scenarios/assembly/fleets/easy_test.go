@@ -93,8 +93,9 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			sum := free[p]
 			for i, r := range ends {
 				sum += r.cubes
-				if last := i+1 == len(ends) ||
-					ends[i+1].expected > r.expected; last && sum >= required && r.expected < shadow {
+				last := i+1 == len(ends) ||
+					ends[i+1].expected > r.expected
+				if last && sum >= required && r.expected < shadow {
 					shadow, shadowPod, extra = r.expected, p, sum-required
 				}
 				if sum >= required && shadowPod == p &&

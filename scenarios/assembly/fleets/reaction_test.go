@@ -152,7 +152,8 @@ func TestRollingMaintenance(t *testing.T) {
 			t.Errorf("rolling %v: at most one switch is down for a share of %v of the time, want "+
 				"1 only if rolling", rolling, o.TolerableShare)
 		}
-		if n, want := float64(o.Failures[fleet.SwitchWork]), 48*3000*10.7/4/365.25; math.Abs(n-want) > 4*math.Sqrt(want) {
+		n, want := float64(o.Failures[fleet.SwitchWork]), 48*3000*10.7/4/365.25
+		if math.Abs(n-want) > 4*math.Sqrt(want) {
 			t.Errorf("got %g maintenances, want about %g", n, want)
 		}
 	}
