@@ -139,6 +139,7 @@ func (z *sim) updateShares(dirty []int32) {
 func (z *sim) propagateShares(dirty []int32) {
 	inc := &z.incremental
 	inc.active, inc.members, inc.newlySaturated = inc.active[:0], inc.members[:0], inc.newlySaturated[:0]
+	inc.numValid = 0
 
 	// A transfer without a level affects all resources that it uses.
 	for _, r := range dirty {
@@ -451,7 +452,7 @@ func (inc *incrementalShares) clearSaturation(r int32) {
 // leaveLarge marks resource r as part of a small component.
 func (inc *incrementalShares) leaveLarge(r int32) {
 	inc.clearSaturation(r)
-	inc.isIncluded[r] = false
+	inc.isIncluded[r], inc.numValid = false, 0
 }
 
 // staysSaturated reports whether resource r is inactive and saturated.

@@ -45,11 +45,32 @@ type recomputation struct {
 	saturations []saturation // resources that saturated in this pass
 	uses        []int32      // scratch
 	unitWeights bool         // each use takes one unit of capacity per unit of level
+
+	checkpoints  [maxCheckpoints]checkpoint // of the last pass, in order
+	numValid     int                        // number of checkpoints that hold for the next pass
+	charges      int                        // number of charged uses since the last checkpoint
+	firstChanged int                        // lowest position in saturations of a resource that changed
+	position     []int32                    // index in saturations at the last pass, or -1, indexed by resource
+	numUsed      []int32                    // numActive at the last pass, -1 if not included, indexed by resource
+	capacityUsed []float64                  // capacity at the last pass, indexed by resource
+}
+
+// maxCheckpoints is the maximum number of checkpoints of a pass.
+const maxCheckpoints = 8
+
+// checkpoint is the state of a pass after some saturations. If an event changes no resource that
+// saturated before, the next pass resumes there. For 16,256 transfers of random sizes through one
+// switch of 128 nodes this saves a third of the time.
+type checkpoint struct {
+	saturations int    // number of saturations before
+	fills       []fill // indexed by resource
 }
 
 func (p *recomputation) initRecomputation(m *model) {
 	p.isIncluded, p.fills, p.load = make([]bool, m.resources), make([]fill, m.resources), make([]float64, m.resources)
 	p.unfixed, p.saturatedIn = make([]int32, m.resources), make([]int32, m.resources)
+	p.position, p.numUsed = make([]int32, m.resources), make([]int32, m.resources)
+	p.capacityUsed = make([]float64, m.resources)
 	p.unitWeights = true
 	for u, w := range m.useWeight {
 		p.unitWeights = p.unitWeights && w == 1 && m.weight[m.useTask[u]] == 1
@@ -62,8 +83,9 @@ func (p *recomputation) resetRecomputation() {
 	}
 	p.resources = p.resources[:0]
 	for r := range p.load {
-		p.load[r] = -1
+		p.load[r], p.numUsed[r], p.position[r] = -1, -1, -1
 	}
+	p.numValid = 0
 }
 
 // candidate returns the level at which resource r saturates if no other resource fixes one of its
@@ -99,6 +121,7 @@ func (z *sim) recomputeShares(dirty []int32) {
 	inc := &z.incremental
 	p := &inc.recomputation
 	z.includeNew(dirty)
+	z.reviseCheckpoints()
 	if !z.fillByClass(true) && !z.cancelled {
 		z.fillByClass(false)
 	}
@@ -110,10 +133,11 @@ func (z *sim) recomputeShares(dirty []int32) {
 
 	changed := int32(0)
 	for _, r := range p.resources {
-		inc.roundLevel[r] = math.Inf(1)
+		inc.roundLevel[r], p.position[r] = math.Inf(1), -1
 	}
 	inc.saturated = inc.saturated[:0]
-	for _, s := range p.saturations {
+	for k, s := range p.saturations {
+		p.position[s.resource] = int32(k)
 		inc.roundLevel[s.resource], inc.exactLevel[s.resource] = s.level, s.exact
 		inc.saturated = append(inc.saturated, s.resource)
 		if c := &inc.classes[s.resource]; c.level != s.level {
@@ -129,9 +153,14 @@ func (z *sim) recomputeShares(dirty []int32) {
 func (z *sim) includeNew(dirty []int32) {
 	inc := &z.incremental
 	p := &inc.recomputation
+	p.firstChanged = math.MaxInt
 	p.resources = slices.DeleteFunc(p.resources, func(r int32) bool {
-		p.isIncluded[r] = p.isIncluded[r] && z.numActive[r] > 0
-		return !p.isIncluded[r]
+		if p.isIncluded[r] && z.numActive[r] > 0 {
+			return false
+		}
+		p.changePosition(r)
+		p.isIncluded[r], p.numUsed[r] = false, -1
+		return true
 	})
 	p.unordered = append(p.unordered[:0], dirty...)
 	for _, r := range dirty {
@@ -154,6 +183,69 @@ func (z *sim) includeNew(dirty []int32) {
 	}
 }
 
+// changePosition records that resource r changed.
+func (p *recomputation) changePosition(r int32) {
+	if k := int(p.position[r]); k >= 0 {
+		p.firstChanged = min(p.firstChanged, k)
+	}
+}
+
+// reviseCheckpoints updates the checkpoints before the first changed resource, and discards the
+// others.
+func (z *sim) reviseCheckpoints() {
+	p := &z.incremental.recomputation
+	for _, r := range p.unordered {
+		p.changePosition(r)
+		if p.numUsed[r] >= 0 && p.capacityUsed[r] != z.capacity[r] {
+			p.numValid = 0
+		}
+	}
+
+	for k := range p.numValid {
+		c := &p.checkpoints[k]
+		if c.saturations > p.firstChanged || !z.reviseCheckpoint(c) {
+			p.numValid = k
+			break
+		}
+	}
+	for _, r := range p.unordered {
+		p.numUsed[r], p.capacityUsed[r] = z.numActive[r], z.capacity[r]
+	}
+}
+
+// reviseCheckpoint updates the weights of the changed resources in a checkpoint before which none of
+// them saturated. It returns false if one of them now saturates before. Candidates only rise during
+// a pass, so that a candidate above the last level before the checkpoint was always above.
+func (z *sim) reviseCheckpoint(c *checkpoint) bool {
+	p := &z.incremental.recomputation
+	last := p.saturations[c.saturations-1].level
+	for _, r := range p.unordered {
+		f := &c.fills[r]
+		if p.numUsed[r] < 0 { // none of its transfers had a rate
+			*f = fill{free: z.capacity[r]}
+		} else {
+			f.load -= float64(p.numUsed[r])
+		}
+		f.load += float64(z.numActive[r])
+		if f.load > 0 && f.free <= last*(1+relTol)*f.load {
+			return false
+		}
+	}
+	return true
+}
+
+// saveCheckpoint saves the state of the current pass if enough uses were charged since the last
+// checkpoint.
+func (p *recomputation) saveCheckpoint() {
+	const share = maxCheckpoints + 2 // the share of all uses between two checkpoints
+	if !p.unitWeights || p.numValid == maxCheckpoints || p.charges < p.numUses/share+1 || len(p.fills) > 4*len(p.resources) {
+		return
+	}
+	c := &p.checkpoints[p.numValid]
+	p.numValid, p.charges = p.numValid+1, 0
+	c.saturations, c.fills = len(p.saturations), append(c.fills[:0], p.fills...)
+}
+
 // fillByClass computes the order and the levels at which the resources of large components saturate,
 // and moves transfers between classes accordingly. With inOrder it relies on the previous order and
 // returns false if the order has changed too much.
@@ -162,9 +254,12 @@ func (z *sim) fillByClass(inOrder bool) bool {
 	if inOrder && len(p.unordered) > maxUnordered {
 		return false
 	}
-	z.startFill(inOrder)
+	resumed := z.startFill(inOrder)
 
 	last := -1.0
+	if n := len(p.saturations); n > 0 {
+		last = p.saturations[n-1].level
+	}
 	for !z.interrupted(1) {
 		var share float64
 		if inOrder {
@@ -176,33 +271,50 @@ func (z *sim) fillByClass(inOrder bool) bool {
 			break
 		}
 		if inOrder && share <= last+relTol*max(last, 0) {
+			p.numValid = resumed
 			return false
 		}
 		share = max(share, last)
 		last = share
 		z.saturateRound(share)
+		p.saveCheckpoint()
 	}
-	if z.cancelled {
+	if z.cancelled || inOrder && !z.isComplete() {
+		p.numValid = resumed
 		return false
 	}
-	return !inOrder || z.isComplete()
+	return true
 }
 
-// startFill begins a pass.
-func (z *sim) startFill(inOrder bool) {
+// startFill begins a pass, at the last checkpoint if there is one. It returns the number of checkpoints
+// that remain valid if the pass fails.
+func (z *sim) startFill(inOrder bool) (resumed int) {
 	inc := &z.incremental
 	p := &inc.recomputation
 	p.pass++
-	p.saturations, p.round = p.saturations[:0], p.round[:0]
+	p.round, p.charges = p.round[:0], 0
+
+	start := 0 // number of saturations before the checkpoint
+	if p.numValid > 0 {
+		c := &p.checkpoints[p.numValid-1]
+		start = c.saturations
+		copy(p.fills, c.fills)
+	}
+	p.saturations = p.saturations[:start]
+	for _, s := range p.saturations {
+		p.saturatedIn[s.resource] = p.pass
+	}
 
 	p.numUses = 0
 	for _, r := range p.resources {
 		p.numUses += int(z.numActive[r])
-		if p.load[r] < 0 {
-			p.load[r] = z.sumLoad(r)
+		if start == 0 {
+			if p.load[r] < 0 {
+				p.load[r] = z.sumLoad(r)
+			}
+			p.fills[r], p.unfixed[r] = fill{z.capacity[r], p.load[r]}, z.numActive[r]
 		}
-		p.fills[r], p.unfixed[r] = fill{z.capacity[r], p.load[r]}, z.numActive[r]
-		if !inOrder {
+		if !inOrder && p.saturatedIn[r] != p.pass && p.numUnfixed(r) > 0 {
 			inc.saturationQueue.Set(r, levelKey(z.candidate(r)))
 		}
 	}
@@ -210,12 +322,13 @@ func (z *sim) startFill(inOrder bool) {
 
 	if inOrder {
 		p.order, p.next = p.order[:0], 0
-		for _, r := range inc.saturated {
+		for _, r := range inc.saturated[start:] {
 			if !math.IsInf(inc.roundLevel[r], 1) && p.isIncluded[r] {
 				p.order = append(p.order, r)
 			}
 		}
 	}
+	return p.numValid
 }
 
 // sumLoad returns the weight of the transfers of a resource. It is summed in order of uses.
@@ -337,6 +450,7 @@ func (z *sim) chargeClass(r int32, share float64) {
 	inc := &z.incremental
 	others, fills := inc.classes[r].otherResources, inc.fills
 	z.workSincePoll += len(others)
+	inc.charges += len(others)
 	for _, o := range others {
 		f := &fills[o]
 		f.free -= share
