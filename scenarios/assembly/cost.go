@@ -12,13 +12,16 @@ import (
 type Cost struct {
 	Tasks   float64 // transfers, computes and joins of task graphs
 	Hops    float64 // links crossed by packets, summed over packets
-	Bytes   float64 // of memory; 0 if not estimated
-	Seconds float64 // of one processor
+	Bytes   float64 // memory; 0 if not estimated
+	Seconds float64 // CPU time of one core
 }
 
-// LinkTask and PodTask are the costs of one task of a graph on links and between pods, measured for ring all-reduces among
-// 256 to 1,024 ranks at level flow. BookedHop and ServedHop are the costs of one packet hop over scheduled links and over
-// queued links (package packet). Flow is the cost of one flow between nodes. Job and Failure are the costs of one job and
+// Unit costs, measured on one core.
+//
+// LinkTask and PodTask are the costs of one task of a graph on links and between pods, measured for
+// ring all-reduces among 256 to 1,024 ranks at level flow. ScheduledHop and QueuedHop are the costs of
+// one packet hop over links whose departures are scheduled in advance, and over queued links (package
+// packet). Flow is the cost of one flow between nodes. Job and Failure are the costs of one job and
 // one failure of a fleet, measured for 0.5 million jobs and 0.8 million failures.
 var (
 	LinkTask     = Cost{Tasks: 1, Bytes: 1000, Seconds: 4e-6}
@@ -30,24 +33,27 @@ var (
 	Failure      = Cost{Bytes: 500, Seconds: 7e-6}
 )
 
-// MaxBytes bounds the memory of a simulation, and MaxHops its hops of packets: some ten hours.
+// MaxBytes limits the memory of a simulation. MaxHops limits its packet hops, to about ten hours.
 const (
 	MaxBytes = 8 << 30
 	MaxHops  = 1e11
 )
 
 // Scale returns n times the cost.
-func (c Cost) Scale(n float64) Cost { return Cost{n * c.Tasks, n * c.Hops, n * c.Bytes, n * c.Seconds} }
+func (c Cost) Scale(n float64) Cost {
+	return Cost{n * c.Tasks, n * c.Hops, n * c.Bytes, n * c.Seconds}
+}
 
 // Add returns the sum of two costs.
 func (c Cost) Add(d Cost) Cost {
 	return Cost{c.Tasks + d.Tasks, c.Hops + d.Hops, c.Bytes + d.Bytes, c.Seconds + d.Seconds}
 }
 
-// MaxCount returns how many times the cost fits the memory.
+// MaxCount returns the maximum number of items of this cost within MaxBytes.
 func (c Cost) MaxCount() int { return int(MaxBytes / c.Bytes) }
 
-// CheckLimits fails if the cost exceeds the limits. The text what names the work in the plural, and fewer words what lessens it.
+// CheckLimits returns an error if the cost exceeds MaxBytes or MaxHops. The string subject names the
+// work in the plural, and remedy states what reduces it.
 func (c Cost) CheckLimits(subject, remedy string) error {
 	limit := Cost{Bytes: MaxBytes}
 	if c.Hops > MaxHops {
@@ -58,18 +64,17 @@ func (c Cost) CheckLimits(subject, remedy string) error {
 	return fmt.Errorf("%s take about %v to simulate; want %s, for at most %v", subject, c, remedy, limit)
 }
 
-// String lists the parts that are not 0.
+// String lists the nonzero parts of the cost.
 func (c Cost) String() string {
 	var parts []string
-	for _, part := range []struct {
-		of   float64
-		text string
-	}{
-		{c.Tasks, fmt.Sprintf("%.3g tasks", c.Tasks)}, {c.Hops, fmt.Sprintf("%.3g hops of packets", c.Hops)}, {c.Bytes, trace.Size(c.Bytes) + " of memory"}, {c.Seconds, text.Roughly(c.Seconds)},
-	} {
-		if part.of > 0 {
-			parts = append(parts, part.text)
+	add := func(value float64, text string) {
+		if value > 0 {
+			parts = append(parts, text)
 		}
 	}
+	add(c.Tasks, fmt.Sprintf("%.3g tasks", c.Tasks))
+	add(c.Hops, fmt.Sprintf("%.3g hops of packets", c.Hops))
+	add(c.Bytes, trace.Size(c.Bytes)+" of memory")
+	add(c.Seconds, text.Roughly(c.Seconds))
 	return strings.Join(parts, ", ")
 }

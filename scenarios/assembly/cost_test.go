@@ -2,22 +2,23 @@ package assembly
 
 import "testing"
 
-// TestCostExcess: Max tasks or flows and MaxHops hops are within the limits. One more is rejected with its cost.
+// TestCostLimits checks that MaxCount tasks or flows and MaxHops hops are within the limits, and that
+// one more is rejected with its cost.
 func TestCostLimits(t *testing.T) {
 	for _, c := range []struct {
-		unit Cost
-		most int
-		want string
+		unit  Cost
+		count int
+		want  string
 	}{
 		{LinkTask, LinkTask.MaxCount(), "they take about 8.59e+06 tasks, 8.59 GB of memory, 34 s to simulate; want fewer, for at most 8.59 GB of memory"},
 		{PodTask, PodTask.MaxCount(), "they take about 4.29e+06 tasks, 8.59 GB of memory, 34 s to simulate; want fewer, for at most 8.59 GB of memory"},
 		{Flow, Flow.MaxCount(), "they take about 8.59 GB of memory to simulate; want fewer, for at most 8.59 GB of memory"},
 		{QueuedHop, MaxHops, "they take about 1e+11 hops of packets, 9.3 h to simulate; want fewer, for at most 1e+11 hops of packets"},
 	} {
-		if err := c.unit.Scale(float64(c.most)).CheckLimits("they", "fewer"); err != nil {
-			t.Errorf("the most is refused: %v", err)
+		if err := c.unit.Scale(float64(c.count)).CheckLimits("they", "fewer"); err != nil {
+			t.Errorf("the maximum is rejected: %v", err)
 		}
-		if err := c.unit.Scale(float64(c.most+1)).CheckLimits("they", "fewer"); err == nil || err.Error() != c.want {
+		if err := c.unit.Scale(float64(c.count+1)).CheckLimits("they", "fewer"); err == nil || err.Error() != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}

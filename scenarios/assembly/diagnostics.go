@@ -2,7 +2,8 @@ package assembly
 
 import "strings"
 
-// SplitError parts an error of traffic into what is wrong and what would be right.
+// SplitError splits an error of the form "problem; want remedy" into the text of a diagnostic. The
+// remedy starts with "choose".
 func SplitError(err error) (problem, remedy string) {
 	problem, remedy, ok := strings.Cut(ErrorText(err), "; want ")
 	if !ok {
@@ -11,7 +12,7 @@ func SplitError(err error) (problem, remedy string) {
 	return problem, "choose " + remedy
 }
 
-// ReportConflict notes that the keys at paths are at fault for an error of traffic, and reports whether there is one.
+// ReportConflict reports an error as a conflict of the keys at paths. It returns false if err is nil.
 func ReportConflict(c interface {
 	Conflict(paths []string, problem, remedy string)
 }, paths []string, err error) bool {
@@ -23,10 +24,19 @@ func ReportConflict(c interface {
 	return true
 }
 
-// ErrorText words an error for a fault: without the name of its package.
+// ErrorText returns the text of an error for a diagnostic, without the name of its package.
 func ErrorText(err error) string {
 	text := err.Error()
-	for _, prefix := range []string{"torus: no such shape: ", "torus: no such part: ", "torus: ", "graph: invalid list of links: ", "graph: ", "collective: no such traffic: ", "collective: no such call: ", "collective: "} {
+	for _, prefix := range []string{
+		"torus: no such shape: ",
+		"torus: no such part: ",
+		"torus: ",
+		"graph: invalid list of links: ",
+		"graph: ",
+		"collective: no such traffic: ",
+		"collective: no such call: ",
+		"collective: ",
+	} {
 		text = strings.TrimPrefix(text, prefix)
 	}
 	return text

@@ -5,15 +5,16 @@ import (
 	"sim/engine/units"
 )
 
-// Limits of simulations at packet level. The first five are limits of package packet.
+// Limits of simulations at level packet. The first five are limits of package packet.
 const (
 	MinLinkRate         = units.Rate(8e3)
 	MaxPacketSize       = units.Bytes(1 << 28)
-	MaxInjectionTime    = engine.Never / 4 // when the last packet may be injected
-	MaxLatency          = engine.Never / 8 // latency
-	MaxErrorProbability = 0.99             // probability that a packet arrives wrong: beyond, retries have no end
-	MaxQueueSamples     = 1 << 24          // stored queue lengths, a file of about 300 MB
+	MaxInjectionTime    = engine.Never / 4 // latest time at which a packet may be injected
+	MaxLatency          = engine.Never / 8 // latency of one hop
+	MaxErrorProbability = 0.99             // of one packet; beyond it, retries would not end
+	MaxQueueSamples     = 1 << 24          // stored queue lengths, in a file of about 300 MB
 )
 
-// MaxTotalBytes bounds the bytes of all messages, as package collective does.
+// MaxTotalBytes limits the bytes of all messages, as package collective does. Sums then do not
+// overflow int64, even in bits.
 const MaxTotalBytes = float64(1<<63-1) / 8

@@ -5,16 +5,17 @@ import (
 	"sim/scenarios/schema"
 )
 
-// CheckMappings refuses the mappings that a scenario names, all but what is searched for, if check finds a fault in their
-// text. The text of the error is "what is wrong; want what would be right".
+// CheckMappings reports the mappings of a scenario that check rejects. It skips mappings that are
+// searched for. Errors of check have the form "problem; want remedy".
 func CheckMappings(c *schema.Reader, k *mapping.Keys, check func(text string) error) {
+	keys := []string{"policy.mappings", "policy.mapping"}
 	for _, text := range k.Names() {
 		if mapping.IsSearch(text) {
 			continue
 		}
 		if err := check(text); err != nil {
 			problem, remedy := SplitError(err)
-			c.Conflict([]string{"policy.mappings", "policy.mapping"}, schema.Quote(text)+": "+problem, remedy)
+			c.Conflict(keys, schema.Quote(text)+": "+problem, remedy)
 		}
 	}
 }

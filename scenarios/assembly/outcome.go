@@ -7,35 +7,33 @@ import (
 	"sim/scenarios/result"
 )
 
-// Outcome is all that a run found out.
+// Outcome holds all results of a run.
 type Outcome struct {
 	Document      result.Document
 	Timings       result.Timings
 	Detail        result.Detail
-	TimelineTasks int // as in Options
-	// RateSchedules holds, for each policy that schedules rates, its schedule: the rate of every transfer from time to time.
+	TimelineTasks int // see Options.TimelineTasks
+	// RateSchedules holds the rates of every transfer over time, by policy. Policies without scheduled
+	// rates have no entry.
 	RateSchedules map[string][]RateRow
-	// Files are further files for the run directory.
-	Files []result.File
-	// Routes are those of every router.
-	Routes []Routes
-	// Schedules are the plans of all planners that have one.
-	UsesPlanners bool // by planners
-	PlannerPlans []*plan.Plan
-	// PolicyErrors says of each policy whose simulation came to no end why; its row holds what was measured before, and the
-	// label failed.
+	Files         []result.File // further files of the run directory
+	Routes        []Routes      // paths of each router
+	UsesPlanners  bool          // planners made the decisions
+	PlannerPlans  []*plan.Plan  // plans of all planners that have one
+	// PolicyErrors states why simulations did not complete. The row of such a policy holds the metrics
+	// measured until then, and the label failed.
 	PolicyErrors []error
 }
 
 // RateRow is a line of an exported rate schedule: Task runs at Rate from FromS to ToS.
 type RateRow struct {
 	Task       string
-	FromS, ToS float64
-	Rate       float64 // bits per second over all flows of the task
+	FromS, ToS float64 // seconds
+	Rate       float64 // bits per second, summed over all flows of the task
 }
 
-// WritePlans writes the plans of all planners that have one as a JSON list, in the order of the rows. It fails when
-// w does.
+// WritePlans writes the plans of all planners as a JSON list, in the order of the rows. It returns
+// the error of w.
 func (o *Outcome) WritePlans(w io.Writer) error {
 	return plan.WriteJSON(w, o.PlannerPlans)
 }

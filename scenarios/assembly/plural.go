@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Plural counts things for titles: "1 pod", "2 pods".
+// Plural returns a number with a noun in singular or plural, such as "1 pod" or "2 pods".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -12,5 +12,6 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// MaxNamedItems is how many things of a kind a title names.
+// MaxNamedItems is the maximum number of items of one kind that a title names. More items are
+// summarised.
 const MaxNamedItems = 4

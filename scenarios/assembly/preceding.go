@@ -5,18 +5,23 @@ import (
 	"time"
 )
 
-// precedingDecision is a system that compares a decision which precedes the decision of its hardware, such as the mapping of ranks.
-// Each policy builds its own system, in which a single policy makes the remaining decision.
+// precedingDecision is a system that compares policies of a decision which precedes the decision of
+// its hardware, such as the mapping of ranks. Each policy has its own system, in which a single policy
+// makes the remaining decision.
 type precedingDecision struct {
-	System          // system of the first policy, for data that all systems share
+	System          // system of firstPolicy, for data that all systems share
 	firstPolicy     string
 	build           func(ctx context.Context, policy string) (System, error)
-	remainingPolicy string // policy of the hardware's decision
+	remainingPolicy string // makes the remaining decision
 }
 
-// NewPrecedingDecision returns a system that compares policies. The function build returns the system of a policy, in which the policy
-// rest makes the remaining decision. The system of the first policy is built immediately, for the reference.
-func NewPrecedingDecision(ctx context.Context, firstPolicy, remainingPolicy string, build func(ctx context.Context, policy string) (System, error)) (System, error) {
+// NewPrecedingDecision returns a system that compares policies. The function build returns the system
+// of a policy, in which remainingPolicy makes the remaining decision. The system of firstPolicy is
+// built immediately, for the reference.
+func NewPrecedingDecision(
+	ctx context.Context, firstPolicy, remainingPolicy string,
+	build func(ctx context.Context, policy string) (System, error),
+) (System, error) {
 	s, err := build(ctx, firstPolicy)
 	if err != nil {
 		return nil, err
@@ -24,9 +29,11 @@ func NewPrecedingDecision(ctx context.Context, firstPolicy, remainingPolicy stri
 	return &precedingDecision{s, firstPolicy, build, remainingPolicy}, nil
 }
 
-// Decide builds the system of a policy and makes the remaining decision. Bounds hold for this system only, so rows do not
-// share them.
-func (b *precedingDecision) Decide(ctx context.Context, policy string, workers int, limit float64) (*PolicyResult, error) {
+// Decide builds the system of a policy and makes the remaining decision. The row has no bounds for
+// other rows, because they hold only for this system.
+func (b *precedingDecision) Decide(
+	ctx context.Context, policy string, workers int, limit float64,
+) (*PolicyResult, error) {
 	start, s := time.Now(), b.System
 	if policy != b.firstPolicy {
 		var err error
@@ -35,10 +42,12 @@ func (b *precedingDecision) Decide(ctx context.Context, policy string, workers i
 		}
 	}
 	buildTime := time.Since(start)
+
 	a, err := s.Decide(ctx, b.remainingPolicy, workers, limit)
 	if a == nil || err != nil {
 		return nil, err
 	}
+	// Building the system makes the preceding decision.
 	a.Timings.SolveS += buildTime.Seconds()
 	a.AddMeasure(func(context.Context) error {
 		a.Row.Policy, a.Row.Bounds = policy, nil

@@ -12,22 +12,30 @@ import (
 	"sim/workloads/trace"
 )
 
-// Options says how a system is run; none of it changes a result.
+// Options defines how a system is run. No option changes a result.
 type Options struct {
-	Workers   int                            // goroutines, at least 1
-	VisitWork func(w *trace.RankGraph) error // takes the work of the first policy, before any decides; may be nil
-	// TimelineTasks is the number of tasks of result.Simulation.Timeline, besides its critical path. With 0 there
-	// are no timelines.
-	TimelineTasks  int
-	Progress       func(policy string, done, total int) // called as policies are decided and simulated; may be nil; called from one goroutine at a time
-	ReportProgress func(share float64)                  // told how far the policy that decides has come, roughly, from 0 to 1; may be nil
+	Workers int // goroutines, at least 1
+	// VisitWork receives the work under the first policy, before any policy decides; may be nil.
+	VisitWork func(w *trace.RankGraph) error
+	// TimelineTasks is the number of tasks of result.Simulation.Timeline, in addition to the critical
+	// path. If it is 0, there are no timelines.
+	TimelineTasks int
+	// Progress is called before each policy and at the end, from one goroutine at a time; may be nil.
+	Progress func(policy string, done, total int)
+	// ReportProgress receives the approximate progress of the current policy, from 0 to 1; may be nil.
+	ReportProgress func(share float64)
 }
 
-// Run lets every policy decide on a system and gathers the results in doc, whose title is that of its pictures. It
-// returns early with the context's error when ctx is cancelled. A policy whose simulation comes to no end does not keep
-// others from theirs: see Outcome.Failed. One that cannot serve the system has a row that says so; where none can, the
-// error is of type schema.Diagnostics. Begin is when the run began.
-func Run(ctx context.Context, sys System, policies []string, doc result.Document, title string, start time.Time, opt Options) (*Outcome, error) {
+// Run calls every policy on a system and collects the results in doc. Figures have the given title.
+// The run began at start.
+//
+// If the simulation of a policy does not complete, the other policies are still called; see
+// Outcome.PolicyErrors. A policy that cannot serve the system has a row with the reason. If no policy
+// can, the error is of type schema.Diagnostics. If ctx is cancelled, Run returns early with its error.
+func Run(
+	ctx context.Context, sys System, policies []string, doc result.Document, title string,
+	start time.Time, opt Options,
+) (*Outcome, error) {
 	o := &Outcome{
 		Document:      doc,
 		Timings:       result.Timings{Policies: map[string]result.PolicyTimings{}},
@@ -47,7 +55,8 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 			return nil, ContextErrorOr(ctx, err)
 		}
 	}
-	adaptive := map[int]*PolicyResult{} // by index of its simulation
+
+	adaptive := map[int]*PolicyResult{} // results with adaptive sources, by index of the simulation
 	var rejections []func() schema.Diagnostic
 	for i, name := range policies {
 		if err := ctx.Err(); err != nil {
@@ -60,6 +69,7 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 		if err != nil {
 			return nil, WrapPolicyError(name, err)
 		}
+
 		if a.Err != nil {
 			o.PolicyErrors = append(o.PolicyErrors, WrapPolicyError(name, a.Err))
 		}
@@ -76,6 +86,7 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 			rejections = append(rejections, a.Rejection)
 		}
 	}
+
 	if len(rejections) == len(policies) {
 		var diagnostics schema.Diagnostics
 		for _, rejection := range rejections {
@@ -85,9 +96,12 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 		}
 		return nil, diagnostics
 	}
-	if err := ContextErrorOr(ctx, compareAtSharedLoad(adaptive, o.Detail.Policies)); err != nil {
+	err := compareAtSharedLoad(adaptive, o.Detail.Policies)
+	if err := ContextErrorOr(ctx, err); err != nil {
 		return nil, err
 	}
+
+	// Bounds of one row may improve the gaps of others. Derived metrics come last.
 	result.ShareBounds(o.Document.Rows)
 	for i := range o.Document.Rows {
 		r := &o.Document.Rows[i]
@@ -100,24 +114,26 @@ func Run(ctx context.Context, sys System, policies []string, doc result.Document
 	return o, nil
 }
 
-// progressKey is the key of a context for Options.Share.
+// progressKey is the context key of Options.ReportProgress.
 type progressKey struct{}
 
-// withProgressFunc returns a context in which Share tells share, if it is not nil.
-func withProgressFunc(ctx context.Context, report func(float64)) context.Context {
+// withProgressFunc returns a context in which ProgressFunc returns report. If report is nil, it
+// returns ctx.
+func withProgressFunc(ctx context.Context, report func(share float64)) context.Context {
 	if report == nil {
 		return ctx
 	}
 	return context.WithValue(ctx, progressKey{}, report)
 }
 
-// ProgressFunc returns what is told how far the policy that decides in a context has come; nil if nobody is told.
-func ProgressFunc(ctx context.Context) func(report float64) {
+// ProgressFunc returns the function that receives the progress of the current policy, from 0 to 1;
+// nil if no one is interested.
+func ProgressFunc(ctx context.Context) func(share float64) {
 	report, _ := ctx.Value(progressKey{}).(func(float64))
 	return report
 }
 
-// WrapPolicyError says which policy failed; a diagnostic of the input says so by itself.
+// WrapPolicyError adds the name of the policy to an error, except to diagnostics of the input.
 func WrapPolicyError(policy string, err error) error {
 	if errors.Is(err, schema.ErrInput) {
 		return err

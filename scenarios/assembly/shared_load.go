@@ -2,8 +2,12 @@ package assembly
 
 import "sim/scenarios/result"
 
-// compareAtSharedLoad adds to the simulations of answers, by index, their delays at the load of the one whose links carry least,
-// where the loads differ and all of several can tell: a decision that carries more would else be shown where more waits.
+// compareAtSharedLoad adds to each simulation its delays at one load, if the loads of policies differ
+// and all sources can adapt. Results are indexed by simulation.
+//
+// Sources that fill the bottleneck link inject more under decisions with a lower maximum load. Their
+// packets may then wait longer although the decision is better. The shared load is the one that fills
+// the bottleneck of the decision with the largest maximum load.
 func compareAtSharedLoad(results map[int]*PolicyResult, policies []result.Simulation) error {
 	maxLoad, minLoad := 0.0, 0.0
 	for i := range policies {
@@ -22,6 +26,7 @@ func compareAtSharedLoad(results map[int]*PolicyResult, policies []result.Simula
 	if !(maxLoad > minLoad) {
 		return nil
 	}
+
 	for i := range policies {
 		p := &policies[i]
 		if p.Delay == nil {

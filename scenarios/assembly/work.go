@@ -7,26 +7,34 @@ import (
 	"sim/workloads/trace"
 )
 
-// WorkExporter is a system whose work is a task graph of ranks, for other tools.
+// WorkExporter is a system whose work can be exported as a task graph of ranks, for other tools.
 type WorkExporter interface {
-	// Work returns the work under a policy. It fails with schema.Diagnostics where what is simulated is not all of it.
+	// Work returns the work under a policy. Its error is of type schema.Diagnostics if the simulated
+	// graph does not represent all work.
 	Work(ctx context.Context, policy string) (*trace.RankGraph, error)
 }
 
-// ExportError says that the work of a scenario cannot be written, which a key is behind.
+// ExportError returns the diagnostic of a scenario whose work cannot be exported because of a key.
 func ExportError(name, key, reason, remedy string) error {
-	return schema.Diagnostics{{File: name, Key: key, Problem: "the work cannot be written: " + reason, Remedy: remedy}}
+	return schema.Diagnostics{{
+		File:    name,
+		Key:     key,
+		Problem: "the work cannot be written: " + reason,
+		Remedy:  remedy,
+	}}
 }
 
-// WorkOf returns the work of a system under a policy.
+// WorkOf returns the work of a system under a policy. The name of the scenario is used in
+// diagnostics.
 func WorkOf(ctx context.Context, sys System, name, policy string) (*trace.RankGraph, error) {
 	if w, ok := sys.(WorkExporter); ok {
 		return w.Work(ctx, policy)
 	}
-	return nil, ExportError(name, "", "policy "+schema.Quote(policy)+" makes no one graph of it", "name one algorithm for all calls")
+	return nil, ExportError(name, "", "policy "+schema.Quote(policy)+" makes no one graph of it",
+		"name one algorithm for all calls")
 }
 
-// Work is that of the policy's system.
+// Work returns the work of the policy's system under the remaining policy.
 func (b *precedingDecision) Work(ctx context.Context, policy string) (*trace.RankGraph, error) {
 	s, err := b.System, error(nil)
 	if policy != b.firstPolicy {

@@ -154,7 +154,7 @@ func DrawSizes(
 		return sizes, err
 	}
 
-	// The way back from experts has the sizes of the way there, transposed.
+	// Messages back from experts have the sizes of the messages to them, transposed.
 	transposed := make([]int64, len(sizes))
 	for i := range ranks {
 		for k := range ranks {

@@ -20,7 +20,7 @@ type OCSPods struct {
 	Pods                 int         `key:"pods" doc:"number of pods; with several jobs, of a row of replicas" else:"as many as the jobs name; of traffic required" min:"1" max:"1048576" when:"shared-pods"`
 }
 
-// Replica is a data-parallel replica that differs from the rest.
+// Replica is a data-parallel replica that differs from the others.
 type Replica struct {
 	Index         int        `key:"index" doc:"index of the replica, from 0" required:"" max:"100000000"`
 	ComputeScale  float64    `key:"compute_scale" doc:"factor by which compute takes longer" default:"1.0" above:"0" max:"1000000"`
@@ -29,7 +29,7 @@ type Replica struct {
 	PodMap        []int      `key:"pod_map" doc:"pod of each block of consecutive stages that share one" else:"in order, or in reverse order if fabric.reverse" max:"1048576"`
 }
 
-// JobKeys are what a scenario says of one of several jobs whose pods share optical ports (docs/jobs.md).
+// JobKeys holds the keys of one of several jobs in pods with shared optical ports (docs/jobs.md).
 type JobKeys struct {
 	Name   string      `key:"name" doc:"name of the job in results: letters, digits, - and _" required:""`
 	Weight float64     `key:"weight" doc:"weight of the job in the objective" default:"1.0" above:"0" max:"1000000000"`
@@ -37,20 +37,20 @@ type JobKeys struct {
 	Phase  engine.Time `key:"phase" doc:"start time of the first iteration" default:"0s" when:"shared-circuits"`
 }
 
-// JointOptions are the options of several jobs beside those that stand in [policy].
+// JointOptions holds the options of several jobs that have tables of their own within [policy].
 type JointOptions struct {
 	Joint  topology.SearchOptions `table:"joint" doc:"The joint search over the circuits of all jobs. Its bound is that of every arbiter's gap." when:"several-jobs" with:"max_evaluations=200000"`
 	Repeat Repeat                 `table:"repeat" doc:"How long jobs that share circuits are simulated." when:"shared-circuits"`
 }
 
-// Repeat says how often jobs that share circuits repeat their iterations.
+// Repeat defines how often jobs that share circuits repeat their iterations.
 type Repeat struct {
 	Iterations int `key:"iterations" doc:"number of iterations of the longest job; other jobs repeat theirs for the same time" default:"20" min:"2" max:"1000000"`
 	Warmup     int `key:"warmup" doc:"number of first iterations of each job that are not measured" default:"2" max:"1000000"`
 }
 
-// Replay says how decided topologies are simulated again under what was not planned for. The zero value replays
-// nothing.
+// Replay defines trials: simulations of decided topologies under conditions that the plan does not
+// cover (docs/replay.md). The zero value defines no trials.
 type Replay struct {
 	Seeds            int         `key:"seeds" doc:"number of trials; each has its own seed, derived from the scenario's" default:"100" min:"1" max:"100000"`
 	ComputeJitter    float64     `key:"compute_jitter" doc:"coefficient of variation of a lognormal factor with mean 1 for the time of every pass" default:"0.0" max:"10"`
@@ -65,13 +65,15 @@ type Replay struct {
 	Priorities       string      `key:"priorities" doc:"whether priorities of transfers follow from the plan ('nominal') or from each trial's own times ('clairvoyant')" default:"nominal" choices:"nominal|clairvoyant"`
 }
 
-// MakesReplicasDiffer reports whether replays make replicas differ that the plan need not tell apart: all of them must then be
-// simulated.
+// MakesReplicasDiffer reports whether trials make replicas differ that the plan may represent by one.
+// All replicas must then be simulated.
 func (r *Replay) MakesReplicasDiffer() bool {
-	return r.ComputeJitter > 0 || r.StageJitter > 0 || r.SlowReplica > 1 || r.LostCircuits > 0
+	return r.ComputeJitter > 0 || r.StageJitter > 0 ||
+		r.SlowReplica > 1 || r.LostCircuits > 0
 }
 
-// SwitchingModel says how circuits change in an iteration.
+// SwitchingModel returns how circuits change during an iteration: the reconfiguration delay, and
+// whether a switch stops all its circuits.
 func (f *OCSPods) SwitchingModel() topology.SwitchTiming {
 	return topology.SwitchTiming{Delay: f.Delay, StopsAll: f.Switching == "per-switch"}
 }

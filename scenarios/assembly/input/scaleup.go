@@ -5,8 +5,8 @@ import (
 	"sim/engine/units"
 )
 
-// ScaleUp is a fabric of kind "scaleup": GPUs joined by optical switches, each of which has a link to and from every
-// GPU.
+// ScaleUp is a fabric of kind "scaleup": GPUs joined by optical switches. Each switch has a link to
+// and from every GPU.
 type ScaleUp struct {
 	GPUs        int         `key:"gpus" doc:"number of GPUs in the domain; for a training step, of a stage" else:"8; of a matrix its rows; of a training step the GPUs that its experts are spread over" min:"2" max:"4096"`
 	Switches    int         `key:"switches" doc:"number of optical switches, and of links from and to each GPU; fewer than GPUs" default:"1" min:"1" max:"4095"`
@@ -15,11 +15,11 @@ type ScaleUp struct {
 	Delay       engine.Time `key:"reconfiguration_delay" doc:"time for which links are down while switches reconfigure; it also precedes the first topology" default:"1ms"`
 	Reconfigure string      `key:"reconfigure" doc:"whether all switches reconfigure together, or one at a time while others carry traffic, if the planner supports it" default:"together" choices:"together|independent" when:"workload(exchange)"`
 	KnownAhead  string      `key:"known_ahead" doc:"all-to-alls of a training step for which switches reconfigure during the preceding compute: 'none'; 'returns', the returns and those of backward passes, whose sizes are known; or 'all', as with predicted routing" default:"none" choices:"none|returns|all" implicit:"" when:"workload(step-exchange)"`
-	Topology    string      // that switches keep, which paths are chosen over; "" where plans are made
+	Topology    string      // fixed topology on which routers choose paths; "" if planners make plans
 	NICRate     units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's link to other domains in each direction, over a non-blocking fabric" default:"400Gbps" above:"0" max:"1e16" when:"workload(step-exchange)"`
 }
 
-// ReconfiguresAhead reports whether switches reconfigure for some all-to-alls before these begin.
+// ReconfiguresAhead reports whether switches reconfigure for some all-to-alls before they start.
 func (f *ScaleUp) ReconfiguresAhead() bool { return f.KnownAhead == "returns" || f.KnownAhead == "all" }
 
 // Exchange is an all-to-all on a scale-up domain.
@@ -28,15 +28,15 @@ type Exchange struct {
 	Messages
 }
 
-// MeanMessage is the size of messages where not all are listed.
+// MeanMessage holds the mean size of messages that are not listed.
 type MeanMessage struct {
 	Message units.Bytes `key:"message" doc:"mean message size of an ordered pair" default:"32MB" when:"sizes=uniform|random|zipf"`
 }
 
-// ListedSizes is what Messages.Sizes is if Matrix lists the sizes.
+// ListedSizes is the value of Messages.Sizes if Matrix lists the sizes.
 const ListedSizes = "matrix"
 
-// Messages is who sends how much to whom, wherever its keys stand.
+// Messages holds the message sizes between all pairs of GPUs. Several tables contain its keys.
 type Messages struct {
 	Sizes    string      `key:"sizes" doc:"message sizes: 'uniform'; 'random', uniform from zero to twice the mean; 'zipf', by randomly assigned rank; 'matrix', as listed; or the name of a CSV file with one row of sizes per GPU" default:"uniform"`
 	Matrix   [][]int     `key:"matrix" doc:"bytes from each GPU to each GPU, one row per source" max:"1125899906842624" when:"sizes=matrix"`

@@ -8,17 +8,17 @@ import (
 	"sim/workloads/collective"
 )
 
-// Engine says how closely traffic is simulated.
+// Engine holds the level of detail of a simulation and its options.
 type Engine struct {
 	Level       string      `key:"level" doc:"level of the simulation: 'packet', packets and queues, up to 100 billion packet hops; 'flow', fluid rates; 'static', paths and loads only" default:"packet" choices:"packet|flow|static"`
 	Until       engine.Time `key:"until" doc:"time at which the simulation ends, with packets in flight; '0s' means until all packets are delivered" default:"0s" when:"engine.level=packet"`
 	SampleEvery engine.Time `key:"sample_every" doc:"sampling interval of queue lengths for queues.csv; '0s' means none" default:"0s" when:"engine.level=packet"`
-	// MessageOverhead is that of graphs of transfers that wait for each other (engine.Graph).
+	// MessageOverhead is engine.Graph.MessageOverhead, for transfers with dependencies.
 	MessageOverhead engine.Time `key:"message_overhead" doc:"time for a sender to start a message, one message at a time; for collective calls, training steps and traces" default:"0s" when:"engine.level=flow|packet & waiting"`
 }
 
-// Traffic is a workload of messages between all nodes of a fabric. Which of its fields are used depends on the
-// workload's kind and on Source.
+// Traffic is a workload of messages between the nodes of a fabric. The kind of the workload and Source
+// determine which fields are used.
 type Traffic struct {
 	TrafficMessage
 	TrafficPacket
@@ -42,19 +42,19 @@ type Traffic struct {
 	TrafficStep
 }
 
-// TrafficPoisson is for how long sources send, and how much those that do so at random times.
+// TrafficPoisson holds the duration of sources, and the load and warm-up of Poisson sources.
 type TrafficPoisson struct {
 	Duration engine.Time `key:"duration" doc:"time for which flows are on; for Poisson sources, the measured time after the warm-up" else:"100ms; of Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson) & not-phased"`
 	Load     float64     `key:"load" doc:"injection rate of each node as a fraction of a link's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet & source(poisson)"`
 	Warmup   engine.Time `key:"warmup" doc:"time before which injected packets are not measured" else:"the time of 1,000 packets on a link" when:"engine.level=packet & source(poisson)"`
 }
 
-// TrafficMessage is how large messages are.
+// TrafficMessage holds the size of messages.
 type TrafficMessage struct {
 	Message units.Bytes `key:"message" doc:"size of a message; a flow of an on-off source ends after it" else:"64KB; of on-off sources 0B, without end" when:"sizeable"`
 }
 
-// TrafficMatrix is messages that are listed.
+// TrafficMatrix holds a listed traffic matrix, as a square matrix or as a sparse list of rows.
 type TrafficMatrix struct {
 	_      string  `key:"matrix_file" doc:"CSV file instead of matrix: one row of bytes per source node, or the header from,to,bytes and one line per nonzero pair" when:"workload(matrix)"`
 	Matrix [][]int `key:"matrix" doc:"bytes from each node to each node, one row per source" max:"1125899906842624" when:"workload(matrix)"`
@@ -62,24 +62,25 @@ type TrafficMatrix struct {
 	_      string  `key:"sizes" doc:"message sizes: 'uniform'; 'matrix' or the name of a CSV file are equivalent to kind = \"matrix\" with matrix or matrix_file" when:"workload(sizes)"`
 }
 
-// TrafficPacket is how large packets are, of any workload.
+// TrafficPacket holds the packet size of any workload.
 type TrafficPacket struct {
 	Packet units.Bytes `key:"packet" doc:"size of a packet on the wire" default:"1KB" when:"engine.level=packet"`
 }
 
-// TrafficStep is the step that a collective is a part of.
+// TrafficStep holds the training step that contains a collective.
 type TrafficStep struct {
 	Step Step `table:"step" doc:"A training step of which the collective is a part: what faults do to it." when:"workload(step) & on-links"`
 }
 
-// Step is a training step of which a collective is a part, for what a fault does to it.
+// Step describes a training step that contains a collective. It serves to compute by how much a
+// fault lengthens the step.
 type Step struct {
 	Share    float64 `key:"share" doc:"share of the collective in the step time without faults; 0 means no step" default:"0.0" max:"1"`
 	Overlap  float64 `key:"overlap" doc:"share of the collective that overlaps with compute" default:"0.0" max:"1"`
 	Slowdown float64 `key:"slowdown" doc:"measured slowdown of a step, to compute the share that it implies: 0.03 is 3 %; 0 means none" default:"0.0" max:"1000"`
 }
 
-// Entries returns what nodes send each other, as matrix or sends lists it. Rows are as Check has held them.
+// Entries returns the messages of Matrix and Sends. The reader of the keys has checked all rows.
 func (m *TrafficMatrix) Entries() (entries []collective.Entry) {
 	for src, row := range m.Matrix {
 		for dst, b := range row {
@@ -96,7 +97,7 @@ func (m *TrafficMatrix) Entries() (entries []collective.Entry) {
 	return entries
 }
 
-// SetEntries makes entries the matrix, in rows of Sends.
+// SetEntries stores entries as rows of Sends. Entries of one source must follow each other.
 func (m *TrafficMatrix) SetEntries(entries []collective.Entry) {
 	m.Matrix, m.Sends = nil, nil
 	for _, e := range entries {
@@ -108,7 +109,8 @@ func (m *TrafficMatrix) SetEntries(entries []collective.Entry) {
 	}
 }
 
-// MinEndpoints returns how many nodes the matrix has at least: all of a square one.
+// MinEndpoints returns the minimum number of nodes for the matrix: the number of its rows, or the
+// largest node number plus one.
 func (m *TrafficMatrix) MinEndpoints() int {
 	n := len(m.Matrix)
 	for _, e := range m.Entries() {
@@ -117,14 +119,15 @@ func (m *TrafficMatrix) MinEndpoints() int {
 	return n
 }
 
-// LastPacketBytes returns the size on the wire of the last packet of a message of so many bytes: it carries what is left of
-// the message, beside as much header as every other packet has.
+// LastPacketBytes returns the size on the wire of the last packet of a message with the given number
+// of bytes. It has the same header as every packet, and the rest of the message as payload.
 func (w *Traffic) LastPacketBytes(message int64) int32 {
 	payload := int64(w.Payload)
 	return int32(int64(w.Packet) - payload + (message-1)%payload + 1)
 }
 
-// WireBytes returns the bytes on the wire of a message of so many bytes, headers of its packets included.
+// WireBytes returns the bytes on the wire of a message with the given number of bytes, including the
+// headers of its packets.
 func (w *Traffic) WireBytes(message float64) float64 {
 	return message + math.Ceil(message/float64(w.Payload))*float64(w.Packet-w.Payload)
 }
