@@ -84,24 +84,6 @@ func (s *Spec) PieceLayers(v int) float64 {
 	return layers / float64(s.Pieces(v))
 }
 
-// SyncPieces returns the number of pieces in which the gradients of virtual stage v are
-// synchronised. Each piece makes the same calls. A piece is a gradient bucket or, with
-// OverlapSync, the gradients of one piece of the backward pass. With calls in the graph,
-// the number of buckets cannot exceed the number of pieces of the pass.
-func (s *Spec) SyncPieces(v int) int {
-	switch {
-	case s.scattersGradients():
-		return 1 // the backward passes have scattered them
-	case s.OverlapSync:
-		return s.Pieces(v)
-	case s.Buckets <= 0:
-		return 1
-	case s.CallsInGraph():
-		return min(s.bucketCount(v), s.Pieces(v))
-	}
-	return s.bucketCount(v)
-}
-
 // Repeats returns how often a virtual stage of one replica makes the calls of a pass per
 // step. Passes make them once per piece. Sync, CopyScatter and CopyGather make them once
 // per piece of the gradients or parameters.
@@ -269,96 +251,6 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 	}
 	reduce(LayerEnd, secondLayers)
 	return calls
-}
-
-// syncCalls returns the calls that synchronise one piece of the gradients of virtual
-// stage v.
-func (s *Spec) syncCalls(v int) []Call {
-	kinds := []CallKind{ReduceScatter, AllGather}
-	switch s.Sharding {
-	case ShardNothing:
-		kinds = []CallKind{AllReduce}
-	case ShardGradients:
-		kinds = []CallKind{AllGather}
-	case ShardParameters:
-		return nil
-	}
-
-	var calls []Call
-	for _, kind := range kinds {
-		calls = append(calls, s.replicaCalls(v, kind, s.SyncPieces(v))...)
-	}
-	return calls
-}
-
-// ShardCalls returns the calls with which one part of a pass of virtual stage v gathers
-// its parameters (AllGather) or scatters its gradients (ReduceScatter), and the number of
-// times that the stage of one replica makes them per step. See Spec.Sharding.
-func (s *Spec) ShardCalls(v int, kind CallKind) (calls []Call, times int) {
-	parts := s.Shards(v)
-	if parts == 0 || kind == AllGather && !s.gathersParameters() {
-		return nil, 0
-	}
-	if times = parts * s.Microbatches; kind == AllGather {
-		times *= 2 // once forward, and once backward or before the recomputation
-	}
-	return s.replicaCalls(v, kind, parts), times
-}
-
-// replicaCalls returns the calls among all replicas for one of the given number of parts
-// of the gradients or parameters of virtual stage v. One call is for the parameters with
-// several copies per stage, another for the parameters of experts.
-func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
-	number := s.Choices.GradientBytes
-	if kind == AllGather {
-		number = s.Choices.ParameterBytes
-	}
-
-	add := func(parameters float64, copies int, ofExperts bool) {
-		if b := int64(math.Round(float64(number) * parameters / float64(parts))); b > 0 && copies > 1 {
-			calls = append(calls, Call{Dim: Sync, Kind: kind, Bytes: b, ForExpertWeights: ofExperts})
-		}
-	}
-
-	experts := s.expertParameters(v)
-	rest := (s.Parameters(v) - experts) * float64(s.StageGPUs()) / float64(s.TP)
-	add(rest, s.Copies()*s.Replicas()*s.StageGPUs()/s.TP, false)
-	add(experts, s.Copies()*s.Replicas(), true)
-	return calls
-}
-
-// StageCopies returns the number of copies of each non-expert parameter in a stage whose
-// synchronisation takes time of its own: one per rank that shares a sequence and per
-// tensor-parallel group. It is 1 if HasCopySync is false.
-func (s *Spec) StageCopies() int {
-	if !s.HasCopySync || s.Measured != nil {
-		return 1
-	}
-	return s.StageGPUs() / s.TP
-}
-
-// copyCalls returns the call among the copies of the non-expert parameters in a stage,
-// for one piece of the gradients (CopyScatter) or parameters (CopyGather) of virtual
-// stage v. Before replicas synchronise, the copies reduce-scatter gradients, so that each
-// GPU holds the sum of its share (Parameters). Afterwards they all-gather.
-func (s *Spec) copyCalls(v int, pass Phase) []Call {
-	copies := s.StageCopies()
-	kind, number, parts := ReduceScatter, s.Choices.GradientBytes, s.SyncPieces(v)
-	if pass == CopyGather {
-		kind = AllGather
-		if s.Sharding != ShardNothing {
-			number = s.Choices.ParameterBytes
-		}
-	}
-	if pass == CopyScatter && s.scattersGradients() || pass == CopyGather && s.gathersParameters() {
-		parts = s.Shards(v)
-	}
-
-	bytes := int64(math.Round(float64(number*copies) * (s.Parameters(v) - s.expertParameters(v)) / float64(parts)))
-	if copies == 1 || bytes == 0 {
-		return nil
-	}
-	return []Call{{Dim: Sync, Kind: kind, Bytes: bytes, WithinStage: true}}
 }
 
 // activationBytes returns the bytes of the activations between two layers for one

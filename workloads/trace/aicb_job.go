@@ -1,0 +1,247 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"sim/engine"
+)
+
+// setSizes derives the sizes of tensor, context, data and expert parallelism from the
+// sizes of groups. A missing size follows from the others and from the number of ranks
+// per stage.
+func (a *aicbReader) setSizes(h *ReadOptions) error {
+	n := a.stages[0].ranks
+	tp := a.sizes["tp_group"]
+	dp := a.sizes["dp_group"]
+	switch {
+	case tp == 0 && dp == 0 && len(a.groupNames) == 1:
+		tp = 1
+		dp = n // a measurement of a single group
+	case tp == 0 && dp == 0:
+		tp, dp = 1, n
+		if slices.Contains(a.groupNames, "tp_group") {
+			return invalid("a comm_group_size of tp_group or dp_group",
+				"no row says how large these groups are")
+		}
+
+	case tp == 0:
+		tp = n / dp
+	case dp == 0:
+		dp = n / tp
+	}
+
+	// The rest of a stage is context parallelism.
+	if tp*dp > n || n%(tp*dp) != 0 {
+		return invalid(fmt.Sprintf("a multiple of %d", tp*dp),
+			"stages of %d ranks, of tp_group %d and dp_group %d", n, tp, dp)
+	}
+
+	// Three groups determine the size of expert parallelism; they must agree.
+	ep := h.EP
+	for _, derived := range []struct {
+		group string
+		ep    int
+	}{{"ep_group", a.sizes["ep_group"]}, {"ep_tp_group", a.sizes["ep_tp_group"] / tp},
+		{"ep_dp_group", dp / max(1, a.sizes["ep_dp_group"])}} {
+		if a.sizes[derived.group] == 0 {
+			continue
+		}
+		if ep > 0 && ep != derived.ep {
+			return invalid("one size of groups of experts",
+				"%s says that %d ranks share experts, and others %d", derived.group, derived.ep, ep)
+		}
+		ep = derived.ep
+	}
+
+	if _, calls := a.groups["ep_group"]; ep == 0 &&
+		(calls || slices.Contains(a.groupNames, "ep_tp_group") ||
+			slices.Contains(a.groupNames, "ep_dp_group")) {
+		return invalid("workload.ep = N, how many ranks of a dp_group share experts",
+			"no row says how large ep_group is")
+	}
+
+	if ep = max(1, ep); dp%ep != 0 {
+		return invalid("an ep that divides dp_group",
+			"dp_group of %d is not a multiple of %d ranks that share experts", dp, ep)
+	}
+	a.stageRanks, a.tp, a.cp, a.dp, a.ep = n, tp, n/(tp*dp), dp, ep
+	return nil
+}
+
+// sets returns the sets of a group. Ranks of a stage are numbered in the order TP, CP,
+// EP, DP with TP fastest, as in AICB and Megatron-LM.
+func (a *aicbReader) sets(group string) (sets [][]int32) {
+	all := a.stageRanks * len(a.stages)
+	replica := a.tp * a.cp
+	switch group {
+	case "all":
+		return strideSets(all, all, 1)
+	case "tp_group":
+		return strideSets(all, a.tp, 1)
+	case "dp_group":
+		return strideSets(all, a.dp, replica)
+	case "ep_group":
+		return strideSets(all, a.ep, replica)
+	case "ep_dp_group":
+		return strideSets(all, a.dp/a.ep, replica*a.ep)
+	case "pp_group":
+		return strideSets(all, len(a.stages), a.stageRanks)
+	case "embedding_group":
+		for i := range a.stageRanks {
+			sets = append(sets, []int32{int32(i), int32(all - a.stageRanks + i)})
+		}
+		return sets
+	}
+
+	for _, experts := range strideSets(all, a.ep, replica) { // ep_tp_group: the expert groups of all TP ranks together
+		// One set per expert group of the first TP rank.
+		if int(experts[0])%a.tp != 0 {
+			continue
+		}
+		var set []int32
+		for _, r := range experts {
+			for t := range int32(a.tp) {
+				set = append(set, r+t)
+			}
+		}
+		sets = append(sets, set)
+	}
+
+	return sets
+}
+
+// strideSets divides n ranks into sets of the given size with a distance of step between
+// members.
+func strideSets(n, size, step int) (sets [][]int32) {
+	for first := range n {
+		if first/step%size != 0 {
+			continue
+		}
+		set := make([]int32, size)
+		for i := range set {
+			set[i] = int32(first + i*step)
+		}
+		sets = append(sets, set)
+	}
+
+	return sets
+}
+
+// job creates the job. The ranks of a stage share a program. The job has the groups
+// called by rows.
+func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
+	if err := a.setSizes(h); err != nil {
+		return nil, err
+	}
+
+	n := a.stageRanks
+	all := a.stageRanks * len(a.stages)
+	j := &Job{Ranks: all, Ops: make([][]Op, all)}
+	for _, d := range []Dim{{"tp", a.tp}, {"cp", a.cp}, {"dp", a.dp}, {"pp", len(a.stages)}} {
+		if d.Size > 1 || d.Name == "dp" {
+			j.Dims = append(j.Dims, d)
+		}
+	}
+
+	for _, name := range a.groupNames {
+		// Groups across stages need a file with all stages.
+		if (name == "pp_group" || name == "embedding_group") && len(a.stages) == 1 {
+			return nil, invalid("a file with a block of rows for each stage",
+				"%s is called, and the file holds one stage", name)
+		}
+		if size := a.sizes[name]; name == "pp_group" && size > 0 && size != len(a.stages) ||
+			name == "all" && size > 0 && size != all {
+			return nil, invalid(fmt.Sprint("that of ", len(a.stages), " stages of ", n, " ranks"),
+				"%s of %d ranks", name, size)
+		}
+
+		g, err := NewGroup(strings.TrimSuffix(name, "_group"), all, a.sets(name))
+		if err != nil {
+			return nil, err
+		}
+		j.Groups = append(j.Groups, g)
+	}
+
+	for p := range a.stages {
+		ops, err := a.program(j, p)
+		if err != nil {
+			return nil, err
+		}
+		for i := range n {
+			j.Ops[p*n+i] = ops
+		}
+	}
+
+	if a.isMeasured {
+		j.note("times of collectives and messages were measured, and are not taken", 0)
+	}
+	return j, nil
+}
+
+// program returns the operations of the ranks of a stage. Each waits for the previous
+// one. The operations before the first epoch_end set up the job.
+func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
+	s := &a.stages[stage]
+	rows := s.rows
+
+	// Leave out the rows before the first iteration unless they are requested.
+	if s.setup > 0 && s.setup < len(rows) && !a.setup {
+		for _, r := range rows[:s.setup] {
+			j.note("operations that set the job up, before its first iteration, are left out; workload.setup takes them",
+				r.bytes)
+		}
+		rows = rows[s.setup:]
+	}
+
+	// Measurements are in milliseconds, predictions in nanoseconds.
+	unit := engine.Nanosecond
+	if a.isMeasured {
+		unit = engine.Millisecond
+	}
+
+	ops := make([]Op, 0, len(rows))
+	for _, r := range rows {
+		o := r.op
+		o.Bytes = r.bytes
+		switch o.Kind {
+		case Compute:
+			if r.time < 0 {
+				j.note("computations have no time, and take none", 0)
+				continue
+			}
+			t := r.time * float64(unit)
+			if t > float64(maxComputeTime) {
+				return nil, invalid(fmt.Sprintf("%.0f s at most", maxComputeTime.Seconds()),
+					"%.40q computes for %g s", o.Name, t/float64(engine.Second))
+			}
+			o.Duration = engine.Time(math.Round(t))
+
+		case Send, Recv:
+			if len(a.stages) == 1 {
+				return nil, invalid("a file with a block of rows for each stage",
+					"%.40q is a message to another stage, and the file holds one", o.Name)
+			}
+			if to := stage + r.peer; to < 0 || to >= len(a.stages) {
+				continue // the first and last stage have no such peer
+			}
+			o.Peer = int32(r.peer * s.ranks)
+
+		default:
+			if o.Bytes == 0 && o.Collective != Barrier {
+				j.note("collectives of 0 bytes are left out", 0)
+				continue
+			}
+		}
+
+		// Each operation waits for the previous one.
+		if len(ops) > 0 {
+			o.After = []int32{int32(len(ops) - 1)}
+		}
+		ops = append(ops, o)
+	}
+
+	return ops, nil
+}

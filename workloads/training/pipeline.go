@@ -1,0 +1,248 @@
+package training
+
+import (
+	"fmt"
+
+	"sim/engine"
+)
+
+// passTasks lists the tasks of a pass.
+type passTasks struct {
+	first, last int32       // first and last task
+	pieceEnds   []int32     // task that completes each piece, indexed by piece
+	shards      []passTasks // parts that gather parameters or scatter gradients (Spec.Shards)
+}
+
+// addPass adds a pass of virtual stage v with compute time d. If last is set, the pass is
+// the last one that computes gradients of the stage; it is then divided into the pieces
+// in which they are synchronised.
+func (b *builder) addPass(v int, d engine.Time, m TaskMeta, last bool) (passTasks, error) {
+	if b.options.Expand != nil {
+		return b.addPassWithCalls(v, d, m)
+	}
+	parts := max(1, b.Spec.Shards(v))
+	if last {
+		parts = max(parts, b.Spec.SyncPieces(v))
+	}
+
+	p := passTasks{first: int32(len(b.Meta))}
+	for i := range parts {
+		if parts > 1 {
+			m.Part, m.Parts = int32(i), int32(parts)
+		}
+		id := b.addTask(engine.Task{Duration: part(d, i, parts)}, m)
+		if i > 0 {
+			b.Graph.AddEdge(p.last, id, 0)
+		}
+		p.last, p.pieceEnds = id, append(p.pieceEnds, id)
+		p.shards = append(p.shards, passTasks{first: id, last: id})
+	}
+	return p, nil
+}
+
+// part returns the i-th of n nearly equal parts of x. The parts add up to x.
+func part[T ~int64](x T, i, n int) T {
+	quotient, remainder := x/T(n), x%T(n)
+	return quotient + remainder*T(i+1)/T(n) - remainder*T(i)/T(n)
+}
+
+// syncPieceEnds returns the task that completes each piece of the gradients of virtual
+// stage v in the last pass p that computes them. If the pass has more pieces than the
+// gradients, it is the task of the last piece of the pass within each piece of the
+// gradients.
+func (b *builder) syncPieceEnds(v int, p passTasks) []int32 {
+	n := b.Spec.SyncPieces(v)
+	if n == 1 {
+		return []int32{p.last}
+	}
+	parts := make([]int32, n)
+	for i := range parts {
+		parts[i] = p.pieceEnds[(i+1)*len(p.pieceEnds)/n-1]
+	}
+	return parts
+}
+
+// addPipeline adds the passes and the pipeline transfers of replica r.
+func (b *builder) addPipeline(r int) error {
+	s := &b.Spec
+	virtual := s.VirtualStages()
+	scale := 1.0
+	if b.options.ComputeScale != nil {
+		scale = b.options.ComputeScale[r]
+	}
+
+	// passes, indexed by virtual stage and micro-batch
+	forward := make([][]passTasks, virtual)
+	backward := make([][]passTasks, virtual)
+	for v := range virtual {
+		forward[v] = make([]passTasks, s.Microbatches)
+		backward[v] = make([]passTasks, s.Microbatches)
+	}
+
+	b.GradientsReady = append(b.GradientsReady, make([][]int32, virtual))
+	stages := make([]stageBuilder, s.PP)
+	b.numScatters = make([]int, s.PP)
+	maxPasses := 0
+	for i := range stages {
+		stages[i] = stageBuilder{number: i, program: s.Program(i), last: -1,
+			lastGradient: make([]int, s.Chunks)}
+		for k, o := range stages[i].program {
+			if o.Kind == BackwardPass || o.Kind == WeightGradientPass {
+				stages[i].lastGradient[o.Chunk] = k
+			}
+		}
+		maxPasses = max(maxPasses, len(stages[i].program))
+	}
+
+	// Add the passes column by column over all stages. This approximates the order of
+	// time, so that tasks that are simulated together are adjacent in memory.
+	for step := range maxPasses {
+		for i := range stages {
+			z := &stages[i]
+			if step >= len(z.program) {
+				continue
+			}
+			o := z.program[step]
+			p, err := b.addProgramPass(r, z, step, scale)
+			if err != nil {
+				return err
+			}
+
+			v := o.Chunk*s.PP + i
+			switch o.Kind {
+			case ForwardPass:
+				forward[v][o.Microbatch] = p
+			case BackwardPass, InputGradientPass:
+				backward[v][o.Microbatch] = p
+			}
+
+			// A forward pass that overlaps the backward pass starts and ends together
+			// with it.
+			if step > 0 && z.program[step-1].OverlapsNext {
+				f := z.program[step-1]
+				forwardPass := &forward[f.Chunk*s.PP+i][f.Microbatch]
+				forwardPass.last = p.last
+				backward[v][o.Microbatch].first = forwardPass.first
+			}
+
+			if step == z.lastGradient[o.Chunk] && (o.Kind == BackwardPass || o.Kind == WeightGradientPass) {
+				b.GradientsReady[r][v] = b.syncPieceEnds(v, p)
+			}
+		}
+	}
+	for i := range stages {
+		b.numScatters[i] = stages[i].numScatters
+	}
+
+	// Connect the passes of each micro-batch along its path through the stages.
+	for i := range s.Microbatches {
+		path := s.stagePath(i)
+		for k, v := range path {
+			if k+1 == len(path) {
+				b.Graph.AddEdge(forward[v][i].last, backward[v][i].first, 0)
+				continue
+			}
+			w := path[k+1]
+			from, to := v%s.PP, w%s.PP
+			m := TaskMeta{Phase: PipelineForward, Replica: int32(r), Stage: int32(from),
+				ToStage: int32(to), Chunk: int32(v / s.PP), Microbatch: int32(i)}
+			b.addHop(r, m, forward[v][i].last, forward[w][i].first)
+			m = TaskMeta{Phase: PipelineBackward, Replica: int32(r), Stage: int32(to),
+				ToStage: int32(from), Chunk: int32(w / s.PP), Microbatch: int32(i)}
+			b.addHop(r, m, backward[w][i].last, backward[v][i].first)
+		}
+	}
+	return nil
+}
+
+// stageBuilder is the state of a pipeline stage while its passes are added.
+type stageBuilder struct {
+	number       int
+	program      []Pass
+	last         int32 // task of the previous pass; -1 before the first pass
+	lastGradient []int // index of the pass that completes the gradients, indexed by chunk
+	// Passes that gather parameters or scatter gradients: numbers of gathers and scatters
+	// so far.
+	numGathers, numScatters int
+	gatherEnds              []int32 // last task of each part that gathered parameters
+}
+
+// addProgramPass adds pass number step of a stage's program, preceded by its
+// recomputation.
+func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64) (passTasks, error) {
+	s, o := &b.Spec, z.program[step]
+	v := o.Chunk*s.PP + z.number
+	t, err := s.passTimes(v, o.Microbatch, scale)
+	if err != nil {
+		return passTasks{}, fmt.Errorf("training: compute of stage %d: %w", z.number+1, err)
+	}
+
+	m := TaskMeta{Replica: int32(r), Stage: int32(z.number), Chunk: int32(o.Chunk),
+		Microbatch: int32(o.Microbatch), GPU: -1}
+	var d engine.Time
+	switch o.Kind {
+	case ForwardPass:
+		m.Phase, d = Forward, t.forward
+	case BackwardPass:
+		m.Phase, d = Backward, t.backward
+	case InputGradientPass:
+		m.Phase, d = Backward, t.backward-t.weights
+	case WeightGradientPass:
+		m.Phase, d = WeightGradients, t.weights
+	}
+
+	// The first and last passes of a measured stage include its prologue and epilogue.
+	if a := s.Measured; a != nil && step == 0 {
+		d += engine.Time(float64(a.Prologue) * scale)
+	} else if a != nil && step == len(z.program)-1 {
+		d += engine.Time(float64(a.Epilogue) * scale)
+	}
+
+	// add appends a pass after the previous one of the stage and, with sharding, its
+	// collectives.
+	first := int32(-1)
+	add := func(d engine.Time, m TaskMeta, last bool) (passTasks, error) {
+		p, err := b.addPass(v, d, m, last)
+		if err != nil {
+			return p, err
+		}
+		if z.last >= 0 {
+			b.Graph.AddEdge(z.last, p.first, 0)
+		}
+		if z.last = p.last; first < 0 {
+			first = p.first
+		}
+		if s.Shards(v) > 0 {
+			gathers := s.gathersParameters() && m.Phase != WeightGradients &&
+				(m.Phase != Backward || s.Recompute != "full")
+			scatters := o.Kind == WeightGradientPass || o.Kind == BackwardPass && m.Phase == Backward
+			return p, b.addShards(z, v, m, p.shards, gathers, scatters)
+		}
+		return p, nil
+	}
+
+	// Selective recomputation lengthens the backward pass; full recomputation is a pass
+	// itself.
+	if m.Phase == Backward && s.Recompute != "" && s.Recompute != "none" {
+		recompute := m
+		if recompute.Phase = Recompute; s.Recompute == "selective" {
+			d += t.recompute
+		} else if _, err := add(t.recompute, recompute, false); err != nil {
+			return passTasks{}, err
+		}
+	}
+	p, err := add(d, m, step == z.lastGradient[o.Chunk])
+	p.first = first
+	return p, err
+}
+
+// addHop connects two passes by a pipeline transfer. If both are in the same stage, as
+// between the chunks of a single-stage pipeline, no data moves.
+func (b *builder) addHop(r int, m TaskMeta, from, to int32) {
+	if m.Stage == m.ToStage {
+		b.Graph.AddEdge(from, to, 0)
+		return
+	}
+	b.addTransfer(b.stageNodes[r][m.Stage], b.stageNodes[r][m.ToStage], b.Spec.StageGPUs(),
+		b.Spec.PipelineBytes(), m, []int32{from}, []int32{to})
+}
