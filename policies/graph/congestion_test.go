@@ -133,11 +133,11 @@ func TestMetamorphic(t *testing.T) {
 				t.Fatalf("%s: %+v, before %+v on %v of %v", what, *r, *base, g, demand)
 			}
 		}
-		scaledDemand := make([]float64, n*n)
+		largeDemand := make([]float64, n*n)
 		for i, d := range demand {
-			scaledDemand[i] = 3.7 * d
+			largeDemand[i] = 3.7 * d
 		}
-		same("scaled by 3.7", bracket(t, g, n, scaledDemand, o), 3.7)
+		same("scaled by 3.7", bracket(t, g, n, largeDemand, o), 3.7)
 
 		label := make([]int32, n)
 		for i := range label {

@@ -12,7 +12,7 @@ import (
 
 // tinyPlan is a state between two slots of the reference below.
 type tinyPlan struct {
-	waiting, transit [4][4]int8 // chunks by GPU and destination; those in transit may not rest across a reconfiguration
+	waiting, transit [4][4]int8 // chunks by GPU and destination; chunks in transit may not rest across a reconfiguration
 	topology, phases int
 }
 
@@ -145,14 +145,14 @@ func TestSmallUnevenDemands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const most = 3
-		got, want := minSlots(list, most), make([]int64, most+1)
+		const maxTopologies = 3
+		got, want := minSlots(list, maxTopologies), make([]int64, maxTopologies+1)
 		alone, err := pack.Exhaustive(p, o.Plus.Relay, nil, nil) // without plans that are known
 		if err != nil {
 			t.Fatal(err)
 		}
-		searched := minSlots(alone, most)
-		for d := 1; d <= most; d++ {
+		searched := minSlots(alone, maxTopologies)
+		for d := 1; d <= maxTopologies; d++ {
 			if want[d] = tinyMinSlots(p, d, o.Plus.Relay); got[d] != want[d] || searched[d] != want[d] {
 				t.Errorf("%d GPUs of degree %d, chunks %v, relay %v: %d slots on %d topologies, %d by search alone, want %d", n, k, p.Chunks, o.Plus.Relay, got[d], d, searched[d], want[d])
 			}
@@ -163,7 +163,7 @@ func TestSmallUnevenDemands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for d := 1; d <= most; d++ {
+			for d := 1; d <= maxTopologies; d++ {
 				if other := engine.Time(d)*delay + engine.Time(want[d])*slot; best.Cost(delay, slot) > other {
 					t.Errorf("chunks %v, delay %v: %v, and %v on %d topologies", p.Chunks, delay, best.Cost(delay, slot), other, d)
 				}

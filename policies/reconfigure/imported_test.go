@@ -11,8 +11,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Imported plans are offered if they are for the problem, and only if the switches may do
-// what they need.
+// Imported plans are offered if they are for the problem, and only if the switches allow
+// their reconfigurations.
 func TestImported(t *testing.T) {
 	ctx := context.Background()
 	p := unequal(4, 2)
@@ -20,20 +20,20 @@ func TestImported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := sealed(t, &list[0])
-	made.Name = "one"
-	otherChunks, otherGPUs, otherDegree := *made, *made, *made
-	otherChunks.Chunks = slices.Clone(made.Chunks)
+	importedPlan := sealed(t, &list[0])
+	importedPlan.Name = "one"
+	otherChunks, otherGPUs, otherDegree := *importedPlan, *importedPlan, *importedPlan
+	otherChunks.Chunks = slices.Clone(importedPlan.Chunks)
 	otherChunks.Chunks[1]++
 	otherGPUs.GPUs++
 	otherDegree.Degree++
 	s := newTestSet(t, p, Options{})
-	s.Options.Plans = append(s.Options.Plans, &otherChunks, made, &otherGPUs, &otherDegree)
+	s.Options.Plans = append(s.Options.Plans, &otherChunks, importedPlan, &otherGPUs, &otherDegree)
 	got, err := s.Candidates(ctx, "imported")
-	if err != nil || len(got) != 1 || got[0].Origin != "imported: one" || got[0].Slots != made.TotalSlots() || got[0].Reconfigurations != len(made.Topologies) || got[0].Switches != nil {
+	if err != nil || len(got) != 1 || got[0].Origin != "imported: one" || got[0].Slots != importedPlan.TotalSlots() || got[0].Reconfigurations != len(importedPlan.Topologies) || got[0].Switches != nil {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if built, err := got[0].Build(0, nil); err != nil || built != made {
+	if built, err := got[0].Build(0, nil); err != nil || built != importedPlan {
 		t.Errorf("built is %v, %v", built, err)
 	}
 	if s.Took("imported") < 0 || s.Took("imported") != 0 || s.Took("nobody") != 0 {
@@ -73,11 +73,11 @@ func TestImportedSwitches(t *testing.T) {
 		if c.Build == nil || c.Switches == nil {
 			continue
 		}
-		made, err := c.Build(delay, nil)
-		if err != nil || made.Switches == nil {
+		builtPlan, err := c.Build(delay, nil)
+		if err != nil || builtPlan.Switches == nil {
 			continue
 		}
-		if err := made.Seal(); err != nil {
+		if err := builtPlan.Seal(); err != nil {
 			t.Fatal(err)
 		}
 		found++
@@ -85,12 +85,12 @@ func TestImportedSwitches(t *testing.T) {
 			options Options
 			offered bool
 		}{
-			{Options{Independent: true, DelaySlots: int64(made.DelaySlots)}, true},
-			{Options{Independent: true, DelaySlots: int64(made.DelaySlots) + 1}, false},
-			{Options{DelaySlots: int64(made.DelaySlots)}, false},
+			{Options{Independent: true, DelaySlots: int64(builtPlan.DelaySlots)}, true},
+			{Options{Independent: true, DelaySlots: int64(builtPlan.DelaySlots) + 1}, false},
+			{Options{DelaySlots: int64(builtPlan.DelaySlots)}, false},
 		} {
 			again := newTestSet(t, p, o.options)
-			again.Options.Plans = append(again.Options.Plans, made)
+			again.Options.Plans = append(again.Options.Plans, builtPlan)
 			got, err := again.Candidates(ctx, "imported")
 			if !o.offered {
 				if !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), "require independent switches") {
@@ -98,24 +98,24 @@ func TestImportedSwitches(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil || len(got) != 1 || len(got[0].Switches) != p.Degree || got[0].DelaySlots != int64(made.DelaySlots) {
+			if err != nil || len(got) != 1 || len(got[0].Switches) != p.Degree || got[0].DelaySlots != int64(builtPlan.DelaySlots) {
 				t.Fatalf("%+v: %+v, %v", o.options, got, err)
 			}
-			most := 0
+			maxReconfigurations := 0
 			for j, l := range got[0].Switches {
-				most = max(most, l.Reconfigurations)
+				maxReconfigurations = max(maxReconfigurations, l.Reconfigurations)
 				up := int64(0)
-				for k := range made.Topologies {
-					if len(made.SwitchEdges(k, int32(j))) > 0 {
-						up += int64(made.Slots[k])
+				for k := range builtPlan.Topologies {
+					if len(builtPlan.SwitchEdges(k, int32(j))) > 0 {
+						up += int64(builtPlan.Slots[k])
 					}
 				}
 				if l.Slots != up {
 					t.Errorf("switch %d is up for %d slots, want %d", j, l.Slots, up)
 				}
 			}
-			if got[0].Reconfigurations != most || most == 0 {
-				t.Errorf("%d reconfigurations, want %d, the most of a switch", got[0].Reconfigurations, most)
+			if got[0].Reconfigurations != maxReconfigurations || maxReconfigurations == 0 {
+				t.Errorf("%d reconfigurations, want %d, the most of a switch", got[0].Reconfigurations, maxReconfigurations)
 			}
 		}
 	}

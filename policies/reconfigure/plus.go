@@ -103,8 +103,8 @@ func (s *PlannerSet) otherPlanners() []string {
 	})
 }
 
-// paperPlanner is the paper's construction, whose plans come before those of other
-// planners.
+// paperPlanner is the paper's construction, whose plans come before the plans of
+// other planners.
 const paperPlanner = "reconfigure-during"
 
 // maxGPUsForAllPaperPlans is the largest number of GPUs for which paperPlanner computes all

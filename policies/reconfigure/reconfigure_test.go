@@ -59,9 +59,9 @@ func TestPlusAndThePaper(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			most := (n-2)/k + 1
-			a, b := minSlots(ours, most), minSlots(theirs, most)
-			for d := 1; d <= most; d++ {
+			maxTopologies := (n-2)/k + 1
+			a, b := minSlots(ours, maxTopologies), minSlots(theirs, maxTopologies)
+			for d := 1; d <= maxTopologies; d++ {
 				if a[d] > b[d] {
 					t.Errorf("n=%d k=%d d=%d: ours %d slots, the paper's %d", n, k, d, a[d], b[d])
 				}
@@ -80,9 +80,9 @@ func TestRelaySlots(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := minSlots(list, 4)
-	for d, most := range map[int]int64{2: 436, 3: 266, 4: 209} {
-		if got[d] > most {
-			t.Errorf("d=%d: %d slots, want at most %d", d, got[d], most)
+	for d, maxSlots := range map[int]int64{2: 436, 3: 266, 4: 209} {
+		if got[d] > maxSlots {
+			t.Errorf("d=%d: %d slots, want at most %d", d, got[d], maxSlots)
 		}
 	}
 	for i := range list {
@@ -98,9 +98,9 @@ func TestRelaySlots(t *testing.T) {
 // and the Kautz graph takes 527; with 16 GPUs the best circulants take 184 and 117.
 func TestIrregular(t *testing.T) {
 	for _, c := range []struct {
-		n, k   int
-		chunks int32
-		most   map[int]int64
+		n, k     int
+		chunks   int32
+		maxSlots map[int]int64
 	}{{32, 2, 8, map[int]int64{1: 440, 2: 306}}, {16, 2, 8, map[int]int64{1: 160, 2: 116}}, {16, 3, 1, map[int]int64{1: 11}}} {
 		if c.n > 16 && !*long {
 			continue
@@ -111,9 +111,9 @@ func TestIrregular(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := minSlots(list, 2)
-		for d, most := range c.most {
-			if got[d] > most {
-				t.Errorf("n=%d, d=%d: %d slots, want at most %d", c.n, d, got[d], most)
+		for d, maxSlots := range c.maxSlots {
+			if got[d] > maxSlots {
+				t.Errorf("n=%d, d=%d: %d slots, want at most %d", c.n, d, got[d], maxSlots)
 			}
 		}
 	}
@@ -144,13 +144,13 @@ func TestEveryCandidate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "n")
 		p := &plan.Problem{GPUs: n, Degree: rapid.IntRange(1, n-1).Draw(t, "k"), Seed: 7, Chunks: make([]int32, n*n)}
-		most := rapid.SampledFrom([]int32{1, 3, 12}).Draw(t, "most")
+		maxChunks := rapid.SampledFrom([]int32{1, 3, 12}).Draw(t, "most")
 		uniform := rapid.Bool().Draw(t, "uniform")
 		for i := range p.Chunks {
 			if i/n != i%n {
-				p.Chunks[i] = most
+				p.Chunks[i] = maxChunks
 				if !uniform {
-					p.Chunks[i] = rapid.Int32Range(0, most).Draw(t, "chunks")
+					p.Chunks[i] = rapid.Int32Range(0, maxChunks).Draw(t, "chunks")
 				}
 			}
 		}
@@ -199,8 +199,8 @@ func TestEveryCandidate(t *testing.T) {
 						if rules.Standing && c.Reconfigurations == 1 {
 							cost = c.Cost(0, slot)
 						}
-						if least := b.Completion(rules, delay, slot, c.Fluid > 0); cost < least {
-							t.Fatalf("%s, %s: %d below %d, which bounds %+v", r.Name, c.Origin, cost, least, rules)
+						if minCost := b.Completion(rules, delay, slot, c.Fluid > 0); cost < minCost {
+							t.Fatalf("%s, %s: %d below %d, which bounds %+v", r.Name, c.Origin, cost, minCost, rules)
 						}
 					}
 				}

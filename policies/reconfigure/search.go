@@ -166,7 +166,7 @@ func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candi
 	}
 
 	for d := 1; x.paper != nil && d < x.Problem.GPUs; d++ {
-		// The paper's plans come before those of other planners. isEnough reports whether
+		// The paper's plans come before the plans of other planners. isEnough reports whether
 		// the paper's plans are of no use if they take at least the given slots.
 		isEnough := func(slots int64) bool {
 			c := &plan.Candidate{Reconfigurations: d, Slots: slots}

@@ -60,7 +60,7 @@ func TestBestFindsTheBestOfAll(t *testing.T) {
 			}
 			return s
 		}
-		// Where slots alone cost, of up to so many topologies.
+		// Where slots alone cost, up to a number of topologies.
 		each := fresh()
 		var all []plan.Candidate
 		for d := 1; d < n; d++ {

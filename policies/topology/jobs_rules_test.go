@@ -14,8 +14,8 @@ import (
 // minimum applies, shares are proportional to the claims up to one.
 func TestApportion(t *testing.T) {
 	for _, c := range []struct {
-		number              int
-		claims, least, want []int
+		number                int
+		claims, minimum, want []int
 	}{
 		{48, []int{16, 32}, []int{2, 3}, []int{16, 32}},
 		{7, []int{1, 1}, []int{1, 1}, []int{4, 3}},
@@ -24,8 +24,8 @@ func TestApportion(t *testing.T) {
 		{9, []int{0, 5, 4}, []int{0, 1, 1}, []int{0, 5, 4}},
 		{6, []int{1, 1, 9}, []int{2, 2, 2}, []int{2, 2, 2}},
 	} {
-		if got := apportion(c.number, c.claims, c.least); !slices.Equal(got, c.want) {
-			t.Errorf("%d to %v, at least %v: %v, want %v", c.number, c.claims, c.least, got, c.want)
+		if got := apportion(c.number, c.claims, c.minimum); !slices.Equal(got, c.want) {
+			t.Errorf("%d to %v, at least %v: %v, want %v", c.number, c.claims, c.minimum, got, c.want)
 		}
 	}
 

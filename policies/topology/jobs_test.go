@@ -409,10 +409,10 @@ func TestSharedRefuses(t *testing.T) {
 	other := one
 	other.Name = "other"
 	for _, c := range []struct {
-		name  string
-		spoil func(j *topology.Job)
-		ports []int
-		want  error
+		name    string
+		corrupt func(j *topology.Job)
+		ports   []int
+		want    error
 	}{
 		{"enough", func(*topology.Job) {}, []int{4, 4}, nil},
 		{"too few ports", func(*topology.Job) {}, []int{4, 3}, topology.ErrPorts},
@@ -423,7 +423,7 @@ func TestSharedRefuses(t *testing.T) {
 		{"unlike replicas", func(j *topology.Job) { *j = newJob(t, "other", shortWorkload(t, "megatron-177b", 2, 1)) }, []int{9, 9, 9}, topology.ErrShared},
 	} {
 		second := other
-		c.spoil(&second)
+		c.corrupt(&second)
 		if _, err := topology.NewSharedPods([]topology.Job{one, second}, c.ports, 0); !errors.Is(err,
 			c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)

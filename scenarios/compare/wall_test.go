@@ -25,12 +25,12 @@ func TestWall(t *testing.T) {
 		o     Options
 		fails int
 	}{
-		{100, Options{}, 0}, // not asked for
+		{100, Options{}, 0}, // wall-clock times are not compared
 		{100, Options{FailOnChange: true}, 0},
 		{1.2, Options{Wall: true, WallFailOver: 0.25}, 0},
 		{1.3, Options{Wall: true, WallFailOver: 0.25}, 2},
 		{0.1, Options{Wall: true, WallFailOver: 0}, 0},
-		{1.005, Options{Wall: true, WallFailOver: 0}, 0}, // below what the machine may do
+		{1.005, Options{Wall: true, WallFailOver: 0}, 0}, // within the variation of the machine
 		{1.5, Options{Wall: true, Metrics: []string{"play_s"}}, 0},
 		{1.5, Options{Wall: true, Metrics: []string{"nct"}}, 2},
 	} {

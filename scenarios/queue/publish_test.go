@@ -188,7 +188,7 @@ func TestKilledPublisher(t *testing.T) {
 	b := newBed(t)
 	const n = 60
 	wire := newWire(t, b.url)
-	var gate atomic.Bool // lets workers go on
+	var gate atomic.Bool // lets workers continue
 	var runs counter
 	b.work(b.workerOptions(), runs.count(func(ctx context.Context, payload []byte) ([]byte, error) {
 		for runs.total() > n/2 && !gate.Load() && sleep(ctx, time.Millisecond) {

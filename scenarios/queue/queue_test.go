@@ -173,7 +173,7 @@ func clean(t *testing.T) {
 	})
 }
 
-// goroutines returns all stacks except those of nats.go that wait for a stopped server;
+// goroutines returns all stacks except the stacks of nats.go that wait for a stopped server;
 // these end a second later.
 func goroutines() []string {
 	stacks := make([]byte, 4<<20)

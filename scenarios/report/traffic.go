@@ -58,7 +58,7 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 
 	// State the time of the work, or why it was not simulated.
 	end, ends := row.End()
-	// done and iterates report what the end of the row is: a completion or an iteration.
+	// done and iterates report the kind of the row's end: completion or iteration.
 	done := ends && end.Span == "completion"
 	iterates := ends && end.Span == "iteration"
 	mean, ok := row.Metrics[result.MeanDelay]

@@ -151,7 +151,7 @@ func TestBombs(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, DetailGzip), packed, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		most := decodeLimitsOf(&Detail{}, int64(len(packed)))
+		limits := decodeLimitsOf(&Detail{}, int64(len(packed)))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		var err error
@@ -160,7 +160,7 @@ func TestBombs(t *testing.T) {
 		} else if z, bad := gzip.NewReader(bytes.NewReader(packed)); bad != nil {
 			t.Fatal(bad)
 		} else {
-			err = decode(z, &Detail{}, decodeLimits{most.textBytes / c.part, most.memoryBytes / c.part})
+			err = decode(z, &Detail{}, decodeLimits{limits.textBytes / c.part, limits.memoryBytes / c.part})
 		}
 		runtime.ReadMemStats(&after)
 		if err == nil || strings.Contains(err.Error(), "unexpected end") || c.part == 1 && !strings.Contains(err.Error(), DetailGzip+" is corrupt: ") {
@@ -177,9 +177,9 @@ func TestBombs(t *testing.T) {
 // TestLimits: a document at its limit is read, a larger one is not.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
-		text string
-		most decodeLimits
-		ok   bool
+		text   string
+		limits decodeLimits
+		ok     bool
 	}{
 		{`{"title": "abc"}`, decodeLimits{16, 100}, true},
 		{`{"title": "abc"}`, decodeLimits{15, 100}, false},
@@ -188,9 +188,9 @@ func TestLimits(t *testing.T) {
 		{`{"policies": [{}]}`, decodeLimits{100, int64(reflect.TypeFor[Simulation]().Size())}, true},
 		{`{"policies": [{}, {}]}`, decodeLimits{100, int64(reflect.TypeFor[Simulation]().Size())}, false},
 	} {
-		err := decode(strings.NewReader(c.text), &Detail{}, c.most)
+		err := decode(strings.NewReader(c.text), &Detail{}, c.limits)
 		if err == nil != c.ok || err != nil && !errors.Is(err, errTooLarge) {
-			t.Errorf("%s within %v: %v", c.text, c.most, err)
+			t.Errorf("%s within %v: %v", c.text, c.limits, err)
 		}
 	}
 }

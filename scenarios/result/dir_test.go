@@ -193,8 +193,8 @@ func TestLinkedDirectory(t *testing.T) {
 // TestNumbers: NaN and Inf are rejected with the name of the metric.
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct {
-		spoil func(r *Run)
-		want  string
+		corrupt func(r *Run)
+		want    string
 	}{
 		{func(r *Run) { r.Document.Rows[0].Metrics["nct"] = math.NaN() }, "metric nct of prop-alloc is NaN"},
 		{func(r *Run) { r.Document.Reference["makespan_s"] = math.Inf(1) }, "metric makespan_s of reference is +Inf"},
@@ -203,7 +203,7 @@ func TestNumbers(t *testing.T) {
 		{func(r *Run) { r.Document.Rows[1].Policy = "prop-alloc" }, "two rows of prop-alloc"},
 	} {
 		r := sample()
-		c.spoil(r)
+		c.corrupt(r)
 		d, err := Create(filepath.Join(t.TempDir(), "run"), Claim{})
 		must(t, err)
 		if err := d.Write(r); err == nil || !strings.Contains(err.Error(), c.want) {

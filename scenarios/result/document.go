@@ -208,8 +208,8 @@ func (t *Topology) LinkName(p Pair) string {
 // legacyLinkName is the name of the circuits to DP peers in results of older versions.
 func (t *Topology) legacyLinkName(p Pair) string { return t.Pods[p.A].Name + " to its twin" }
 
-// FindPair returns the pair with a link name, in either direction. It returns nil if
-// there is none or t is nil.
+// FindPair returns the pair with a link name, in either direction. It returns nil
+// without such a pair, or if t is nil.
 func (t *Topology) FindPair(link string) *Pair {
 	if t == nil || link == "" {
 		return nil

@@ -77,14 +77,14 @@ func TestOthersStay(t *testing.T) {
 	t.Run("killed after the renames", func(t *testing.T) {
 		for moved := range len(others) + 1 {
 			dir, r := first(t)
-			aside := dir + ".older"
-			must(t, os.Rename(dir, aside))
+			olderDir := dir + ".older"
+			must(t, os.Rename(dir, olderDir))
 			keep(t, dir, r)
 			for _, name := range others[:moved] {
 				must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
-				must(t, os.Rename(filepath.Join(aside, name), filepath.Join(dir, name)))
+				must(t, os.Rename(filepath.Join(olderDir, name), filepath.Join(dir, name)))
 			}
-			must(t, os.Rename(aside, filepath.Join(dir, replacedDir)))
+			must(t, os.Rename(olderDir, filepath.Join(dir, replacedDir)))
 			must(t, os.WriteFile(filepath.Join(dir, unfinishedFile), nil, 0o666))
 			d, err := Create(dir, Claim{Digest: r.Manifest.Digest})
 			must(t, err)

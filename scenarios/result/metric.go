@@ -246,7 +246,8 @@ func FailureMetrics() []string {
 }
 
 // GapOf returns the metric to which the gap of a row refers: one with a lower bound in
-// the row, or else in the reference. ok is false if there is none.
+// the row, or else in the reference. ok is false without
+// such a metric.
 func (r *Row) GapOf(reference map[string]float64) (m Metric, ok bool) {
 	if _, ok := r.Metrics[GapToBound]; !ok {
 		return Metric{}, false

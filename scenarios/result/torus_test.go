@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// ringOf4 returns a ring of four nodes with a path half-way around.
+// ringOf4 returns a ring of four nodes with a path to the opposite node.
 func ringOf4() Detail {
 	l := &Torus{Dims: []int{4}, Unit: "messages"}
 	for n := range 4 {
@@ -26,8 +26,8 @@ func TestCheckTorus(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		want  string
-		spoil func(l *Torus, d *Delay)
+		want    string
+		corrupt func(l *Torus, d *Delay)
 	}{
 		{"has the dimensions [0]", func(l *Torus, _ *Delay) { l.Dims[0] = 0 }},
 		{"has the dimensions [4", func(l *Torus, _ *Delay) { l.Dims = append(l.Dims, math.MaxInt) }},
@@ -53,7 +53,7 @@ func TestCheckTorus(t *testing.T) {
 		{"bin 0 of the delays", func(_ *Torus, d *Delay) { d.Bins[0].Packets = -1 }},
 	} {
 		d := ringOf4()
-		tt.spoil(d.Policies[0].Torus, d.Policies[0].Delay)
+		tt.corrupt(d.Policies[0].Torus, d.Policies[0].Delay)
 		err := d.Check()
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("error %v, want %s", err, tt.want)
@@ -84,7 +84,7 @@ func TestCheckSimulation(t *testing.T) {
 	if err := build().Check(); err != nil {
 		t.Fatal(err)
 	}
-	for i, spoil := range []func(d *Detail, p *Simulation){
+	for i, corrupt := range []func(d *Detail, p *Simulation){
 		func(_ *Detail, p *Simulation) { p.Demand[0].Value = p.Demand[0].Value[1:] },
 		func(_ *Detail, p *Simulation) { p.Rates[0].TimeS[0] = 2 },
 		func(_ *Detail, p *Simulation) { p.Circuits[0].TimeS = append(p.Circuits[0].TimeS, 3) },
@@ -111,7 +111,7 @@ func TestCheckSimulation(t *testing.T) {
 		},
 	} {
 		d := build()
-		if spoil(d, &d.Policies[0]); d.Check() == nil {
+		if corrupt(d, &d.Policies[0]); d.Check() == nil {
 			t.Errorf("fault %d passes", i)
 		}
 	}

@@ -29,10 +29,10 @@ func TestDiagnosticString(t *testing.T) {
 	}
 	for _, c := range []struct {
 		text, want string
-		most       int
+		maxBytes   int
 	}{{"abc", "abc", 3}, {"abcd", "abc...", 3}, {"aé", "a...", 2}, {"", "", 0}} {
-		if got := Clip(c.text, c.most); got != c.want {
-			t.Errorf("%q of at most %d bytes is %q, want %q", c.text, c.most, got, c.want)
+		if got := Clip(c.text, c.maxBytes); got != c.want {
+			t.Errorf("%q of at most %d bytes is %q, want %q", c.text, c.maxBytes, got, c.want)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func (k *keySpec) typeObject(of reflect.Type, choices []string) Object {
 		}
 		return Object{"type": "string", "enum": choices}
 	}
-	// Numbers have bounds. A maximum of 0 means that there is none.
+	// Numbers have bounds. A maximum of 0 means no limit.
 	o := Object{"type": "integer", "minimum": k.Min}
 	if of.Kind() == reflect.Float64 {
 		o["type"] = "number"

@@ -24,7 +24,7 @@ type keySpec struct {
 	// DefaultText is the default as text. It may be empty.
 	DefaultText string
 
-	// Bounds of numbers; a Max of 0 means that there is none.
+	// Bounds of numbers; a Max of 0 means no limit.
 	Min, Max     float64
 	ExclusiveMin bool // Min itself is not accepted
 	// Accepted texts, or @ and a name; see the tag choices.

@@ -34,7 +34,7 @@ func (s *Store) kill() {
 	s.leases.stopped.Wait()
 }
 
-// TestJoin: four workers, one of which is killed, produce the results of a single worker.
+// TestJoin: four workers, one killed while it runs, produce the results of a single worker.
 // Only the killed worker's current cell is computed twice.
 func TestJoin(t *testing.T) {
 	p := plan(t, tiny)
@@ -70,9 +70,9 @@ func TestJoin(t *testing.T) {
 				t.Error(err)
 			} else if ours {
 				finishers.Add(1)
-				made, err := filepath.Glob(filepath.Join(s.leases.dir, "[0-9]*"))
-				if err != nil || len(made) != len(p.Sweep.Cells)+1 { // the killed worker's last cell is stored twice
-					t.Errorf("%d leases of %d cells: %v", len(made), len(p.Sweep.Cells), made)
+				leaseFiles, err := filepath.Glob(filepath.Join(s.leases.dir, "[0-9]*"))
+				if err != nil || len(leaseFiles) != len(p.Sweep.Cells)+1 { // the killed worker's last cell is stored twice
+					t.Errorf("%d leases of %d cells: %v", len(leaseFiles), len(p.Sweep.Cells), leaseFiles)
 				}
 				if got := finish(t, p, s); !bytes.Equal(got, want) {
 					t.Error("workers that joined made another sweep")

@@ -11,8 +11,9 @@ import (
 // places are the lines and columns of errors.
 var places = regexp.MustCompile(`log(:\d+)+`)
 
-// TestDamagedMatrices: what reading sizes and entries comes to when the text is cut off anywhere, or when any of its
-// bytes is another, is as stored: the numbers, or the lines and columns of all errors.
+// TestDamagedMatrices: sizes and entries are read from a text that is cut off anywhere, or in
+// which any byte is replaced. The result is as stored: the numbers, or the lines and columns
+// of all errors.
 func TestDamagedMatrices(t *testing.T) {
 	digest := fnv.New64a()
 	look := func(value any, err error) {

@@ -11,7 +11,7 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// checkError checks that an error contains want, or that there is none if want is empty.
+// checkError checks that an error contains want, or that it is nil if want is empty.
 func checkError(t *testing.T, what string, err error, want string) {
 	t.Helper()
 	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -24,8 +24,8 @@ func checkError(t *testing.T, what string, err error, want string) {
 func TestDemandBounds(t *testing.T) {
 	above := math.Nextafter
 	for _, c := range []struct {
-		want  string
-		spoil func(d *Demand)
+		want    string
+		corrupt func(d *Demand)
 	}{
 		{"", func(*Demand) {}},
 		{"", func(d *Demand) { d.PerDay, d.Load, d.FaultRoutingShare, d.Chips = 1e7, 100, 1, 1 }},
@@ -54,7 +54,7 @@ func TestDemandBounds(t *testing.T) {
 		{"3x1x1; sides are multiples of 4", func(d *Demand) { d.Mix = Mix{{Shape{Dims: [3]int{3, 1, 1}}, 1}} }},
 	} {
 		d := Demand{Mix: Mix{{mustMix("4x4x4 1")[0].Shape, 1}}, PerDay: 1, Chips: 64, Load: 1, Bands: [NumBands]float64{1, 0, 0}, EstimateFactor: 1}
-		c.spoil(&d)
+		c.corrupt(&d)
 		checkError(t, "demand", d.Check(), c.want)
 	}
 	for text, want := range map[string]string{

@@ -11,8 +11,8 @@ import (
 // place is the file and line that begin an error.
 var place = regexp.MustCompile(`log:\d+`)
 
-// TestDamagedLogs: what reading a log of each form comes to when it is cut off anywhere, or when any of its bytes is
-// another, is as stored: the jobs or outages, or the line of the error.
+// TestDamagedLogs: a log of each form is read after it is cut off anywhere, or after any byte
+// is replaced. The result is as stored: the jobs or outages, or the line of the error.
 func TestDamagedLogs(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

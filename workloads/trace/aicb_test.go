@@ -120,7 +120,7 @@ func TestAICB(t *testing.T) {
 			t.Errorf("a file of 4 ranks with workload.gpus = %d: %v, want %q", gpus, err, want)
 		}
 	}
-	// The order of dimensions is that of Megatron-LM: tensor fastest, then context,
+	// The order of dimensions is the order in Megatron-LM: tensor fastest, then context,
 	// experts, data.
 	a := &aicbReader{stages: []aicbStage{{ranks: 48}, {first: 48, ranks: 48}}, stageRanks: 48, tp: 2, cp: 3, dp: 8, ep: 2}
 	for group, want := range map[string]string{

@@ -112,8 +112,8 @@ func TestRefusals(t *testing.T) {
 // outside are rejected by name.
 func TestJobCheck(t *testing.T) {
 	for _, c := range []struct {
-		want  string
-		spoil func(o []Op)
+		want    string
+		corrupt func(o []Op)
 	}{
 		{"", func([]Op) {}},
 		{"", func(o []Op) { o[0].Duration = maxComputeTime }},
@@ -138,7 +138,7 @@ func TestJobCheck(t *testing.T) {
 			j.Groups = append(j.Groups, g)
 		}
 		j.Ops[0] = []Op{{Name: "compute", Kind: Compute}, {Name: "send", Kind: Send, Peer: 1}, {Name: "receive", Kind: Recv, Peer: 1}, {Name: "again", Kind: Compute}, {Name: "call", Kind: Call}}
-		c.spoil(j.Ops[0])
+		c.corrupt(j.Ops[0])
 		if err := j.check("a"); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v, want %q", err, c.want)
 		}

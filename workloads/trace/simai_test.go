@@ -68,7 +68,7 @@ func TestSimAIStages(t *testing.T) {
 	// 1F1B: m forward and backward passes of a stage, and p-1 of both to fill and drain
 	// the pipeline (PipeDream-Flush).
 	forward, backward := engine.Time(300+layers*1900)*engine.Nanosecond, engine.Time(2+layers*2600)*engine.Nanosecond
-	once := engine.Time(2+20+10+10+20+5000+2) * engine.Nanosecond // rows before and after, without those that overlap
+	once := engine.Time(2+20+10+10+20+5000+2) * engine.Nanosecond // rows before and after, without rows that overlap
 	want := (ga+pp-1)*(forward+backward) + once
 	if got := computeSpan(t, j); got < want-engine.Time(200)*engine.Nanosecond || got > want+engine.Time(300)*engine.Nanosecond {
 		t.Errorf("computing alone takes %v, want about %v", got, want)

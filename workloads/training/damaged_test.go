@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDamagedOperators: what reading times of operators comes to when the text is cut off anywhere, or when any of its
-// bytes is another, is as stored: the times, or the line of the error.
+// TestDamagedOperators: times of operators are read from a text that is cut off anywhere, or in
+// which any byte is replaced. The result is as stored: the times, or the line of the error.
 func TestDamagedOperators(t *testing.T) {
 	place := regexp.MustCompile(`line \d+`)
 	digest := fnv.New64a()

@@ -116,7 +116,7 @@ func TestInFlight(t *testing.T) {
 }
 
 // TestLoadShares checks that consecutive experts are on one rank, whose GPUs share them,
-// and that pieces of a pass map to their layers, of which dense layers have no experts.
+// and that pieces of a pass map to their layers; dense layers have no experts.
 func TestLoadShares(t *testing.T) {
 	s := tinySpec(OneFOneB, 2, 4, 1)
 	s.Arch.Layers, s.Arch.DenseLayers, s.Arch.Experts, s.Arch.TopK, s.Arch.ExpertFFN = 7, 1, 4, 1, 512

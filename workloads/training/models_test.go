@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write testdata/models.json anew")
 // TestPublished compares the number of parameters of models, in billions, with the
 // numbers stated by their authors: in total, and active per token. The numbers include
 // the embedding and the output head, with two exceptions. The authors of gpt-oss exclude
-// the embedding from the active parameters. ViT-22B's 21,743 million are those of its
+// the embedding from the active parameters. ViT-22B's 21,743 million belong to its
 // layers.
 func TestPublished(t *testing.T) {
 	for _, c := range []struct {
@@ -29,7 +29,7 @@ func TestPublished(t *testing.T) {
 		within        float64
 	}{
 		{"gpt-7b", 6.98, 6.98, [2]float64{1, 1}, 0.01},       // 32 layers of 12 h^2, and 131,072 tokens
-		{"mixtral-8x22b", 141, 39, [2]float64{2, 2}, 0.005},  // Mixtral 8x22B: 141B, of which 39B are active
+		{"mixtral-8x22b", 141, 39, [2]float64{2, 2}, 0.005},  // Mixtral 8x22B: 141B, 39B active
 		{"deepseek-671b", 671, 37, [2]float64{2, 1}, 0.012},  // DeepSeek-V3: 671B, 37B
 		{"palm-62b", 62.5, 62.5, [2]float64{1, 1}, 0.01},     // PaLM, Table 1
 		{"palm-8b", 8.63, 8.63, [2]float64{1, 1}, 0.01},      // PaLM, Table 1

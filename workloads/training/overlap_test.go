@@ -91,7 +91,7 @@ func TestOverlap(t *testing.T) {
 }
 
 // attentionPart returns the fraction of a pass of PaLM spent on attention: its parameters
-// are h^2 (2 + 2/heads), those of the network 12 h^2, and scores cover half of the
+// are h^2 (2 + 2/heads), the network has 12 h^2, and scores cover half of the
 // tokens.
 func attentionPart(s training.Spec) float64 {
 	h, n := float64(s.Arch.Hidden), float64(s.Sequence)

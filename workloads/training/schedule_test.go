@@ -46,7 +46,7 @@ func shapeOf(s Spec) string {
 // TestPrograms checks the program of every stage. Each micro-batch passes forward and
 // backward once, whole or divided. No backward pass precedes its forward pass, and no
 // weight gradients precede their input gradients. The warm-up and the number of stored
-// activations are those of the schedule.
+// activations equal the schedule's.
 func TestPrograms(t *testing.T) {
 	forEachProgram(func(s Spec) {
 		n := s.Microbatches * s.Chunks / s.Copies()

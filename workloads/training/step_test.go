@@ -71,7 +71,7 @@ func TestStepCalls(t *testing.T) {
 			count[fmt.Sprint(c.VirtualStage, " ", c.Dim)] += c.Count
 		}
 		for v := range 4 {
-			// 6 micro-batches of 8 layers with 4 calls each way; two calls for all
+			// 6 micro-batches of 8 layers with 4 calls per direction; two calls for all
 			// gradients
 			if got, want := count[fmt.Sprint(v, " ", training.Tensor)], 6*8*4*(forwards+1); got != want {
 				t.Errorf("recomputing %q: stage %d makes %d calls, want %d", recompute, v, got, want)
@@ -184,8 +184,8 @@ func TestExtentRefused(t *testing.T) {
 	}
 	stage := s.StageGPUs()
 	for _, c := range []struct {
-		want  string
-		spoil func(l *training.Layout)
+		want    string
+		corrupt func(l *training.Layout)
 	}{
 		{"", func(*training.Layout) {}},
 		{"do not fill pods of", func(l *training.Layout) { l.GPUsPerPod = stage + 1 }},
@@ -199,7 +199,7 @@ func TestExtentRefused(t *testing.T) {
 		{"is not a permutation of", func(l *training.Layout) { l.Replicas[0].PodMap = slices.Repeat([]int{-1}, s.PP) }},
 	} {
 		l := training.Layout{GPUsPerPod: stage, Replicas: []training.ReplicaLayout{{Pod: fabric.Pod{Rate: 1}, NIC: 1}}}
-		c.spoil(&l)
+		c.corrupt(&l)
 		if _, err := it.Place(l); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v, want %q", err, c.want)
 		}

@@ -124,13 +124,13 @@ func (b *bruteForceSearch) hasPhases(d int) bool {
 // The minimum slots for one chunk per pair without relaying are compared with brute force.
 // Proved plans are optimal, and so are all others except one.
 func TestMinSlots(t *testing.T) {
-	for _, c := range []struct{ n, k, most int }{{4, 2, 2}, {5, 1, 4}, {5, 2, 2}, {6, 1, 4}, {6, 2, 3}, {6, 3, 2}, {7, 1, 3}, {7, 2, 2}, {7, 3, 2}, {8, 1, 3}, {8, 2, 2}, {8, 3, 2}, {8, 4, 1}, {10, 2, 1}} {
+	for _, c := range []struct{ n, k, maxSlots int }{{4, 2, 2}, {5, 1, 4}, {5, 2, 2}, {6, 1, 4}, {6, 2, 3}, {6, 3, 2}, {7, 1, 3}, {7, 2, 2}, {7, 3, 2}, {8, 1, 3}, {8, 2, 2}, {8, 3, 2}, {8, 4, 1}, {10, 2, 1}} {
 		list, err := Candidates(plan.UniformProblem(c.n, c.k, 1), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		slots, proved := minSlotsOf(list, c.most, false)
-		for d := 1; d <= c.most; d++ {
+		slots, proved := minSlotsOf(list, c.maxSlots, false)
+		for d := 1; d <= c.maxSlots; d++ {
 			exception := c.n == 8 && c.k == 3 && d == 2 // 1, 2, 4 and 1+2 in two slots, then 5, 6, 7
 			b := &bruteForceSearch{n: c.n, k: c.k, slots: int(slots[d]) - 1}
 			if b.hasPhases(d) && (proved[d] || !exception) {

@@ -219,7 +219,7 @@ func TestSequences(t *testing.T) {
 func TestReproducible(t *testing.T) {
 	p := plan.UniformProblem(16, 2, 3)
 	p.Seed = 7
-	planned := func() (plans []*plan.Plan, list []plan.Candidate) {
+	buildAll := func() (plans []*plan.Plan, list []plan.Candidate) {
 		list, err := Candidates(p, Options{Relay: true, Independent: true})
 		if err != nil {
 			t.Fatal(err)
@@ -234,8 +234,8 @@ func TestReproducible(t *testing.T) {
 		}
 		return plans, list
 	}
-	a, x := planned()
-	b, y := planned()
+	a, x := buildAll()
+	b, y := buildAll()
 	if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(x, y) {
 		t.Error("the plans of the same problem differ")
 	}

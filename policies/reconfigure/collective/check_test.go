@@ -53,9 +53,9 @@ func TestInvalidPlans(t *testing.T) {
 	ring, double := planOf(t, gather, "gather ring 4"), planOf(t, reduce, "exchange ring 2, ring 2")
 	both := planOf(t, reduce, "scatter ring 4; gather ring 4")
 	for _, c := range []struct {
-		want  string
-		of    *Plan
-		spoil func(*mutablePlan)
+		want    string
+		of      *Plan
+		corrupt func(*mutablePlan)
 	}{
 		{"message 0->1 in step 0 of phase 0: GPU 0 has 0 of 1 contributions to part 0 of shard 2 when the step begins", ring,
 			func(pl *mutablePlan) { pl.tx[0][0].Pieces[0].Shard = 2 }},
@@ -101,7 +101,7 @@ func TestInvalidPlans(t *testing.T) {
 		if err := pl.Check(); err != nil {
 			t.Fatal(err)
 		}
-		c.spoil(pl)
+		c.corrupt(pl)
 		if err := pl.Check(); !errors.Is(err, plan.ErrBroken) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v; want %q", err, c.want)
 		}

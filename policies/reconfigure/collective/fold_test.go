@@ -39,9 +39,9 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// TestUniquePaths: exactly one walk with the length of the fold leads from any GPU to any other of a de
-// Bruijn graph. In a Kautz graph, exactly one walk has this length or one less. Walks are
-// counted.
+// TestUniquePaths: in a de Bruijn graph, exactly one sequence of links with the length of the
+// fold leads from any GPU to any other. In a Kautz graph, exactly one has this length or one
+// less. Links may repeat in a sequence.
 func TestUniquePaths(t *testing.T) {
 	for _, c := range [][2]int{{8, 2}, {27, 3}, {16, 4}, {12, 2}, {36, 3}, {20, 4}} {
 		for _, f := range newFolds(c[0], c[1]) {

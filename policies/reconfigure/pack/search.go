@@ -38,7 +38,7 @@ type planVariant struct {
 }
 
 // BaseSource returns sequences for uniform demand of up to maxCount topologies.
-type BaseSource func(most int, stop halt.When) []Sequence
+type BaseSource func(maxCount int, stop halt.When) []Sequence
 
 // SearchSpec describes the sequences of a variant: the sequences for uniform demand from
 // which they are built, and the wanted numbers of topologies.

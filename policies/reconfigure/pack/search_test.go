@@ -139,16 +139,16 @@ func TestSavedHopsFast(t *testing.T) {
 func TestSearchRejectsAndRetries(t *testing.T) {
 	again := 0
 	for _, c := range []struct {
-		n, k, most int
-		kind       string
-		chunks     int
+		n, k, maxCount int
+		kind           string
+		chunks         int
 	}{{24, 2, 11, "zipf", 8}, {12, 1, 11, "random", 1}, {12, 2, 6, "random", 2}, {9, 1, 8, "zipf", 2}, {13, 3, 4, "random", 1}} {
 		if c.n > 16 && !*long {
 			continue
 		}
 		p := drawDemand(c.n, c.k, c.kind, float64(c.chunks), 1)
 		var counts []int
-		for d := 1; d <= c.most; d++ {
+		for d := 1; d <= c.maxCount; d++ {
 			counts = append(counts, d)
 		}
 		all, err := Plan(p, SequenceSpec{Counts: counts}, SequenceSpec{Counts: counts}, Options{Relay: true})
@@ -195,16 +195,16 @@ func TestSearchBeyondGrowth(t *testing.T) {
 	defer func(was float64) { maxGrowWork = was }(maxGrowWork)
 	beyond := 0
 	for _, c := range []struct {
-		n, k, most int
-		kind       string
+		n, k, maxCount int
+		kind           string
 	}{{12, 1, 11, "random"}, {12, 2, 6, "zipf"}, {9, 1, 8, "zipf"}} {
 		p := drawDemand(c.n, c.k, c.kind, 4, 1)
 		maxGrowWork = 3 * float64(c.k) * choiceWork(c.n) // up to two topologies
 		var counts []int
-		for d := 1; d <= c.most; d++ {
+		for d := 1; d <= c.maxCount; d++ {
 			counts = append(counts, d)
 		}
-		base := circulantLadder(c.n, c.k, c.most)
+		base := circulantLadder(c.n, c.k, c.maxCount)
 		all, err := Plan(p, SequenceSpec{}, SequenceSpec{Base: base, Counts: counts}, Options{Relay: true})
 		if err != nil {
 			t.Fatal(err)

@@ -40,8 +40,8 @@ const (
 // sequenceBuilder builds sequences for unequal demand, for each of the wanted numbers of
 // topologies, in three steps:
 //
-//   - It relabels sequences that suit uniform demand: those of base, and circulants of
-//     its own.
+//   - It relabels sequences that suit uniform demand: the sequences of base, and
+//     further circulants.
 //   - With relaying, it replaces permutations of these sequences if this saves hops. The
 //     paper uses symmetry only (Sec. 4.3), but very unequal demand has none.
 //   - With relaying, it grows sequences from shorter ones by the permutations that save

@@ -13,7 +13,7 @@ import (
 )
 
 // The paper's example, n = 8, k = 1, R = 7T: 28 T + R = 35 T, 16 T + 2 R = 30 T, 7 T + 7 R
-// = 56 T (Sec. 2.3), of which the second is best. With independent switches the last one
+// = 56 T (Sec. 2.3). The second is best. With independent switches the last one
 // counts. A fluid schedule is rounded to a tick.
 func TestCost(t *testing.T) {
 	const slot, delay = engine.Time(100), engine.Time(700)

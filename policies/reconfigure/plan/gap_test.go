@@ -85,7 +85,7 @@ func TestSwitchLevels(t *testing.T) {
 			}
 			volume = max(volume, out)
 		}
-		// The mean of slots that would just do for the hops, or for what a GPU sends.
+		// The mean of slots that would just do for the hops, or for the chunks that a GPU sends.
 		loads[0].Slots = max((hops+int64(n)-1)/int64(n), volume)
 		for v := range n {
 			into := int64(0)

@@ -204,12 +204,12 @@ func TestLargeDomains(t *testing.T) {
 			if i%8 > 0 {
 				continue
 			}
-			made, err := c.Build(0, nil)
+			builtPlan, err := c.Build(0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := made.Seal(); err != nil || made.TotalSlots() != c.Slots {
-				t.Fatalf("n=%d k=%d %s: %d slots, want %d: %v", n, k, c.Origin, made.TotalSlots(), c.Slots, err)
+			if err := builtPlan.Seal(); err != nil || builtPlan.TotalSlots() != c.Slots {
+				t.Fatalf("n=%d k=%d %s: %d slots, want %d: %v", n, k, c.Origin, builtPlan.TotalSlots(), c.Slots, err)
 			}
 		}
 	}
@@ -232,12 +232,12 @@ func TestLoads(t *testing.T) {
 		}
 		for _, indexed := range []bool{false, true} {
 			m := candidateSchedule{label: label, rebuild: func() *roundSchedule { return s }, isByIndex: indexed}
-			made, err := m.buildPlan(p, nil)
+			builtPlan, err := m.buildPlan(p, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if int64(len(made.Tx)) != crossings || made.TotalSlots() < bound {
-				t.Fatalf("%d crossings in %d slots; expected %d in at least %d", len(made.Tx), made.TotalSlots(), crossings, bound)
+			if int64(len(builtPlan.Tx)) != crossings || builtPlan.TotalSlots() < bound {
+				t.Fatalf("%d crossings in %d slots; expected %d in at least %d", len(builtPlan.Tx), builtPlan.TotalSlots(), crossings, bound)
 			}
 		}
 	})

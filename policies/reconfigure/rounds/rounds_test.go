@@ -59,17 +59,17 @@ func TestPlansMatchCandidates(t *testing.T) {
 			if i == 0 && c.Reconfigurations != 1 || i > 0 && (c.Reconfigurations <= list[i-1].Reconfigurations || c.Slots > list[i-1].Slots) {
 				t.Fatalf("candidate %d: d=%d, %d slots, after %+v", i, c.Reconfigurations, c.Slots, list[max(0, i-1)])
 			}
-			made, err := c.Build(0, nil)
+			builtPlan, err := c.Build(0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := made.Seal(); err != nil {
+			if err := builtPlan.Seal(); err != nil {
 				t.Fatalf("%s: %v", c.Origin, err)
 			}
-			if made.TotalSlots() != c.Slots || len(made.Topologies) != c.Reconfigurations || made.Relay {
-				t.Fatalf("%s: %d slots in %d topologies, want %d in %d", c.Origin, made.TotalSlots(), len(made.Topologies), c.Slots, c.Reconfigurations)
+			if builtPlan.TotalSlots() != c.Slots || len(builtPlan.Topologies) != c.Reconfigurations || builtPlan.Relay {
+				t.Fatalf("%s: %d slots in %d topologies, want %d in %d", c.Origin, builtPlan.TotalSlots(), len(builtPlan.Topologies), c.Slots, c.Reconfigurations)
 			}
-			if hasWaiting(made) && !c.Waits {
+			if hasWaiting(builtPlan) && !c.Waits {
 				t.Fatalf("%s: a chunk waits", c.Origin)
 			}
 		}
@@ -199,13 +199,13 @@ func TestDeterminism(t *testing.T) {
 				t.Fatal(err)
 			}
 			for j, c := range list {
-				made, err := c.Build(0, nil)
+				builtPlan, err := c.Build(0, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if i == 0 {
-					first = append(first, made)
-				} else if !reflect.DeepEqual(made, first[j]) {
+					first = append(first, builtPlan)
+				} else if !reflect.DeepEqual(builtPlan, first[j]) {
 					t.Fatalf("%s: the plans differ", c.Origin)
 				}
 			}

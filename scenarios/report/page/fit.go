@@ -22,8 +22,8 @@ type optionalPart struct {
 }
 
 // fit returns documents whose compressed size is at most maxBytes, and messages about
-// omitted parts. It omits parts of simulations, the largest first, and those of the best
-// policy last. The input is not changed. Sizes are measured with fast compression and so
+// omitted parts. It omits parts of simulations, the largest first, and the parts of the
+// best policy last. The input is not changed. Sizes are measured with fast compression and so
 // are upper estimates.
 func fit(docs []Document, maxBytes int) (fitting []Document, left []string, err error) {
 	whole, err := compressedJSON(docs, gzip.BestSpeed)

@@ -93,7 +93,7 @@ func (z *planDrawer) drawPath(src, dst, chunk int32) {
 			position = z.plan.Topologies[i][e].To
 		}
 
-		if !z.plan.Relay && position != dst { // without relaying it must not rest on its way
+		if !z.plan.Relay && position != dst { // without relaying it must not rest before its destination
 			position = phaseStart
 			continue
 		}
