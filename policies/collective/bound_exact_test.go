@@ -151,7 +151,8 @@ func referenceBound(p *Problem) float64 {
 		return rate
 	}
 	switch {
-	case p.Kind == AllReduce && n == nodes: // a sum crosses between the parts of any partition and comes back
+	case p.Kind == AllReduce && n == nodes:
+		// A sum crosses between the parts of any partition and comes back.
 		part := make([]int, nodes)
 		var try func(k, parts int)
 		try = func(k, parts int) {

@@ -57,7 +57,9 @@ func TestBound(t *testing.T) {
 		packets := int32(1000)
 		if rapid.Bool().Draw(t, "fluid") {
 			p.Bytes, packets = 1e9, 0
-			for i := range p.Network.Links { // the flow level adds one latency per transfer, whatever the path
+
+			// The flow level adds one latency per transfer, whatever the path.
+			for i := range p.Network.Links {
 				p.Network.Links[i].Latency = 0
 			}
 		}

@@ -36,7 +36,9 @@ func expandBucket(b *builder, j *subCall) error {
 			order = append(order, (k/directions+i)%axes)
 		}
 		assigned := func(member int) data { return block[member].piece(k, len(streams)) }
-		if j.kind == AllReduce { // blocks may be summed anywhere: choose them so that each message is a single span
+
+		// Blocks may be summed anywhere: choose them so that each message is a single span.
+		if j.kind == AllReduce {
 			rank := g.numberByAxes(order)
 			part := j.data.piece(k, len(streams))
 			assigned = func(member int) data { return part.piece(rank[member], len(j.ranks)) }

@@ -90,7 +90,8 @@ type scheduleVerifier struct {
 	holdings *Holdings // cells are the ranges between cuts
 	reads    map[rankCell][]int32
 	writes   map[rankCell][]int32
-	before   [][2]int32 // pairs of transfers: the second must wait for the first
+	// Pairs of transfers: the second must wait for the first.
+	before [][2]int32
 }
 
 // cut adds the ends of spans to the cuts.

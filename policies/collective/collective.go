@@ -122,7 +122,8 @@ type Problem struct {
 	// a rank.
 	Network *engine.Network
 	Torus   Shape // nil if the network is not a torus
-	Domain  []int // domain of each rank, for hierarchical algorithms; nil means by Options.Hierarchical
+	// Domain of each rank, for hierarchical algorithms; nil means by Options.Hierarchical.
+	Domain []int
 }
 
 // Keys are the scenario keys about collective calls.

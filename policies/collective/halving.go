@@ -92,7 +92,9 @@ func (b *builder) exchangeHalves(j *subCall, parts [][][]int32) error {
 		return err
 	}
 	n := len(j.ranks)
-	assigned := make([][][]data, len(parts)) // by part, step and member: the data it sums; its own block after the last step
+
+	// By part, step and member: the data it sums; its own block after the last step.
+	assigned := make([][][]data, len(parts))
 	for k, partner := range parts {
 		steps := len(partner)
 		assigned[k] = make([][]data, steps+1)

@@ -123,10 +123,12 @@ func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32,
 }
 
 const (
-	ringSeedStream    = 0x72696e6773000000 // "rings" in ASCII: random stream of the search, with the number of members as seed
-	maxDecompositions = 8                  // attempts with shuffled edges
-	maxSwapsPerMember = 2000               // squares drawn per member in an attempt
-	worseSwapShare    = 0.02               // share of swaps that increase the number of cycles but are kept
+	// "rings" in ASCII: random stream of the search, with the number of members as seed.
+	ringSeedStream    = 0x72696e6773000000
+	maxDecompositions = 8    // attempts with shuffled edges
+	maxSwapsPerMember = 2000 // squares drawn per member in an attempt
+	// Share of swaps that increase the number of cycles but are kept.
+	worseSwapShare = 0.02
 )
 
 // decompose divides the edges into 2-factors. It directs the edges along closed trails, so that

@@ -58,7 +58,8 @@ func expandHierarchical(b *builder, j *subCall) error {
 	case ReduceScatter, AllGather:
 		// To scatter, domains work first on the data for all ranks with one index; to gather,
 		// last.
-		peers := make([]data, size) // by index in a domain: the blocks of its ranks in all domains
+		// By index in a domain: the blocks of its ranks in all domains.
+		peers := make([]data, size)
 		for i := range peers {
 			var parts []data
 			for g := range domains {

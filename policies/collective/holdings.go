@@ -10,8 +10,9 @@ import (
 // the effect that the calls must have.
 type Holdings struct {
 	cells, words int
-	sets         []uint64  // bits of contributions, `words` words per rank and cell
-	promises     []promise // of the calls that have begun
+	// Bits of contributions, `words` words per rank and cell.
+	sets     []uint64
+	promises []promise // of the calls that have begun
 }
 
 // promise is the effect of a call on a cell, among the ranks first <= rank < limit. The result is

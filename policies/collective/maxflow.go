@@ -14,8 +14,10 @@ type flowNetwork struct {
 	cap      []float64 // by arc: capacity
 	residual []float64 // by arc: residual capacity of the last flow
 
-	level   []int32 // by node: distance from the source in the residual graph, or -1
-	nextArc []int32 // by node: the arc from which its search continues
+	// level is indexed by node: distance from the source in the residual graph, or -1.
+	level []int32
+	// nextArc is indexed by node: the arc from which its search continues.
+	nextArc []int32
 	queue   []int32 // scratch of buildLevels
 }
 

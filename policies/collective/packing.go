@@ -157,7 +157,8 @@ func (b *builder) treeChunkCount(m *mesh, bytes int64, depth, directions int, sh
 
 	// Without a chunk size, chunks are as large as the time share allows, or up to four times
 	// smaller.
-	busyLinks := max(1, float64(m.count)/float64(moves)) // links per link that a chunk uses: these work in parallel
+	// Links per link that a chunk uses: these work in parallel.
+	busyLinks := max(1, float64(m.count)/float64(moves))
 	count := func(share float64) int {
 		return int(math.Ceil(busyLinks * float64(b.chunkCount(int64(float64(bytes)/busyLinks),
 			slowest, depth, share))))

@@ -13,15 +13,18 @@ import (
 // chunk. With n members, move 2nk + v sends chunk k from member v up to its parent, and move 2nk
 // + n + v sends it from the parent down to v.
 type pipeline struct {
-	f            *forest
-	n            int32         // members
-	link         []int32       // by move, or -1 if there is no such move
-	duration     []engine.Time // by move: transmission time on the link
-	tail         []engine.Time // by move: time from its start to the end of the longest path of moves after it
-	predecessors []int32       // by move: the number of moves that it waits for
-	firstChild   []int32       // by chunk and member: first child in the tree down, or -1
-	nextSibling  []int32       // by chunk and member: next child of the same parent, or -1
-	latency      []engine.Time // by link
+	f        *forest
+	n        int32         // members
+	link     []int32       // by move, or -1 if there is no such move
+	duration []engine.Time // by move: transmission time on the link
+	// tail is indexed by move: time from its start to the end of the longest path of moves after it.
+	tail         []engine.Time
+	predecessors []int32 // by move: the number of moves that it waits for
+	// firstChild is indexed by chunk and member: first child in the tree down, or -1.
+	firstChild []int32
+	// nextSibling is indexed by chunk and member: next child of the same parent, or -1.
+	nextSibling []int32
+	latency     []engine.Time // by link
 }
 
 // locate returns the chunk, direction and member of a move.
@@ -66,7 +69,8 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 					z.nextSibling[n*int32(k)+v] = z.firstChild[n*int32(k)+p]
 					z.firstChild[n*int32(k)+p] = v
 					if z.predecessors[move] = 1; p == t.order[0] {
-						z.predecessors[move] = z.predecessors[base+p] // as many as come up to the root
+						// As many as come up to the root.
+						z.predecessors[move] = z.predecessors[base+p]
 					}
 				}
 			}
@@ -119,7 +123,9 @@ func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
 	ready := make([]*graph.Heap[int32], links)
 	queued := make([]int32, links)
 	busy := slices.Repeat([]int32{-1}, int(links))
-	events := engine.NewQueue(int(links) + len(z.link)) // event x < links: link x becomes idle; otherwise move x - links becomes ready
+
+	// Event x < links: link x becomes idle; otherwise move x - links becomes ready.
+	events := engine.NewQueue(int(links) + len(z.link))
 	waiting := slices.Clone(z.predecessors)
 
 	before := func(a, b int32) bool { return rank[a] > rank[b] || rank[a] == rank[b] && a < b }

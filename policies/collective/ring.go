@@ -60,7 +60,8 @@ func (b *builder) ringMembers(j *subCall) ([]int32, error) {
 		}
 
 		// Sort the members by their position on the Hamiltonian ring.
-		position := slices.Repeat([]int{len(nodes)}, len(nodes)) // by node: index on the Hamiltonian ring
+		// By node: index on the Hamiltonian ring.
+		position := slices.Repeat([]int{len(nodes)}, len(nodes))
 		for k, node := range nodes {
 			position[node] = k
 		}
@@ -135,7 +136,9 @@ func (b *builder) gatherRing(ranks, ring []int32, part func(member int32) data) 
 func (b *builder) sendChain(j *subCall, path []int32, d data) {
 	n := len(path)
 	pieces := b.chunkCount(d.bytes(), worstLink(b.problem.Network), n-1, fillShare)
-	for k := 0; k < pieces && b.err == nil; k++ { // billions of chunks are possible; stop after MaxTransfers
+
+	// Billions of chunks are possible; stop after MaxTransfers.
+	for k := 0; k < pieces && b.err == nil; k++ {
 		piece := d.piece(k, pieces)
 		for i := range n - 1 {
 			if from, to := j.ranks[path[i]], j.ranks[path[i+1]]; j.kind == Broadcast {

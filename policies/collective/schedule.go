@@ -27,13 +27,19 @@ type Schedule struct {
 type Transfer struct {
 	Src, Dst int32 // ranks
 	// Link is a link from Src to Dst, or -1 if a router chooses the path.
-	Link       int32
-	KeepsOrder bool  // links serve it in the order of the schedule, which list scheduling has optimised
-	Reduce     bool  // the destination adds the data to its own; otherwise it overwrites
-	Previous   int32 // transfer that its link or source sends before it, or -1
-	Bytes      int64
+	Link int32
+	// KeepsOrder reports whether links serve it in the order of the schedule, which list
+	// scheduling has optimised.
+	KeepsOrder bool
+	// Reduce reports whether the destination adds the data to its own; otherwise it
+	// overwrites.
+	Reduce bool
+	// Transfer that its link or source sends before it, or -1.
+	Previous int32
+	Bytes    int64
 
-	span, after int32 // first index in Schedule.spans and .after; the next transfer's is the end
+	// First index in Schedule.spans and .after; the next transfer's is the end.
+	span, after int32
 	stream      int32 // see builder.stream
 }
 
@@ -61,10 +67,12 @@ func (s *Schedule) After(i int) []int32 {
 // subCall is a call among some ranks: the whole call, the call of a team, or a part that a
 // hierarchical algorithm delegates. A member is an index in ranks.
 type subCall struct {
-	kind       Kind
-	ranks      []int32                 // the rank of each member
-	data       data                    // the vector of an all-reduce, broadcast, reduce or send-receive
-	blocks     []data                  // the block of each member in a reduce-scatter or all-gather
+	kind  Kind
+	ranks []int32 // the rank of each member
+	// data is the vector of an all-reduce, broadcast, reduce or send-receive.
+	data data
+	// blocks is the block of each member in a reduce-scatter or all-gather.
+	blocks     []data
 	pairBlock  func(from, to int) data // the block between two members of an all-to-all
 	root, peer int                     // members
 }
@@ -80,15 +88,18 @@ type builder struct {
 	lists      transferLists  // storage of the lists in histories
 	// stream is the part of an algorithm that sends the next transfers. Transfers of different
 	// streams between the same ranks do not wait for each other.
-	stream       int32
-	keepsOrder   bool      // Transfer.KeepsOrder of the next transfers
-	lastScatters [][]int32 // by rank, while streams gather: the last transfer of each stream that scatters to it
+	stream     int32
+	keepsOrder bool // Transfer.KeepsOrder of the next transfers
+	// lastScatters is indexed by rank. While streams gather, it is the last transfer of each stream that
+	// scatters to it.
+	lastScatters [][]int32
 
 	ctx context.Context // argument of Expand
 	err error           // the first error; further transfers are ignored
 
-	visit   func(src, dst int32) error // argument of Count, called instead of storing a transfer; nil for Expand
-	visited int                        // number of calls of visit
+	// Argument of Count, called instead of storing a transfer; nil for Expand.
+	visit   func(src, dst int32) error
+	visited int // number of calls of visit
 }
 
 // MaxTransfers limits the transfers of a schedule. With their tasks they take about 2 GB.
@@ -370,10 +381,13 @@ func (v *writeHistory) split(k int, offset int64) {
 
 // linkTable finds the links between ranks.
 type linkTable struct {
-	network    *engine.Network
-	links      map[[2]int32][]int32 // links that are up, by source and destination rank
-	neighbours [][]int32            // by rank: ranks that a link in either direction joins with it, in order
-	parallel   bool                 // whether several links lead from some rank to another
+	network *engine.Network
+	// links are the links that are up, by source and destination rank.
+	links map[[2]int32][]int32
+	// neighbours is indexed by rank: ranks that a link in either direction joins with it, in order.
+	neighbours [][]int32
+	// Whether several links lead from some rank to another.
+	parallel bool
 }
 
 // newLinkTable returns the table of all links that are up and join two ranks.

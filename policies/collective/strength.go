@@ -89,12 +89,14 @@ func weakestPartition(ctx context.Context, nodes int, edges []edge, incident []f
 		byLater[b] = append(byLater[b], edge{a, b, e.capacity})
 	}
 	var (
-		y     = make([]float64, nodes)
-		part  = numbers.Below(int32(nodes))
-		sink  = int32(nodes)
-		g     = newFlowNetwork(nodes + 1)
-		out   = make([]int32, nodes)   // arc of each node to the sink, for negative y and edges to later nodes
-		later = slices.Clone(incident) // capacity from each node to nodes that are not yet added
+		y    = make([]float64, nodes)
+		part = numbers.Below(int32(nodes))
+		sink = int32(nodes)
+		g    = newFlowNetwork(nodes + 1)
+		// Arc of each node to the sink, for negative y and edges to later nodes.
+		out = make([]int32, nodes)
+		// later is the capacity from each node to nodes that are not yet added.
+		later = slices.Clone(incident)
 	)
 
 	for i := range int32(nodes) {

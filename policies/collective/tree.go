@@ -10,9 +10,11 @@ import (
 
 // mesh is the graph of links among the members of a call.
 type mesh struct {
-	arcs     [2][][]meshArc // by direction and member: links over which a tree may grow
-	byteTime []float64      // by link of the network: time of a byte, in units of the fastest link's
-	count    int            // of links
+	// arcs is indexed by direction and member: links over which a tree may grow.
+	arcs [2][][]meshArc
+	// byteTime is indexed by link of the network: time of a byte, in units of the fastest link's.
+	byteTime []float64
+	count    int // of links
 }
 
 // Directions of data in a tree.
@@ -95,12 +97,15 @@ type spanningTree struct {
 // copied along a tree of direction down from the same root, or both.
 type forest struct {
 	*mesh
-	trees     [2][]spanningTree // by direction and chunk
-	hopLength float64           // cost of a hop of depth, in lengths of a link with maximum load
-	growth    float64           // loadGrowth or upDownGrowth
-	load      [2][]float64      // by direction and link, in chunks at the fastest rate
-	length    [2][]float64      // by direction and link
-	depth     []int32           // of the tree that grows, by member; -1 outside it
+	trees [2][]spanningTree // by direction and chunk
+	// Cost of a hop of depth, in lengths of a link with maximum load.
+	hopLength float64
+	growth    float64 // loadGrowth or upDownGrowth
+	// load is indexed by direction and link; the unit is chunks at the fastest rate.
+	load   [2][]float64
+	length [2][]float64 // by direction and link
+	// Of the tree that grows, by member; -1 outside it.
+	depth []int32
 }
 
 // Trees grow by link lengths and depth. Each additional chunk on a link multiplies its length by

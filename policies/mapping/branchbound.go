@@ -29,7 +29,8 @@ type partialPlacement struct {
 // placementOrder returns the ranks in an order in which each one exchanges the most bytes with
 // earlier ones.
 func (s *localSearch) placementOrder() []int32 {
-	with, total := make([]int64, len(s.peers)), make([]int64, len(s.peers)) // bytes exchanged with earlier ranks, and with all
+	// Bytes exchanged with earlier ranks, and with all.
+	with, total := make([]int64, len(s.peers)), make([]int64, len(s.peers))
 	for r := range s.peers {
 		for _, e := range s.peers[r] {
 			total[r] += e.total

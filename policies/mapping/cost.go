@@ -157,11 +157,14 @@ func (c *Cost) Bound() int64 {
 type gilmoreLawler struct {
 	cost       *Cost
 	assignment graph.Assignment // solves the linear assignment problem
-	minCost    []int64          // twice the minimum cost of a free rank on a free slot, indexed by rank*slots+slot
-	weight     []int64          // -minCost
-	to         []int32          // slot of each free rank
-	bytes      []int64          // scratch: traffic of a rank with free ranks, falling
-	hops       []int64          // scratch: distances to the nearest free slots, rising
+	// Twice the minimum cost of a free rank on a free slot, indexed by rank*slots+slot.
+	minCost []int64
+	weight  []int64 // -minCost
+	to      []int32 // slot of each free rank
+	// Scratch: traffic of a rank with free ranks, falling.
+	bytes []int64
+	// Scratch: distances to the nearest free slots, rising.
+	hops []int64
 }
 
 // newGilmoreLawler returns a bound without ranks.

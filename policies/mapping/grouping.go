@@ -36,10 +36,12 @@ type Grouping struct {
 
 // GroupingResult is the result of Grouping.Search.
 type GroupingResult struct {
-	At     []int32 // best placement
-	Value  float64 // +Inf if all placements that were evaluated are infeasible
-	Bound  float64 // lower bound on all placements; equal to Value if At is optimal
-	Trials int     // placements whose value was requested
+	At []int32 // best placement
+	// +Inf if all placements that were evaluated are infeasible.
+	Value float64
+	// Bound is the lower bound on all placements; equal to Value if At is optimal.
+	Bound  float64
+	Trials int // placements whose value was requested
 	// Others lists the next best placements, the best first, and the starts. If values are
 	// approximate, one of them may be the best.
 	Others [][]int32
@@ -140,12 +142,13 @@ func (s *groupSearch) listOthers() {
 // groupSearch is the state of Grouping.Search. Equivalent placements have one key (canonicalKey).
 type groupSearch struct {
 	*Grouping
-	ctx        context.Context
-	maxTrials  int // budget of values
-	random     *rand.Rand
-	guesses    map[string]float64     // by key
-	values     map[string]groupValue  // by key
-	valueBound float64                // minimum bound of the placements that branch and bound has evaluated
+	ctx       context.Context
+	maxTrials int // budget of values
+	random    *rand.Rand
+	guesses   map[string]float64    // by key
+	values    map[string]groupValue // by key
+	// valueBound is the minimum bound of the placements that branch and bound has evaluated.
+	valueBound float64
 	best       GroupingResult         // result so far
 	open       *graph.Heap[groupNode] // open nodes of branch and bound
 	visited    map[string]bool        // keys of partial placements

@@ -36,7 +36,8 @@ type Flow struct {
 
 // Problem is a set of ranks to be assigned to endpoints.
 type Problem struct {
-	Dims []Dim // in the order in which ranks are numbered: the first varies fastest
+	// Dims is in the order in which ranks are numbered: the first varies fastest.
+	Dims []Dim
 	// Slots lists the endpoints for ranks in the order in which a dimOrder fills them. An
 	// endpoint takes one rank each time that it is listed.
 	Slots   []int32
@@ -52,7 +53,8 @@ type Problem struct {
 	Block int
 	// VertexTransitive means that the network looks identical from each slot.
 	VertexTransitive bool
-	Demand           []Flow // between distinct ranks, at most one per ordered pair
+	// Between distinct ranks, at most one per ordered pair.
+	Demand []Flow
 	// Files has the endpoints of the ranks that a file lists, by file name.
 	Files map[string][]int32
 }
@@ -88,8 +90,9 @@ type Placement struct {
 	At []int32 // endpoint, indexed by rank
 	// Bound is a lower bound on the cost of all placements that a search has proved; 0 without a
 	// search.
-	Bound       int64
-	Evaluations int // evaluations of the search: costs of placements and of parts of placements
+	Bound int64
+	// Evaluations of the search: costs of placements and of parts of placements.
+	Evaluations int
 }
 
 // Mapping assigns ranks to endpoints. The result depends only on the problem and the options. It

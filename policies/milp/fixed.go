@@ -14,8 +14,11 @@ import (
 // first bundle in one of them.
 type FixedStepModel struct {
 	slotModel
-	s, e      [][]int // whether the transfer starts, or ends, in the slice; indexed by task and slice; -1 if it cannot
-	stepStart []int   // start of a step, indexed by task; -1 for transfers
+	// Whether the transfer starts, or ends, in the slice; indexed by task and slice; -1 if it
+	// cannot.
+	s, e [][]int
+	// stepStart is the start of a step, indexed by task; -1 for transfers.
+	stepStart []int
 }
 
 // maxSlices limits the slices; more are likely a mistake in the unit of step.

@@ -29,9 +29,10 @@ type Task struct {
 	Flows    float64 // F_m
 	Duration float64 // of a step
 	Bundle   int     // circuits that the transfer takes
-	Link     int     // bundle and direction; tasks of one link share its capacity
-	Uses     []Use   // of sets of NICs
-	Rate     float64 // maximum rate through its NICs
+	// Bundle and direction; tasks of one link share its capacity.
+	Link int
+	Uses []Use   // of sets of NICs
+	Rate float64 // maximum rate through its NICs
 
 	// In every schedule with a makespan of at most Upper, the task starts at Head or later, and
 	// Tail or more passes from its end to the end of the schedule.

@@ -34,7 +34,8 @@ type Column struct {
 	Name    string
 	Low, Up float64 // bounds; Up may be +Inf
 	Integer bool
-	Cost    float64 // coefficient in the objective, which is minimised
+	// Coefficient in the objective, which is minimised.
+	Cost float64
 }
 
 // Term is a multiple of a variable.

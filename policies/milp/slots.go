@@ -9,17 +9,21 @@ import (
 // In each slot a transfer is active or not and sends at one rate.
 type slotModel struct {
 	*Model
-	in       *Instance
-	tick     float64 // unit of time in the model, in seconds
-	unit     float64 // unit of data in the model, in bits: the capacity of a circuit of the first bundle per tick
-	slotName string  // prefix of slots in names of columns and rows
-	numSlots int     // number of slots
+	in   *Instance
+	tick float64 // unit of time in the model, in seconds
+	// unit of data in the model, in bits: the capacity of a circuit of the first bundle per
+	// tick.
+	unit     float64
+	slotName string // prefix of slots in names of columns and rows
+	numSlots int    // number of slots
 
 	// Indices of columns; -1 if the column does not exist.
-	makespan int                 // C
-	x        []int               // circuits, indexed by bundle
-	sent, y  [][]int             // data sent, and whether active; indexed by task and slot
-	u        [][]int             // data per flow if flows share a link (Eq. 17), indexed by link and slot
+	makespan int   // C
+	x        []int // circuits, indexed by bundle
+	// Data sent, and whether active; indexed by task and slot.
+	sent, y [][]int
+	// Data per flow if flows share a link (Eq. 17), indexed by link and slot.
+	u        [][]int
 	isActive func(i, k int) bool // reports whether task i may be active in slot k
 }
 

@@ -19,12 +19,16 @@ import (
 
 // Options control how a model is solved. The zero value uses any solver without limits.
 type Options struct {
-	Solver    string        // "highs", "cbc", or "" for the first of them on the PATH
+	// "highs", "cbc", or "" for the first of them on the PATH.
+	Solver    string
 	TimeLimit time.Duration // wall-clock limit; 0 means none
-	Gap       float64       // relative gap between incumbent and bound at which to stop
-	AbsGap    float64       // absolute gap; the solver stops at the first gap it reaches
-	Threads   int           // 0 means 1, with which runs of both solvers are repeatable
-	Seed      uint64        // below 2^31
+	// Gap is the relative gap between incumbent and bound at which to stop.
+	Gap float64
+	// Absolute gap; the solver stops at the first gap it reaches.
+	AbsGap float64
+	// 0 means 1, with which runs of both solvers are repeatable.
+	Threads int
+	Seed    uint64 // below 2^31
 	// Start is a feasible point to start from, indexed by column. It may be nil.
 	Start []float64
 }
@@ -45,7 +49,8 @@ type Solution struct {
 	Status Status
 	Values []float64 // indexed by column; nil if there is no incumbent
 	Value  float64   // objective of Values, computed by this package
-	Bound  float64   // proved lower bound on the objective; -Inf if no bound was proved
+	// Proved lower bound on the objective; -Inf if no bound was proved.
+	Bound float64
 }
 
 // ErrNoSolver is returned if no solver is on the PATH.
@@ -70,8 +75,10 @@ type solver struct {
 	version, result, bound, progress *regexp.Regexp
 	boundError                       float64
 	// status returns the status that a result means; "" if the result is unknown.
-	status           func(result, output string) Status
-	checksExitStatus bool // a failing exit status counts even if there is a result
+	status func(result, output string) Status
+	// checksExitStatus reports whether a failing exit status counts even if there is a
+	// result.
+	checksExitStatus bool
 	// point returns the part of a solution file that contains the values; "" if there is no such
 	// part. In each line, nameField is the field with the column's name, and the next field is
 	// the value.
@@ -256,7 +263,8 @@ func readValues(text string, m *Model, name int) ([]float64, error) {
 	}
 	x := make([]float64, len(m.Columns))
 	for line := range strings.Lines(text) {
-		f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "**")) // CBC marks infeasible columns
+		// CBC marks infeasible columns.
+		f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "**"))
 		if len(f) < name+2 {
 			continue
 		}

@@ -51,7 +51,8 @@ func TestStoredModels(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		step float64 // length of slices; 0 selects the variable-interval model
+		// step is the length of slices; 0 selects the variable-interval model.
+		step float64
 		form Form
 		want uint64
 	}{

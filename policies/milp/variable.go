@@ -26,12 +26,17 @@ type VariableIntervalModel struct {
 	slotModel
 	form Form
 
-	bits  [][]int   // binary digits of circuits, indexed by bundle and digit
-	t, d  []int     // boundaries t_k (K+1 of them) and lengths of the intervals
-	rho   [][][]int // digit times interval length, indexed by bundle, interval and digit
-	s     [][]int   // whether the task starts in the interval, indexed by task and interval; -1 if it cannot be active
-	start []int     // indexed by task
-	end   []int     // indexed by task; -1 for steps
+	// Binary digits of circuits, indexed by bundle and digit.
+	bits [][]int
+	// Boundaries t_k (K+1 of them) and lengths of the intervals.
+	t, d []int
+	// Digit times interval length, indexed by bundle, interval and digit.
+	rho [][][]int
+	// Whether the task starts in the interval, indexed by task and interval; -1 if it cannot
+	// be active.
+	s     [][]int
+	start []int // indexed by task
+	end   []int // indexed by task; -1 for steps
 }
 
 // millisecond is the model's unit of time, in seconds.

@@ -12,7 +12,8 @@ import (
 
 // tinyPlan is a state between two slots of the reference below.
 type tinyPlan struct {
-	waiting, transit [4][4]int8 // chunks by GPU and destination; chunks in transit may not rest across a reconfiguration
+	// Chunks by GPU and destination; chunks in transit may not rest across a reconfiguration.
+	waiting, transit [4][4]int8
 	topology, phases int
 }
 

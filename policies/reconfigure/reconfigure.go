@@ -25,10 +25,12 @@ import (
 
 // Row is a named planner with the properties that the selection of planners needs.
 type Row struct {
-	Name  string
-	Doc   string   // one line
-	Reads []string // tables of [policy] that it reads: its own options, and the options of planners whose plans it may use
-	Usual bool     // compared by default
+	Name string
+	Doc  string // one line
+	// Tables of [policy] that it reads: its own options, and the options of planners whose
+	// plans it may use.
+	Reads []string
+	Usual bool // compared by default
 	// OneTopology: it keeps one topology, and lists all hops of all chunks on it. Packs: it
 	// lists them for unequal demand.
 	OneTopology, Packs bool
@@ -76,7 +78,8 @@ type PlannerSet struct {
 	runs    []plannerRun // indexed as table
 
 	searchLock chan struct{} // holds an element while search is in use
-	search     *plusSearch   // nil before its first use, and after an interrupt
+	// search is nil before its first use, and after an interrupt.
+	search *plusSearch
 }
 
 // plannerRun is the run of one planner, with its result.

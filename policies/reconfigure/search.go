@@ -32,8 +32,10 @@ func (s *PlannerSet) usesSearch() bool {
 // needed so far. The plans for a number of topologies do not depend on earlier requests.
 type plusSearch struct {
 	*PlannerSet
-	bounds              []plan.Bounds // indexed by the number of topologies - 1
-	minDirectTopologies int           // minimum number of topologies with which all chunks take one hop
+	bounds []plan.Bounds // indexed by the number of topologies - 1
+	// minDirectTopologies is the minimum number of topologies with which all chunks take one
+	// hop.
+	minDirectTopologies int
 
 	unequal       *pack.Search     // nil for uniform demand
 	circulants    []plan.Candidate // of up to maxTopologies topologies

@@ -58,7 +58,9 @@ func TestStoredCandidates(t *testing.T) {
 		}
 		problems = append(problems, uniform, unequal)
 	}
-	few := &plan.Problem{GPUs: 4, Degree: 1, Chunks: make([]int32, 16)} // which is searched exhaustively
+
+	// Which is searched exhaustively.
+	few := &plan.Problem{GPUs: 4, Degree: 1, Chunks: make([]int32, 16)}
 	few.Chunks[1], few.Chunks[7], few.Chunks[8] = 1, 2, 1
 	problems = append(problems, few)
 	options := []Options{

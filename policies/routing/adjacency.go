@@ -13,9 +13,10 @@ import (
 // adjacency is a network as routers of shortest paths see it: the live links of each node in
 // order of creation.
 type adjacency struct {
-	nodes    int
-	degree   int            // ports per node, as in engine.Paths
-	link     []int32        // indexed by node*degree+port; -1 if there is no link
+	nodes  int
+	degree int // ports per node, as in engine.Paths
+	// link is indexed by node*degree+port; -1 if there is no link.
+	link     []int32
 	out      *graph.Digraph // live links; the class of an arc is its port
 	reversed *graph.Digraph // live links in reverse direction
 }

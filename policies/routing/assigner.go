@@ -14,20 +14,25 @@ import (
 type pathAssigner struct {
 	geometry *geometry // of the torus
 	problem  *Problem  // flows to route
-	symmetry *Symmetry // choose is called for one flow per class; nil means for each flow
+	// Choose is called for one flow per class; nil means for each flow.
+	symmetry *Symmetry
 	// choose returns the ports of a flow's path, or of several paths separated by engine.Arrived.
 	// It returns nil if there is no path; reason then says why. If symmetry is set, results are
 	// retained and must not be reused.
-	choose       func(f engine.Flow) []engine.Step
-	reason       string // why a flow has no path, for errors
-	usesSegments bool   // virtual channels follow the segment rule (see geometry.setChannels)
+	choose func(f engine.Flow) []engine.Step
+	reason string // why a flow has no path, for errors
+	// usesSegments reports whether virtual channels follow the segment rule (see
+	// geometry.setChannels).
+	usesSegments bool
 }
 
 // visitFlows calls do with each flow and the ports chosen for it, until do returns false.
 func (l *pathAssigner) visitFlows(do func(i int, f engine.Flow, ports []engine.Step) bool) {
 	// With symmetry, the choice for a class is computed at its first flow.
 	var portsByClass [][]engine.Step
-	if l.symmetry != nil && len(l.symmetry.Sources) < l.geometry.Nodes() { // otherwise every class is one flow
+
+	// Otherwise every class is one flow.
+	if l.symmetry != nil && len(l.symmetry.Sources) < l.geometry.Nodes() {
 		portsByClass = make([][]engine.Step, l.symmetry.Classes())
 	}
 	for i, f := range l.problem.Flows {

@@ -10,7 +10,8 @@ import (
 
 // Pairs that may take wild hops (WildFirst.Use).
 const (
-	UseNeeded  = "needed"   // all shortest dimension-ordered paths of the pair are down
+	// All shortest dimension-ordered paths of the pair are down.
+	UseNeeded  = "needed"
 	UseAnyDead = "any-dead" // at least one of these paths is down
 	UseAll     = "all"      // every pair
 )
@@ -51,7 +52,8 @@ type Candidates struct {
 	wildDims []int     // dimensions of wild hops in their order
 	// wildHops are the possible combinations of wild hops. Each has -1, 0 or 1 per dimension of
 	// wildDims.
-	wildHops [][]int8 // by subset and signs of wild hops: by place in dims, -1, 0 or 1
+	// wildHops is indexed by subset and signs of wild hops: by place in dims, -1, 0 or 1.
+	wildHops [][]int8
 }
 
 // NewCandidates prepares the paths of a problem on a torus or mesh. The error wraps ErrUnserved

@@ -9,8 +9,9 @@ import (
 
 // Units for which ECMP and RandomShortest draw links (their options Draw).
 const (
-	DrawPair   = "pair"   // each pair of nodes, at each node of its path
-	DrawNode   = "node"   // each node and destination, so that paths to a destination merge
+	DrawPair = "pair" // each pair of nodes, at each node of its path
+	// Each node and destination, so that paths to a destination merge.
+	DrawNode   = "node"
 	DrawPacket = "packet" // each packet at each node
 )
 

@@ -103,13 +103,15 @@ func Compile(n *engine.Network, flows []engine.Flow, paths *engine.Paths) (*Forw
 type tableCompiler struct {
 	tables      *ForwardingTables // the result
 	paths       *engine.Paths
-	chipEntries []int64           // indexed by node
-	lastPath    []int64           // number of the path that visited the node last, indexed by node
-	numPaths    int64             // paths so far
-	tableSize   int64             // entries of all tables so far
-	sorted      []destinationPath // paths to the current destination, the longest first
-	table       []engine.Step     // tables of the current destination, by tag
-	emptyTable  []engine.Step     // engine.Arrived for each node
+	chipEntries []int64 // indexed by node
+	// lastPath is the number of the path that visited the node last, indexed by node.
+	lastPath  []int64
+	numPaths  int64 // paths so far
+	tableSize int64 // entries of all tables so far
+	// sorted has the paths to the current destination, the longest first.
+	sorted     []destinationPath
+	table      []engine.Step // tables of the current destination, by tag
+	emptyTable []engine.Step // engine.Arrived for each node
 }
 
 // destinationPath is a path to the current destination.

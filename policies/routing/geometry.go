@@ -17,19 +17,24 @@ import (
 // The tables are indexed by node*degree+port.
 type geometry struct {
 	*torus.Torus
-	degree         int
-	link           []int32 // the link; -1 if the port has no link
-	neighbour      []int32 // the node that the port leads to; -1 if the port has no link
-	isWrap         []bool  // whether the link wraps around
-	isUp           []bool  // whether the link may be used
-	linksDown      int     // number of links that may not be used
-	hasTwoChannels bool    // all links have at least two virtual channels
-	order          []int   // dimensions in the order in which they are routed
-	isTwisted      []bool  // whether wrap-around links are shifted, indexed by dimension
+	degree int
+	link   []int32 // the link; -1 if the port has no link
+	// neighbour is the node that the port leads to; -1 if the port has no link.
+	neighbour      []int32
+	isWrap         []bool // whether the link wraps around
+	isUp           []bool // whether the link may be used
+	linksDown      int    // number of links that may not be used
+	hasTwoChannels bool   // all links have at least two virtual channels
+	// Dimensions in the order in which they are routed.
+	order []int
+	// Whether wrap-around links are shifted, indexed by dimension.
+	isTwisted []bool
 
 	// Hop vectors of twisted tori. Other tori have a closed form.
-	vectorsByOffset [][][]int                     // indexed by destination minus source; nil unless nodes are identical
-	vectorsBySource []atomic.Pointer[vectorTable] // indexed by source, computed on demand; nil if nodes are identical
+	// vectorsByOffset is indexed by destination minus source; nil unless nodes are identical.
+	vectorsByOffset [][][]int
+	// vectorsBySource is indexed by source, computed on demand; nil if nodes are identical.
+	vectorsBySource []atomic.Pointer[vectorTable]
 }
 
 // vectorTable holds the shortest hop vectors from one node. The vectors to node d are start[d] up

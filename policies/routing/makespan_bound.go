@@ -39,7 +39,9 @@ func (in *routeInstance) makespanBound(
 	lengths ...[]float64,
 ) (engine.Time, error) {
 	lengths = append(lengths, slices.Repeat([]float64{1}, in.numOrbits))
-	firstLength := int32(2 * in.nodes) // index of the first machine of lengths; nodes have two machines each
+
+	// Index of the first machine of lengths; nodes have two machines each.
+	firstLength := int32(2 * in.nodes)
 	m := &engine.Network{Nodes: int32(in.nodes), Links: make([]engine.Link, int(firstLength)+len(lengths))}
 	fastest := make([]float64, in.nodes) // fastest link out of each node
 	for k, o := range in.orbit {

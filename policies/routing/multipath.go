@@ -13,8 +13,9 @@ import (
 // Paths over which Multipath spreads a pair (Multipath.Over), and how packets are split
 // (Multipath.Split).
 const (
-	OverShortest  = "shortest"   // shortest paths of any graph, on channel 0
-	OverWildFirst = "wild-first" // live candidates of wild-first routing, on their channels
+	OverShortest = "shortest" // shortest paths of any graph, on channel 0
+	// Live candidates of wild-first routing, on their channels.
+	OverWildFirst = "wild-first"
 
 	PerPath = "per-path" // equal shares per path
 	PerHop  = "per-hop"  // equal shares per next link at each node
@@ -116,10 +117,11 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 
 // pathSampler lists the shortest paths of a pair or draws some of them.
 type pathSampler struct {
-	options  Multipath        // number of paths and split
-	tree     *destinationTree // of the current destination
-	paths    *engine.Paths    // result
-	selector *nextHopSelector // draws in proportion to the number of shortest paths
+	options Multipath        // number of paths and split
+	tree    *destinationTree // of the current destination
+	paths   *engine.Paths    // result
+	// Draws in proportion to the number of shortest paths.
+	selector *nextHopSelector
 	seed     uint64
 	random   rand.PCG
 	results  [][]engine.Step // paths of the current pair

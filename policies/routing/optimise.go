@@ -152,7 +152,9 @@ func (o OptimisedRouter) Route(ctx context.Context, p *Problem, options Options)
 	d.MakespanBound = r.result.Least
 	d.MakespanBoundSplit = r.result.LeastSplit
 	d.Metrics, d.Labels = maps.Clone(d.Metrics), maps.Clone(d.Labels)
-	if p.Graph == nil { // otherwise the choice minimises the end of the graph, not the load
+
+	// Otherwise the choice minimises the end of the graph, not the load.
+	if p.Graph == nil {
 		if err := o.useBetterRouter(ctx, p, options, d); err != nil {
 			return nil, err
 		}

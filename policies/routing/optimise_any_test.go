@@ -163,7 +163,8 @@ func TestOptimisedCanonical(t *testing.T) {
 	for _, c := range []struct {
 		twist string
 		dims  []int
-		every int // step between the switches of short tests; 0 means no switch
+		// Step between the switches of short tests; 0 means no switch.
+		every int
 	}{{"", []int{4, 4, 4}, 11}, {"tpuv4", []int{4, 4, 8}, 0}, {"tpuv4", []int{4, 8, 8}, 0}, {"", []int{4, 4, 8}, 0}, {"", []int{4, 8, 8}, 0}} {
 		if c.every == 0 && !*long {
 			continue

@@ -12,15 +12,19 @@ import (
 // Maximum Concurrent Flow Problem, J. ACM 37, 1990). The best lengths give the optimum for pairs
 // that split over any paths.
 type dualBound struct {
-	in             *routeInstance
-	tree           *stateTree // unrestricted paths
-	capacity       []float64  // number of links of an orbit, or their relative rates if rates differ; indexed by orbit
-	nodesPerSource float64    // nodes that each source represents
-	length         []float64  // best lengths so far, whole numbers; indexed by orbit
-	value          float64    // bound that length proves
+	in   *routeInstance
+	tree *stateTree // unrestricted paths
+	// capacity is the number of links of an orbit, or their relative rates if rates differ;
+	// indexed by orbit.
+	capacity       []float64
+	nodesPerSource float64 // nodes that each source represents
+	// length is the best lengths so far, whole numbers; indexed by orbit.
+	length []float64
+	value  float64 // bound that length proves
 
-	packing    float64 // bound for one path per pair (packingBound)
-	demandUnit float64 // all demands are multiples of it; 0 if there is no such unit
+	packing float64 // bound for one path per pair (packingBound)
+	// All demands are multiples of it; 0 if there is no such unit.
+	demandUnit float64
 }
 
 // maxLength is the largest length after rounding to whole numbers.
@@ -168,7 +172,8 @@ func (b *dualBound) cuts() (all [][]float64) {
 
 	// In each dimension: all links (aligned), and the links next to links that are down (across).
 	for d := range symmetry.Torus.Dims {
-		hasDown := make([]bool, 2*symmetry.Torus.Dims[d]) // a link across the plane is down; indexed by 2*coordinate, +1 for the downward port
+		// A link across the plane is down; indexed by 2*coordinate, +1 for the downward port.
+		hasDown := make([]bool, 2*symmetry.Torus.Dims[d])
 		aligned := make([]float64, b.in.numOrbits)
 		across := make([]float64, b.in.numOrbits)
 		for _, afterDown := range []bool{false, true} {
@@ -205,7 +210,8 @@ func (b *dualBound) cuts() (all [][]float64) {
 			cuts = append(cuts, half)
 		}
 
-		if len(symmetry.Sources) == b.in.nodes && len(b.in.pairs) > largePairs { // on small problems the linear program proves as much soon
+		// On small problems the linear program proves as much soon.
+		if len(symmetry.Sources) == b.in.nodes && len(b.in.pairs) > largePairs {
 			cuts = append(cuts, b.halfCuts(d)...)
 		}
 		for _, cut := range cuts {

@@ -21,11 +21,12 @@ const cacheVersion = 10
 // cachedRoutes is a choice of paths as it is cached, for the canonical fault (Problem.canonical).
 // The field names are part of the stored format.
 type cachedRoutes struct {
-	Routes  [][]engine.Step // indexed by class; empty if the class has no flow
-	Each    bool            // every pair has a path of its own
-	Rule    *WildRule       // sets the channels; nil if paths have channels
-	Bound   float64         // Decision.Bound
-	Split   float64         // Decision.BoundSplit
+	// Routes is indexed by class; empty if the class has no flow.
+	Routes  [][]engine.Step
+	Each    bool      // every pair has a path of its own
+	Rule    *WildRule // sets the channels; nil if paths have channels
+	Bound   float64   // Decision.Bound
+	Split   float64   // Decision.BoundSplit
 	Metrics map[string]float64
 	Labels  map[string]string
 
@@ -50,19 +51,20 @@ func (r *optimiser) cacheKey() (string, error) {
 		Version, Seed uint64
 		Options       OptimisedRouter
 		Wild          WildRule
-		Routers       Settings // options of the routers whose paths are compared for a graph; otherwise empty
-		Dims          []int    // of a torus; also Open and Shift
-		Open          []bool
-		Shift         [][]int
-		Nodes         int32
-		Links         []link
-		Rate          float64 // reference rate; 0 if rates are equal
-		Fastest       float64
-		Tasks         []task
-		Pinned        []int32 `json:",omitempty"`
-		Uniform       bool
-		Flows         []engine.Flow
-		Demand        []float64
+		// Options of the routers whose paths are compared for a graph; otherwise empty.
+		Routers Settings
+		Dims    []int // of a torus; also Open and Shift
+		Open    []bool
+		Shift   [][]int
+		Nodes   int32
+		Links   []link
+		Rate    float64 // reference rate; 0 if rates are equal
+		Fastest float64
+		Tasks   []task
+		Pinned  []int32 `json:",omitempty"`
+		Uniform bool
+		Flows   []engine.Flow
+		Demand  []float64
 	}{
 		Version: cacheVersion,
 		Seed:    r.seed,

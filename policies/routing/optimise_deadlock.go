@@ -14,15 +14,17 @@ import (
 // A channel is node*channelsPerNode + port*channelsPerLink + channel. A dependency is
 // channel*channelsPerNode plus the outgoing channel that the path takes at the next node.
 type cycleBreaker struct {
-	in              *routeInstance
-	rules           *Candidates   // sets the channels of paths
-	orbit           [][]int32     // nodes of an orbit, indexed like Symmetry.Sources
-	channelsPerNode int           // outgoing channels per node
-	isBanned        []bool        // no path may have the dependency any more
-	isRequired      []bool        // some pair has no path without the dependency; overrides isBanned
-	useCount        []int32       // chosen paths with the dependency
-	path            []engine.Step // scratch of pathDependencies
-	dependencies    []int32       // scratch of pathDependencies
+	in    *routeInstance
+	rules *Candidates // sets the channels of paths
+	// orbit has the nodes of an orbit, indexed like Symmetry.Sources.
+	orbit           [][]int32
+	channelsPerNode int    // outgoing channels per node
+	isBanned        []bool // no path may have the dependency any more
+	// Some pair has no path without the dependency; overrides isBanned.
+	isRequired   []bool
+	useCount     []int32       // chosen paths with the dependency
+	path         []engine.Step // scratch of pathDependencies
+	dependencies []int32       // scratch of pathDependencies
 }
 
 // channelsPerLink is the number of virtual channels that channel rules use.

@@ -13,7 +13,8 @@ type nodeDistances struct {
 	tree      *graph.Tree // over components
 	length    []float64   // indexed by orbit
 	component []int32     // indexed by node
-	cached    [][]float64 // distances from a component, on demand; nil if every node is a component
+	// Distances from a component, on demand; nil if every node is a component.
+	cached [][]float64
 }
 
 // minNodesPerComponent is the number of nodes per component from which contraction saves time.

@@ -16,21 +16,28 @@ import (
 // pairs at once need thousands.
 type equilibration struct {
 	*pathFinder
-	candidates   *candidatePaths // paths so far; new ones are generated as in column generation
-	amount       []float64       // demand on a path, indexed by path
-	load         []float64       // indexed by orbit
-	length       []float64       // marginal cost of load, times load per unit of demand; indexed by orbit
-	searchLength []float64       // lengths of the last path search, indexed by orbit
-	steepness    float64         // exponent of lengths per unit of load
-	maxDemand    float64         // largest demand of a pair
-	net          []int8          // crossings by the new path minus the old one, indexed by orbit; 0 between exchanges
-	crossings    []loadChange    // the nonzero values of net
+	// candidates has the paths so far; new ones are generated as in column generation.
+	candidates *candidatePaths
+	amount     []float64 // demand on a path, indexed by path
+	load       []float64 // indexed by orbit
+	// Marginal cost of load, times load per unit of demand; indexed by orbit.
+	length []float64
+	// Lengths of the last path search, indexed by orbit.
+	searchLength []float64
+	steepness    float64 // exponent of lengths per unit of load
+	maxDemand    float64 // largest demand of a pair
+	// Crossings by the new path minus the old one, indexed by orbit; 0 between exchanges.
+	net       []int8
+	crossings []loadChange // the nonzero values of net
 
 	// Proved bounds.
-	dual       *dualBound // tries lengths on the links of highest load; nil if path searches suffice
-	costExcess float64    // relative excess of the present cost over shortest paths, at the last path search
-	bound      float64    // best lower bound on the maximum load
-	bestLength []float64  // lengths that prove bound
+	// Tries lengths on the links of highest load; nil if path searches suffice.
+	dual *dualBound
+	// costExcess is the relative excess of the present cost over shortest paths, at the last
+	// path search.
+	costExcess float64
+	bound      float64   // best lower bound on the maximum load
+	bestLength []float64 // lengths that prove bound
 
 	progress *progress // reports of run
 }
@@ -245,16 +252,23 @@ func (x *equilibration) addPaths(ctx context.Context) {
 
 // Parameters of equilibration.
 const (
-	minSaving             = 1e-3 // relative saving of cost for which a path is added
-	solvedGap             = 1e-5 // relative gap at which the linear program counts as solved
-	minSteepness          = 20.0 // first and last steepness of lengths
-	maxSteepness          = 1e5
-	settledDecrease       = 0.5   // loads have settled if a round lowers the maximum by less than this over steepness; on large graphs for costExcess
-	minExponent           = -300. // smallest exponent of lengths, above underflow
-	exchangeRounds        = 3     // rounds of exchanges between path searches
-	largeExchangeRounds   = 10    // the same on large graphs, whose path searches take longer
-	roundingExponent      = 4.    // exponent of costs per largest demand when one path per pair is chosen
-	minRoundsPerSteepness = 4     // rounds per steepness; the maximum is four times as many
+	// Relative saving of cost for which a path is added.
+	minSaving = 1e-3
+	// Relative gap at which the linear program counts as solved.
+	solvedGap    = 1e-5
+	minSteepness = 20.0 // first and last steepness of lengths
+	maxSteepness = 1e5
+	// Loads have settled if a round lowers the maximum by less than this over steepness; on
+	// large graphs for costExcess.
+	settledDecrease = 0.5
+	minExponent     = -300. // smallest exponent of lengths, above underflow
+	exchangeRounds  = 3     // rounds of exchanges between path searches
+	// The same on large graphs, whose path searches take longer.
+	largeExchangeRounds = 10
+	// Exponent of costs per largest demand when one path per pair is chosen.
+	roundingExponent = 4.
+	// Rounds per steepness; the maximum is four times as many.
+	minRoundsPerSteepness = 4
 )
 
 // copyFrom splits demand as another equilibration does, as far as the graph of x allows its

@@ -8,11 +8,12 @@ import (
 // pathFinder finds shortest paths of pairs, source by source. It computes the tree of a source
 // once, or on large graphs with few pairs per source a bidirectional search per pair.
 type pathFinder struct {
-	in          *routeInstance
-	tree        *stateTree                 // tree of the current source
-	between     *graph.BidirectionalSearch // search per pair; nil on small graphs
-	length      []float64
-	isPairwise  bool    // pairs of the current source are searched one by one
+	in      *routeInstance
+	tree    *stateTree                 // tree of the current source
+	between *graph.BidirectionalSearch // search per pair; nil on small graphs
+	length  []float64
+	// isPairwise reports whether pairs of the current source are searched one by one.
+	isPairwise  bool
 	endState    int32   // state at which the last path found ends
 	arcs        []int32 // scratch: the last path
 	arcsScanned int     // approximate work so far

@@ -13,22 +13,26 @@ import (
 // flow per class cross the orbit.
 type routeInstance struct {
 	*adjacency
-	symmetry    *Symmetry // nil on graphs that are not tori
-	numOrbits   int       // number of link orbits
-	orbit       []int32   // link orbit, indexed by node*degree+port; -1 if there is no usable link
-	rateKind    []int32   // index in loadPerUnit, indexed by orbit
-	loadPerUnit []float64 // load that one unit of demand adds to a link of each rate; nil if rates are equal
-	isAllToAll  bool      // the demand is uniform all-to-all
-	isUniform   bool      // isAllToAll, and all nodes of the fault-free network are identical
+	symmetry  *Symmetry // nil on graphs that are not tori
+	numOrbits int       // number of link orbits
+	// Link orbit, indexed by node*degree+port; -1 if there is no usable link.
+	orbit    []int32
+	rateKind []int32 // index in loadPerUnit, indexed by orbit
+	// Load that one unit of demand adds to a link of each rate; nil if rates are equal.
+	loadPerUnit []float64
+	isAllToAll  bool // the demand is uniform all-to-all
+	// isAllToAll, and all nodes of the fault-free network are identical.
+	isUniform bool
 
 	// Pairs are sorted by source. The pairs of sources[i] are firstPair[i] up to firstPair[i+1].
 	pairs           []engine.Flow // one per class with flows
 	class           []int32       // class of the symmetry, or flow, indexed by pair
 	demand          []float64     // indexed by pair
 	hasWholeDemands bool          // all demands are whole numbers
-	isNeighbour     []bool        // the nodes are adjacent in the fault-free network, indexed by pair
-	sources         []int32       // sources of pairs
-	firstPair       []int32
+	// isNeighbour is the nodes are adjacent in the fault-free network, indexed by pair.
+	isNeighbour []bool
+	sources     []int32 // sources of pairs
+	firstPair   []int32
 }
 
 // newRouteInstance describes a problem. It excludes flows from a node to itself.
@@ -87,7 +91,9 @@ func newRouteInstance(p *Problem, y *Symmetry) (*routeInstance, error) {
 	// Group the pairs by source, and find neighbours among them. Links that are down count as
 	// well.
 	in.isNeighbour = make([]bool, len(in.pairs))
-	next := slices.Repeat([]int32{-1}, in.nodes) // the last source that the node is adjacent to, indexed by node
+
+	// The last source that the node is adjacent to, indexed by node.
+	next := slices.Repeat([]int32{-1}, in.nodes)
 	for i, f := range in.pairs {
 		if i == 0 || f.Src != in.pairs[i-1].Src {
 			in.sources = append(in.sources, f.Src)
@@ -153,7 +159,8 @@ func (in *routeInstance) numberOrbits(p *Problem) {
 // any state of their destination. The class of an arc is the orbit of its link.
 type stateGraph struct {
 	graph.Digraph
-	states int           // states per node; node a has a*states up to (a+1)*states
+	// states is the states per node; node a has a*states up to (a+1)*states.
+	states int
 	steps  []engine.Step // indexed by arc
 }
 

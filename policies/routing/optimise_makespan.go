@@ -33,12 +33,13 @@ type makespanSearch struct {
 	r          *optimiser
 	choice     *routeChoice          // improved by the search
 	assignment *pathAssignmentSearch // choice.s, which holds the present assignment
-	pair       []int32               // pair whose path a task takes, indexed by task; -1 if it takes none
-	link       []int32               // indexed by orbit; every orbit is one link
-	uses       engine.Routes         // links of each task under the present assignment
-	best       graphFinish           // of the best assignment
-	current    graphFinish           // of the present assignment
-	trace      *engine.Trace         // simulation that gave current
+	// pair is the pair whose path a task takes, indexed by task; -1 if it takes none.
+	pair    []int32
+	link    []int32       // indexed by orbit; every orbit is one link
+	uses    engine.Routes // links of each task under the present assignment
+	best    graphFinish   // of the best assignment
+	current graphFinish   // of the present assignment
+	trace   *engine.Trace // simulation that gave current
 
 	scale float64 // scale of the ends in graphFinish.lateness
 }

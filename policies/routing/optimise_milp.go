@@ -34,7 +34,8 @@ func (r *optimiser) solveMILP(ctx context.Context) error {
 		}
 	}
 
-	limit := time.Duration((r.TimeLimit + engine.Nanosecond - 1) / engine.Nanosecond) // rounded up, as 0 means no limit
+	// Rounded up, as 0 means no limit.
+	limit := time.Duration((r.TimeLimit + engine.Nanosecond - 1) / engine.Nanosecond)
 	o := milp.Options{
 		Solver:    strings.TrimPrefix(r.Solver, "auto"),
 		TimeLimit: limit,

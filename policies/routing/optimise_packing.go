@@ -84,7 +84,8 @@ func binPacking(demand, perUnit []float64) float64 {
 			return bound * perUnit[0]
 		}
 
-		for q := 0; q*links < len(demand); q++ { // of the q*links+1 largest demands, q+1 share a link
+		// Of the q*links+1 largest demands, q+1 share a link.
+		for q := 0; q*links < len(demand); q++ {
 			sum := 0.0
 			for _, d := range demand[q*links-q : q*links+1] {
 				sum += d

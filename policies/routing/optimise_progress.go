@@ -3,8 +3,9 @@ package routing
 // progress reports the completed share of a search with several parts. The parts take unequal
 // times, so it is an estimate, but it never decreases. A nil progress reports nothing.
 type progress struct {
-	report     func(share float64)
-	start, end float64  // the present part as shares of the complete search
+	report func(share float64)
+	// The present part as shares of the complete search.
+	start, end float64
 	reported   *float64 // largest share reported so far
 }
 

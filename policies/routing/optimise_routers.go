@@ -34,7 +34,9 @@ func (o OptimisedRouter) useBetterRouter(ctx context.Context, p *Problem, option
 	freeName := "unconstrained_max_" + metric
 	bound := d.Metrics["bound_"+maxName]
 	_, reached := d.Metrics[freeName]
-	exceedsCap := !reached // the decision exceeds the neighbours' cap, which has precedence over the load
+
+	// The decision exceeds the neighbours' cap, which has precedence over the load.
+	exceedsCap := !reached
 	if d.Metrics[maxName] <= bound && !exceedsCap {
 		return nil
 	}

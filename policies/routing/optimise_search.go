@@ -13,11 +13,12 @@ import (
 // candidatePaths holds the paths that each pair may take. Each pair has a linked list of paths,
 // which can grow at any time.
 type candidatePaths struct {
-	first, last []int32       // ends of the list, indexed by pair; -1 if empty
-	next        []int32       // indexed by path; -1 at the end
-	start       []int64       // path k has orbits and steps start[k] up to start[k+1]
-	orbits      []int32       // link orbits of all paths
-	steps       []engine.Step // steps of all paths
+	first, last []int32 // ends of the list, indexed by pair; -1 if empty
+	next        []int32 // indexed by path; -1 at the end
+	// Path k has orbits and steps start[k] up to start[k+1].
+	start  []int64
+	orbits []int32       // link orbits of all paths
+	steps  []engine.Step // steps of all paths
 }
 
 // newCandidatePaths returns empty lists for the given number of pairs.
@@ -95,28 +96,32 @@ func (c *candidatePaths) pathSteps(path int32) []engine.Step {
 // exp(beta*load), so for large beta the cheapest assignment has the smallest maximum load. Pair
 // by pair moves to its cheapest path (sweep), with beta rising from sweep to sweep (run).
 type pathAssignmentSearch struct {
-	in            *routeInstance
-	candidates    *candidatePaths // paths to choose from
-	path          []int32         // present path, indexed by pair
-	load          []float64       // present load, indexed by orbit
-	neighbourLoad []float64       // load of one unit from every node to each neighbour, indexed by orbit
-	neighbourCap  int             // maximum of neighbourLoad; 0 means no cap
+	in         *routeInstance
+	candidates *candidatePaths // paths to choose from
+	path       []int32         // present path, indexed by pair
+	load       []float64       // present load, indexed by orbit
+	// Load of one unit from every node to each neighbour, indexed by orbit.
+	neighbourLoad []float64
+	neighbourCap  int // maximum of neighbourLoad; 0 means no cap
 
 	// Costs of the present sweep.
-	beta  float64   // exponent per unit of load
-	noise float64   // costs of paths are raised at random by up to this fraction
+	beta float64 // exponent per unit of load
+	// Costs of paths are raised at random by up to this fraction.
+	noise float64
 	cost  []float64 // exp(beta*(load-level)), indexed by orbit
 	level float64   // maximum load when beta was set; avoids overflow
 
-	progress       *progress // reports of run
-	rng            *rand.Rand
-	budget         int64     // remaining path evaluations
-	best           []int32   // best assignment so far, indexed by pair
-	bestLoad       float64   // maximum load under best
-	bestExcess     float64   // sum of neighbour loads above the cap under best
-	maxDemand      float64   // largest load that a pair adds to an orbit with one crossing
-	addedCost      []float64 // relative cost increase of the present pair, indexed by rate kind
-	revisitsOrbits bool      // paths may cross an orbit repeatedly
+	progress   *progress // reports of run
+	rng        *rand.Rand
+	budget     int64   // remaining path evaluations
+	best       []int32 // best assignment so far, indexed by pair
+	bestLoad   float64 // maximum load under best
+	bestExcess float64 // sum of neighbour loads above the cap under best
+	// maxDemand is the largest load that a pair adds to an orbit with one crossing.
+	maxDemand float64
+	// addedCost is the relative cost increase of the present pair, indexed by rate kind.
+	addedCost      []float64
+	revisitsOrbits bool // paths may cross an orbit repeatedly
 }
 
 // newPathAssignmentSearch returns a search that starts with the first candidate of each pair.

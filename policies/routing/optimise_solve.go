@@ -14,24 +14,32 @@ import (
 // optimiser is one run of OptimisedRouter.
 type optimiser struct {
 	OptimisedRouter
-	wild     WildRule  // wild-first paths of tori
-	options  Options   // of other routers
-	problem  *Problem  // after translation to the canonical fault (Problem.canonical)
+	wild    WildRule // wild-first paths of tori
+	options Options  // of other routers
+	// After translation to the canonical fault (Problem.canonical).
+	problem  *Problem
 	given    *Problem  // before the translation
 	symmetry *Symmetry // nil if the problem has no torus
 	seed     uint64
 
-	in              *routeInstance // problem by classes and orbits
-	progress        *progress      // of the kind of paths being searched
-	dual            *dualBound     // lower bound on the maximum load
-	maxBoundWork    int            // maximum of arcs scanned by the search for the bound
-	rules           *Candidates    // channel rule of the wild-first paths being searched
-	shortest        *pathGenerator // one path of the minimum number of hops per pair
-	spread          *equilibration // linear program over all paths; nil until it is needed
-	freeLoad        float64        // minimum load found, including paths that may deadlock
-	best            *routeChoice   // best choice free of deadlock
-	mayDeadlock     bool           // no paths free of deadlock join all pairs, so best may deadlock
-	isRouterOptimal bool           // another router meets the bound, so the search can stop
+	in       *routeInstance // problem by classes and orbits
+	progress *progress      // of the kind of paths being searched
+	dual     *dualBound     // lower bound on the maximum load
+	// maxBoundWork is the maximum of arcs scanned by the search for the bound.
+	maxBoundWork int
+	// Channel rule of the wild-first paths being searched.
+	rules    *Candidates
+	shortest *pathGenerator // one path of the minimum number of hops per pair
+	// Linear program over all paths; nil until it is needed.
+	spread *equilibration
+	// freeLoad is the minimum load found, including paths that may deadlock.
+	freeLoad float64
+	best     *routeChoice // best choice free of deadlock
+	// mayDeadlock reports whether no paths free of deadlock join all pairs, so best may
+	// deadlock.
+	mayDeadlock bool
+	// isRouterOptimal reports whether another router meets the bound, so the search can stop.
+	isRouterOptimal bool
 
 	makespanBound, makespanBoundSplit engine.Time // lower bounds on the end of Problem.Graph
 

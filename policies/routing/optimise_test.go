@@ -38,7 +38,8 @@ func TestOptimisedLoads(t *testing.T) {
 	type shape struct {
 		twist string
 		dims  []int
-		want  [4]int64 // without faults, and for a fault along x, y and z; 0 if unknown
+		// Without faults, and for a fault along x, y and z; 0 if unknown.
+		want [4]int64
 	}
 	for _, c := range []shape{
 		{"", []int{4, 4, 4}, [4]int64{32, 34, 34, 34}},

@@ -180,7 +180,9 @@ func (x *pathGenerator) addCheaper(ctx context.Context, s *pathAssignmentSearch)
 			return err
 		}
 		x.startSource(k, x.length, false)
-		s.budget -= int64(len(x.tree.To)+int(x.in.firstPair[k+1]-x.in.firstPair[k])) / 4 // about the work of as many path evaluations
+
+		// About the work of as many path evaluations.
+		s.budget -= int64(len(x.tree.To)+int(x.in.firstPair[k+1]-x.in.firstPair[k])) / 4
 		for i := x.in.firstPair[k]; i < x.in.firstPair[k+1]; i++ {
 			cost := 0.0
 			path := x.candidates.pathOrbits(s.path[i])

@@ -16,7 +16,8 @@ import (
 // million flows thus follow from 32,000 paths.
 type Orbits struct {
 	*Symmetry
-	ports        [][]engine.Step // on channel 0, indexed by class; empty from a node to itself
+	// On channel 0, indexed by class; empty from a node to itself.
+	ports        [][]engine.Step
 	geometry     *geometry
 	usesSegments bool  // channels follow the segment rule
 	classSize    int64 // flows per class

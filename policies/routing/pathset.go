@@ -12,9 +12,10 @@ import (
 // and channels get the same class. Translations of a flow can differ in class: the virtual
 // channel changes where a path crosses a wrap-around link.
 type pathSet struct {
-	paths  *engine.Paths // result; Class is indexed by flow
-	slots  []int32       // hash table with linear probing: a path, or -1 if free
-	hashes []uint32      // indexed by path
+	paths *engine.Paths // result; Class is indexed by flow
+	// Hash table with linear probing: a path, or -1 if free.
+	slots  []int32
+	hashes []uint32 // indexed by path
 }
 
 // newPathSet returns a set for the given number of flows over a network with the ports of link

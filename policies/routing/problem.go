@@ -110,7 +110,8 @@ type Symmetry struct {
 	Torus   *torus.Torus
 	Sources []int32 // the lowest node of each orbit
 	Orbit   []int32 // index in Sources, indexed by node
-	Shift   []int32 // translation from the source of its orbit to the node, indexed by node
+	// Translation from the source of its orbit to the node, indexed by node.
+	Shift []int32
 }
 
 // Symmetry returns the translations that map live links to live links. In each dimension these

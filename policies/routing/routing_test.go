@@ -62,7 +62,8 @@ func everyPair(n int) []engine.Flow {
 
 // linkLoads returns the loads of the paths of a problem's flows.
 func linkLoads(p *Problem, w *engine.Paths) *static.Loads {
-	z, _ := static.PathLoads(context.Background(), p.Network, p.Flows, p.Demand, w) // cannot be cancelled
+	// Cannot be cancelled.
+	z, _ := static.PathLoads(context.Background(), p.Network, p.Flows, p.Demand, w)
 	return z
 }
 

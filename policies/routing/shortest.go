@@ -71,29 +71,35 @@ func (r RandomShortest) selector(seed uint64) *nextHopSelector {
 // nextHopSelector selects the next arc of a flow on a shortest path, by one of the rules below.
 // setDestination prepares it for the flows to one destination.
 type nextHopSelector struct {
-	rule      int8 // a rule constant
-	perNode   bool // draws are per node and destination, so paths to a destination merge
-	seed      uint64
-	tree      *destinationTree // of the current destination
-	mergedArc []int32          // the arc by which all paths continue, indexed by node; only if paths merge
+	rule int8 // a rule constant
+	// perNode reports whether draws are per node and destination, so paths to a destination
+	// merge.
+	perNode bool
+	seed    uint64
+	tree    *destinationTree // of the current destination
+	// mergedArc is the arc by which all paths continue, indexed by node; only if paths merge.
+	mergedArc []int32
 	// parallel spreads paths of ruleFirstCreated over parallel links; nil without such links.
 	parallel *parallelChoice
-	prepared bool      // prepare was called
-	numPaths []float64 // ruleUniform: relative number of shortest paths, indexed by node
-	random   rand.PCG  // ruleUniform: draws of the current flow
+	prepared bool // prepare was called
+	// ruleUniform: relative number of shortest paths, indexed by node.
+	numPaths []float64
+	random   rand.PCG // ruleUniform: draws of the current flow
 	// The arcs of node a on shortest paths are arcs[start[a] : start[a]+count[a]]; not set for
 	// ruleFirstCreated.
-	start  []int32
-	count  []int32
-	arcs   []int32
-	shares []float64 // ruleUniform: share of the node's shortest paths, indexed like arcs
+	start []int32
+	count []int32
+	arcs  []int32
+	// ruleUniform: share of the node's shortest paths, indexed like arcs.
+	shares []float64
 }
 
 // Rules by which the next arc is selected.
 const (
-	ruleFirstCreated int8 = iota // the arc with the lowest index, or a parallel one
-	ruleHashed                   // uniform among the arcs, by a hash
-	ruleUniform                  // in proportion to the number of shortest paths
+	// ruleFirstCreated is the arc with the lowest index, or a parallel one.
+	ruleFirstCreated int8 = iota
+	ruleHashed            // uniform among the arcs, by a hash
+	ruleUniform           // in proportion to the number of shortest paths
 )
 
 // newDrawSelector returns a selector for a rule with draws; nil if each packet draws its links.
@@ -136,7 +142,8 @@ func (c *nextHopSelector) setDestination(z *destinationTree, dst int32) {
 	c.arcs, c.shares = c.arcs[:0], c.shares[:0]
 
 	// If paths merge, each node has one arc for all of them.
-	for a := range int32(z.net.nodes) { // in node order, for locality: neighbours often have close indices
+	// In node order, for locality: neighbours often have close indices.
+	for a := range int32(z.net.nodes) {
 		if c.start[a] = int32(len(c.arcs)); c.rule != ruleFirstCreated && z.Dist[a] > 0 {
 			c.arcs = z.nextArcs(a, c.arcs)
 		}
@@ -172,7 +179,9 @@ func (c *nextHopSelector) pickArc(node int32, bits uint64) int32 {
 		return start + int32(uniformInt(bits, int(end-start)))
 	}
 	u, i := unitFloat(bits), start
-	for _, share := range c.shares[start : end-1] { // the last arc takes the rest, including rounding
+
+	// The last arc takes the rest, including rounding.
+	for _, share := range c.shares[start : end-1] {
 		u -= share
 		i += 1 - int32(math.Float64bits(u)>>63) // i++ while u >= 0, without a branch
 	}

@@ -42,13 +42,15 @@ func (r *Row) Sums(ctx context.Context, p *Problem, o Options) (Sums, *Decision,
 
 // arcLoads implements Sums by following paths on channel 0 without storing them.
 type arcLoads struct {
-	loads     static.Loads     // result of Loads
-	problem   *Problem         // flows
-	selector  *nextHopSelector // selects the paths
-	net       *adjacency       // network
-	load      []int64          // paths over an arc, indexed by arc of net.out
-	nextHops  []nextHop        // arcs of the current destination, indexed like selector.arcs
-	continues []bool           // some path continues by this port, indexed by arc*degree+port
+	loads    static.Loads     // result of Loads
+	problem  *Problem         // flows
+	selector *nextHopSelector // selects the paths
+	net      *adjacency       // network
+	load     []int64          // paths over an arc, indexed by arc of net.out
+	// Arcs of the current destination, indexed like selector.arcs.
+	nextHops []nextHop
+	// Some path continues by this port, indexed by arc*degree+port.
+	continues []bool
 }
 
 // sumLoads follows the paths that routeShortest would choose. If the paths to a destination

@@ -43,7 +43,9 @@ func (w WildRule) assigner(p *Problem, seed uint64) (*Candidates, *pathAssigner,
 	if err != nil {
 		return nil, nil, err
 	}
-	return c, c.assigner(p, 2, func(f engine.Flow) []engine.Step { return c.pick(f, seed) }), nil // breakTie has period 2
+
+	// breakTie has period 2.
+	return c, c.assigner(p, 2, func(f engine.Flow) []engine.Step { return c.pick(f, seed) }), nil
 }
 
 // pick selects a live candidate of a flow; nil if all are down.

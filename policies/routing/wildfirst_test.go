@@ -56,7 +56,9 @@ func TestWildFirst(t *testing.T) {
 						}
 					}
 				}
-				if use != UseNeeded || s.twist != "" { // ties are broken differently on twisted tori
+
+				// Ties are broken differently on twisted tori.
+				if use != UseNeeded || s.twist != "" {
 					continue
 				}
 				for i, f := range p.Flows {

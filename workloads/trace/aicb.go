@@ -29,13 +29,15 @@ func isAICB(begin []byte) bool {
 // Each stage starts with its ranks and the header. Columns may be in any order. The table
 // may be a prediction, in which only computations have times, or a measurement.
 type aicbReader struct {
-	setup      bool           // include the operations before the first iteration
+	// setup reports whether include the operations before the first iteration.
+	setup      bool
 	column     map[string]int // index of each column, by its name
 	stages     []aicbStage
 	sizes      map[string]int   // size of each group, by name, as given in rows
 	groups     map[string]int32 // index in groupNames of each called group
 	groupNames []string         // called groups, in the order of first use
-	isMeasured bool             // communication has times, so the file is a measurement
+	// isMeasured reports whether communication has times, so the file is a measurement.
+	isMeasured bool
 
 	// Ranks per stage, tensor, context and data parallelism, and ranks that share
 	// experts.
@@ -51,9 +53,10 @@ type aicbStage struct {
 
 // aicbRow is a row of the table.
 type aicbRow struct {
-	op    Op
-	time  float64 // measured time in the unit of the file; -1 if unknown
-	peer  int     // message: stage of the peer minus this stage
+	op Op
+	// Measured time in the unit of the file; -1 if unknown.
+	time  float64
+	peer  int // message: stage of the peer minus this stage
 	bytes int64
 }
 

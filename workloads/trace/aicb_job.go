@@ -96,7 +96,8 @@ func (a *aicbReader) sets(group string) (sets [][]int32) {
 		return sets
 	}
 
-	for _, experts := range strideSets(all, a.ep, replica) { // ep_tp_group: the expert groups of all TP ranks together
+	// ep_tp_group: the expert groups of all TP ranks together.
+	for _, experts := range strideSets(all, a.ep, replica) {
 		// One set per expert group of the first TP rank.
 		if int(experts[0])%a.tp != 0 {
 			continue

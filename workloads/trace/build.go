@@ -12,7 +12,8 @@ import (
 
 // BuildOptions are the options of Job.Build.
 type BuildOptions struct {
-	NodeOf []int32 // node of each rank, indexed by rank; nil is the identity
+	// Node of each rank, indexed by rank; nil is the identity.
+	NodeOf []int32
 	// Expand appends the transfers of a call to g. ready[i] is the task for which rank i
 	// of the call waits. The result lists, by rank, the task after which the rank has its
 	// result. If Expand is nil, calls take no time.
@@ -26,11 +27,13 @@ type BuildOptions struct {
 
 // GroupCall is a collective call of all ranks of a set.
 type GroupCall struct {
-	Kind     Collective
-	Bytes    int64
-	Sizes    []int64  // bytes by rank of an all-to-all with different sizes; else nil
-	Nodes    []int32  // nodes of the ranks, in the order of the set
-	GroupSet [2]int32 // index in Job.Groups, and of the set in the group
+	Kind  Collective
+	Bytes int64
+	// Sizes has the bytes by rank of an all-to-all with different sizes; else nil.
+	Sizes []int64
+	Nodes []int32 // nodes of the ranks, in the order of the set
+	// GroupSet is the index in Job.Groups, and of the set in the group.
+	GroupSet [2]int32
 }
 
 // JobGraph is the task graph of a job.

@@ -87,7 +87,8 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 	kinds := make([]wildcard, len(wild))
 	type tally struct {
 		sends, receives int
-		first           int // index of a send for which there is no fixed receive
+		// first is the index of a send for which there is no fixed receive.
+		first int
 	}
 
 	openCounts := map[int32]*tally{} // counts of wildcard messages, by destination

@@ -118,7 +118,8 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 	// The transfer, or a task of no duration if no data moves.
 	eager := o.Bytes <= t.EagerBytes
 
-	begin := int32(-1) // task before the transfer that waits for the predecessors of the send
+	// Task before the transfer that waits for the predecessors of the send.
+	begin := int32(-1)
 	if server >= 0 || isOpen && !eager {
 		begin = t.addTask(engine.Task{}, s)
 	}

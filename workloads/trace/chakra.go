@@ -32,15 +32,18 @@ var chUnsupported = map[int64]string{1: "REDUCE", 3: "GATHER", 4: "SCATTER"}
 
 // chNode is a node of an execution trace.
 type chNode struct {
-	id             uint64
-	name           string
-	kind           int64
-	ctrl, data     []uint64         // ids of the nodes on which it depends by control and by data
-	micros         uint64           // duration in microseconds
-	values         string           // values of its inputs
-	ints           map[string]int64 // integer attributes by name
-	group          string           // name of the process group
-	hasPartialDims bool             // collective of only some dimensions of ASTRA-sim's network
+	id   uint64
+	name string
+	kind int64
+	// Ids of the nodes on which it depends by control and by data.
+	ctrl, data []uint64
+	micros     uint64           // duration in microseconds
+	values     string           // values of its inputs
+	ints       map[string]int64 // integer attributes by name
+	group      string           // name of the process group
+	// hasPartialDims reports whether collective of only some dimensions of ASTRA-sim's
+	// network.
+	hasPartialDims bool
 	// record is the number of its protobuf message or JSON node in the file, from 1.
 	// offset is its byte in the file.
 	record, offset int
@@ -193,7 +196,8 @@ func (c *chakraReader) readGroupNode(rank int, f File, n *chNode) error {
 	}
 	for _, g := range groups {
 		if !slices.Contains(g.Ranks, int32(rank)) {
-			continue // the default group of all ranks, or a group without this rank
+			// The default group of all ranks, or a group without this rank.
+			continue
 		}
 		if before, known := c.rankGroups[g.Name]; known && !slices.Equal(before, g.Ranks) {
 			return &Error{f.Name, n.record, n.offset,

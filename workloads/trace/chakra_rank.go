@@ -17,7 +17,8 @@ type chNodeLinks struct {
 	// Ends of the node's data and control dependencies in the list of all dependency ids.
 	// The dependencies of consecutive nodes follow one another.
 	dataEnd, controlEnd int32
-	gpu                 bool // kernel or message; false for operations of the host
+	// gpu reports whether kernel or message; false for operations of the host.
+	gpu bool
 }
 
 // readRank creates the operations of a rank. count is the number of nodes in its file.

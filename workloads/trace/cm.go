@@ -17,21 +17,24 @@ func isCM(begin []byte) bool { return firstWordIs(begin, "Nodes") }
 
 // cmFlow is a flow of htsim's connection matrix.
 type cmFlow struct {
-	src, dst           int32
-	start              engine.Time
-	bytes              int64
-	id, trigger        int64 // its id, and the trigger for which it waits; 0 if absent
-	sendDone, recvDone int64 // triggers fired when it is acknowledged and received; 0 if none
-	line               int   // line in the file
+	src, dst int32
+	start    engine.Time
+	bytes    int64
+	// Its id, and the trigger for which it waits; 0 if absent.
+	id, trigger int64
+	// Triggers fired when it is acknowledged and received; 0 if none.
+	sendDone, recvDone int64
+	line               int // line in the file
 	hasSize            bool
 }
 
 // cmTrigger is a trigger of the matrix: flows fire it, and it starts other flows.
 type cmTrigger struct {
-	kind      string  // oneshot, multishot or barrier
-	count     int     // number of firings that a barrier needs
-	firedBy   []int32 // flows that fire it, in file order
-	onReceive []bool  // for each of these: fired when received, not when acknowledged
+	kind    string  // oneshot, multishot or barrier
+	count   int     // number of firings that a barrier needs
+	firedBy []int32 // flows that fire it, in file order
+	// For each of these: fired when received, not when acknowledged.
+	onReceive []bool
 	starts    []int32 // flows that it starts, in file order
 	line      int
 }

@@ -226,7 +226,9 @@ func TestGOAL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := computeSpan(t, j), 150*engine.Nanosecond; got != want { // two computations on one cpu do not overlap
+
+	// Two computations on one cpu do not overlap.
+	if got, want := computeSpan(t, j), 150*engine.Nanosecond; got != want {
 		t.Errorf("computes %v, want %v", got, want)
 	}
 	b, err := j.Build(BuildOptions{})
@@ -475,7 +477,9 @@ func TestCMTriggers(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text.String())
 		}
-		routes := &engine.Routes{Start: make([]int32, len(b.Graph.Tasks)+1), FlowCap: slices.Repeat([]float64{8e12}, len(b.Graph.Tasks))} // one byte per tick
+
+		// One byte per tick.
+		routes := &engine.Routes{Start: make([]int32, len(b.Graph.Tasks)+1), FlowCap: slices.Repeat([]float64{8e12}, len(b.Graph.Tasks))}
 		trace, err := flow.Run(t.Context(), b.Graph, &engine.Network{Nodes: 5}, routes, flow.Options{})
 		if err != nil || int64(trace.Makespan) != last {
 			t.Fatalf("%v, want an end at %d in\n%s", err, last, text.String())
@@ -515,7 +519,9 @@ func TestSamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if at := bytes.Index(f.Data, []byte("{\n")); strings.HasSuffix(name, ".tgz") { // a single file
+
+			// A single file.
+			if at := bytes.Index(f.Data, []byte("{\n")); strings.HasSuffix(name, ".tgz") {
 				f.Data = bytes.TrimRight(f.Data[at:], "\x00")
 			}
 			key := strings.TrimPrefix(name, root+"/")

@@ -116,7 +116,8 @@ func (g *goalReader) beginRank(rank int32, n int) {
 // stream. starts lists pairs (a, b): operation a waits for the start of b (irequires).
 // Such an operation waits for a join that has the predecessors of b.
 func (g *goalReader) endRank(starts [][2]int32) error {
-	startJoin := map[int32]int32{} // joins the predecessors of an operation for whose start others wait
+	// Joins the predecessors of an operation for whose start others wait.
+	startJoin := map[int32]int32{}
 
 	for _, s := range starts {
 		if _, ok := startJoin[s[1]]; !ok {

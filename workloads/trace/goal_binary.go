@@ -33,7 +33,8 @@ func (g *goalReader) readBinary(f File) error {
 		return err
 	}
 
-	remaining := uint64(len(f.Data)-base-6) - 16*ranks // total bytes of the blocks, which must not overlap
+	// Total bytes of the blocks, which must not overlap.
+	remaining := uint64(len(f.Data)-base-6) - 16*ranks
 
 	// Read the block of each rank.
 	for rank := range int32(ranks) {

@@ -21,14 +21,17 @@ import (
 // plus MemoryPerRank per rank. Files with more than MaxOperations are rejected before
 // anything is allocated for them.
 const (
-	MaxBytes        = 256 << 20 // all files together, unpacked
-	MaxOperations   = 1 << 22   // all files together; this many take about 1.5 GB of memory
-	MaxRanks        = 1 << 17
-	MaxUnpackRatio  = 64               // unpacked bytes per byte of a gzip file; rejects zip bombs
-	MemoryPerByte   = 256              // bytes of memory per byte of a file
-	MemoryPerRank   = 1 << 10          // bytes of memory per rank
-	MaxMessageBytes = 1 << 50          // bytes of one message, call or buffer
-	maxComputeTime  = engine.Never / 4 // per rank: a quarter of the range of simulated time
+	MaxBytes = 256 << 20 // all files together, unpacked
+	// All files together; this many take about 1.5 GB of memory.
+	MaxOperations = 1 << 22
+	MaxRanks      = 1 << 17
+	// Unpacked bytes per byte of a gzip file; rejects zip bombs.
+	MaxUnpackRatio  = 64
+	MemoryPerByte   = 256     // bytes of memory per byte of a file
+	MemoryPerRank   = 1 << 10 // bytes of memory per rank
+	MaxMessageBytes = 1 << 50 // bytes of one message, call or buffer
+	// Per rank: a quarter of the range of simulated time.
+	maxComputeTime = engine.Never / 4
 )
 
 // File is an input file, unpacked.
@@ -68,8 +71,9 @@ func Unpack(name string, data []byte) (File, error) {
 
 // Error describes an invalid record of a file.
 type Error struct {
-	File    string
-	Record  int    // from 1; the line of a text file; 0 refers to the whole file
+	File string
+	// From 1; the line of a text file; 0 refers to the whole file.
+	Record  int
 	Byte    int    // offset of the record, from 0
 	Problem string // the problem, with the value
 	Want    string // the accepted input

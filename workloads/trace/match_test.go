@@ -138,9 +138,11 @@ func simulateGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 			states[place{r, i}] = &state{-1, -1, -1, -1}
 		}
 	}
-	receiveOf, sendOf := map[place]place{}, map[place]place{} // receive by send, and send by receive
-	var posted, arrived []place                               // receives and sends in order
-	var queue []place                                         // computations that wait for a cpu
+
+	// Receive by send, and send by receive.
+	receiveOf, sendOf := map[place]place{}, map[place]place{}
+	var posted, arrived []place // receives and sends in order
+	var queue []place           // computations that wait for a cpu
 	busy := map[[2]int]bool{}
 	statement := func(p place) *goalStatement { return &ranks[p.rank][p.op] }
 	accepts := func(r, s place) bool {

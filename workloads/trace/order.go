@@ -108,8 +108,12 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 		control[i] = slices.DeleteFunc(control[i], contradicts)
 		dropped += before - len(control[i])
 	}
-	contradicting := make([][]int32, len(ops)) // control dependencies that contradict data, by operation
-	waiting := make([][]int32, len(ops))       // operations of the same cycle that wait for this one by control
+
+	// Control dependencies that contradict data, by operation.
+	contradicting := make([][]int32, len(ops))
+
+	// Operations of the same cycle that wait for this one by control.
+	waiting := make([][]int32, len(ops))
 
 	for i := range ops {
 		for _, c := range control[i] {

@@ -137,7 +137,8 @@ func (w *RankGraph) job(j *Job) (*Job, error) {
 type jobBuilder struct {
 	*RankGraph
 	*Job
-	homes []int32 // rank on which the end of a task is known, indexed by task
+	// Rank on which the end of a task is known, indexed by task.
+	homes []int32
 	// doneOp is the operation after which the end of a task is known on a rank, by task
 	// and rank.
 	doneOp map[[2]int32]int32
@@ -145,8 +146,9 @@ type jobBuilder struct {
 	// sender, by transfer and sender.
 	arrivalOp map[[2]int32]int32
 	ops       int
-	tags      []uint32 // number of each task; of a transfer, the tag of its first message
-	nextTag   uint32   // next unused number
+	// tags is the number of each task; of a transfer, the tag of its first message.
+	tags    []uint32
+	nextTag uint32 // next unused number
 }
 
 // add appends an operation of a rank and returns its index.
@@ -313,7 +315,9 @@ func (w *RankGraph) homes() []int32 {
 	}
 
 	order := slices.Clone(g.Order())
-	for range 2 { // The second pass, in reverse order, reaches tasks without predecessors.
+
+	// The second pass, in reverse order, reaches tasks without predecessors.
+	for range 2 {
 		for _, id := range order {
 			if homes[id] >= 0 {
 				continue

@@ -33,20 +33,24 @@ type Keys struct {
 // ReadOptions are Keys with further input of the readers.
 type ReadOptions struct {
 	Keys
-	GroupFile      File       // content of the file named by Groups
-	IntraStageRate units.Rate // bandwidth within a stage if its exchanges are not transfers
+	GroupFile File // content of the file named by Groups
+	// IntraStageRate is the bandwidth within a stage if its exchanges are not transfers.
+	IntraStageRate units.Rate
 }
 
 // Format is a file format.
 type Format struct {
-	Name    string
-	Doc     string
-	Matches func(begin []byte) bool // Matches reports whether a file that starts with these bytes has the format.
+	Name string
+	Doc  string
+	// Matches reports whether a file that starts with these bytes has the format.
+	Matches func(begin []byte) bool
 	// FileContent names the content of the single file, such as "all ranks". It is empty
 	// if there is one file per rank.
 	FileContent string
-	Read        func(files []File, h *ReadOptions) (*Job, error) // Read returns the job of the files, in the order of ranks.
-	HoldsStage  bool                                             // HoldsStage states that a file holds one pipeline stage that stands for all.
+	// Read returns the job of the files, in the order of ranks.
+	Read func(files []File, h *ReadOptions) (*Job, error)
+	// HoldsStage states that a file holds one pipeline stage that stands for all.
+	HoldsStage bool
 }
 
 // Formats are all formats, in the order in which Detect tries them.

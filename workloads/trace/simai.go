@@ -44,14 +44,17 @@ func isSimAI(begin []byte) bool {
 // collective and bytes of the forward pass, of the input gradient and of the weight
 // gradient, and the time of the update.
 type simAIReader struct {
-	file                      string
-	policy                    string
-	tp, ep, pp, vpp, ga, gpus int   // degrees of parallelism, micro-batches (ga) and ranks
-	stageBytes                int64 // pp_comm: bytes to the next stage per micro-batch, for a tensor-parallel group
-	checkpoints, initiates    []int // rows that are checkpoints, and rows recomputed from them
-	rows                      []simRow
-	rankOrder                 string
-	dp                        int
+	file   string
+	policy string
+	// Degrees of parallelism, micro-batches (ga) and ranks.
+	tp, ep, pp, vpp, ga, gpus int
+	// pp_comm: bytes to the next stage per micro-batch, for a tensor-parallel group.
+	stageBytes int64
+	// Rows that are checkpoints, and rows recomputed from them.
+	checkpoints, initiates []int
+	rows                   []simRow
+	rankOrder              string
+	dp                     int
 	// Counts for notes: sizes without a collective, collectives without a size, and times
 	// of 1 ns, which stand for unknown times.
 	numUncalledSizes, numEmptyCalls, numUnknownTimes int
@@ -59,12 +62,14 @@ type simAIReader struct {
 
 // simRow is a layer.
 type simRow struct {
-	name         string
-	part         [3]simPart  // forward pass, input gradient, weight gradient
-	update       engine.Time // time of the weight update
-	line         int         // line of the file, from 1, and its offset
-	offset       int
-	isRecomputed bool // its gradients need the activations recomputed from a checkpoint
+	name   string
+	part   [3]simPart  // forward pass, input gradient, weight gradient
+	update engine.Time // time of the weight update
+	line   int         // line of the file, from 1, and its offset
+	offset int
+	// isRecomputed reports whether its gradients need the activations recomputed from a
+	// checkpoint.
+	isRecomputed bool
 	isCheckpoint bool // its output is stored for recomputation
 }
 

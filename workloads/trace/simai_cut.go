@@ -89,11 +89,13 @@ func (s *simAIReader) divideRows() (simBlocks, error) {
 
 // simProgramBuilder appends the operations of a rank, or only counts them.
 type simProgramBuilder struct {
-	ops       []Op
-	numOps    int   // operations so far
-	numRows   int   // forward passes of rows so far, including empty ones
-	countOnly bool  // do not store operations
-	last      int32 // operation for which the next one waits; -1 if none
+	ops    []Op
+	numOps int // operations so far
+	// Forward passes of rows so far, including empty ones.
+	numRows   int
+	countOnly bool // do not store operations
+	// Operation for which the next one waits; -1 if none.
+	last int32
 }
 
 // add appends an operation that also waits for the last one.

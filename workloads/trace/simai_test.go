@@ -68,7 +68,9 @@ func TestSimAIStages(t *testing.T) {
 	// 1F1B: m forward and backward passes of a stage, and p-1 of both to fill and drain
 	// the pipeline (PipeDream-Flush).
 	forward, backward := engine.Time(300+layers*1900)*engine.Nanosecond, engine.Time(2+layers*2600)*engine.Nanosecond
-	once := engine.Time(2+20+10+10+20+5000+2) * engine.Nanosecond // rows before and after, without rows that overlap
+
+	// Rows before and after, without rows that overlap.
+	once := engine.Time(2+20+10+10+20+5000+2) * engine.Nanosecond
 	want := (ga+pp-1)*(forward+backward) + once
 	if got := computeSpan(t, j); got < want-engine.Time(200)*engine.Nanosecond || got > want+engine.Time(300)*engine.Nanosecond {
 		t.Errorf("computing alone takes %v, want about %v", got, want)
@@ -90,7 +92,9 @@ func TestSimAIStages(t *testing.T) {
 	if m.GPUs != 4 || m.Microbatches != ga || m.PipelineBytes != 2048 {
 		t.Errorf("a stage is %+v", m)
 	}
-	if f := m.Forward - forward; f < 0 || f > 100*engine.Nanosecond { // with 1 TB/s within the stage
+
+	// With 1 TB/s within the stage.
+	if f := m.Forward - forward; f < 0 || f > 100*engine.Nanosecond {
 		t.Errorf("forward takes %v, want %v and what is sent inside", m.Forward, forward)
 	}
 	// DP 4: three quarters of 1,000 B and 2,000 B, shared by the two ranks of a stage.

@@ -35,7 +35,8 @@ const (
 	Compute               // lasts for Op.Duration
 	Send                  // sends Op.Bytes to another rank
 	Recv                  // receives a message of another rank
-	Call                  // collective call of all ranks of a set of a group
+	// Collective call of all ranks of a set of a group.
+	Call
 )
 
 var kindNames = [...]string{"join", "compute", "send", "receive", "collective"}
@@ -90,10 +91,11 @@ type Op struct {
 	Name       string
 	Kind       OpKind
 	Collective Collective
-	SendOrder  int32       // Send: links send waiting packets of the lowest value first; 0 if unspecified
-	Duration   engine.Time // Compute only
-	Bytes      int64
-	Group      int32 // Call: index in Job.Groups
+	// Send: links send waiting packets of the lowest value first; 0 if unspecified.
+	SendOrder int32
+	Duration  engine.Time // Compute only
+	Bytes     int64
+	Group     int32 // Call: index in Job.Groups
 	// Send, Recv: the other rank minus this rank, so that ranks with equal behaviour can
 	// share a program; or AnySource.
 	Peer int32
@@ -118,9 +120,10 @@ const (
 
 // Group is a communicator. Each rank belongs to one of its sets or to none.
 type Group struct {
-	Name  string
-	Sets  [][]int32
-	SetOf []int32 // index of the set, by rank; -1 if the rank is in none
+	Name string
+	Sets [][]int32
+	// SetOf is the index of the set, by rank; -1 if the rank is in none.
+	SetOf []int32
 }
 
 // NewGroup divides the given number of ranks into sets. It fails if a rank is in two sets
@@ -144,11 +147,12 @@ func NewGroup(name string, ranks int, sets [][]int32) (Group, error) {
 
 // Job is a workload: the content of its files.
 type Job struct {
-	Format     string
-	Ranks      int
-	Groups     []Group
-	Ops        [][]Op // indexed by rank; ranks may share a slice
-	EagerBytes int64  // a Send of up to this size does not wait for its Recv
+	Format string
+	Ranks  int
+	Groups []Group
+	Ops    [][]Op // indexed by rank; ranks may share a slice
+	// EagerBytes is a Send of up to this size does not wait for its Recv.
+	EagerBytes int64
 	// Buffered states that for its rank, a Send of up to EagerBytes ends when it starts.
 	// Otherwise it ends when the message has arrived.
 	Buffered bool

@@ -221,17 +221,21 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 
 // Attributes that WriteChakra writes in addition to ASTRA-sim's.
 const (
-	chPicoseconds = "duration_ps"   // duration of a node in picoseconds
-	chTaskNumber  = "task"          // number among all tasks of a node that is no message
-	chSendOrder   = "turn"          // Op.SendOrder of a send
-	chDependency  = "is_dependency" // the message only reports the end of an operation, and its bytes do not count
-	chSchema      = "0.0.4"         // schema version of written files
+	chPicoseconds = "duration_ps" // duration of a node in picoseconds
+	// Number among all tasks of a node that is no message.
+	chTaskNumber = "task"
+	chSendOrder  = "turn" // Op.SendOrder of a send
+	// The message only reports the end of an operation, and its bytes do not count.
+	chDependency = "is_dependency"
+	chSchema     = "0.0.4" // schema version of written files
 )
 
 // WriteChakra writes the file of one rank of a job without calls. It fails if w does.
 func (j *Job) WriteChakra(w io.Writer, rank int) error {
 	b := newLimitWriter(w)
-	b.Write(protowire.AppendBytes(nil, chAppendText(nil, 1, chSchema))) // b stores the error for Flush
+
+	// b stores the error for Flush.
+	b.Write(protowire.AppendBytes(nil, chAppendText(nil, 1, chSchema)))
 	ops := j.Ops[rank]
 	kernels, n := assignStreams(ops)
 	for i := range ops {

@@ -111,7 +111,9 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 
 	// Write flows and triggers.
 	b := newLimitWriter(to)
-	fmt.Fprintf(b, "Nodes %d\nConnections %d\n", w.Ranks, len(bytes)) // b stores the error for Flush
+
+	// b stores the error for Flush.
+	fmt.Fprintf(b, "Nodes %d\nConnections %d\n", w.Ranks, len(bytes))
 	if len(sets) > 0 {
 		fmt.Fprintf(b, "Triggers %d\n", len(sets))
 	}

@@ -11,17 +11,20 @@ import (
 // of phase p are p*k .. p*k+k-1.
 type loadBalancer struct {
 	*pathTable
-	k              int
-	phaseOf        []int32 // phase, indexed by generator
-	pathChunks     []int32 // chunks, indexed by path
-	load           []int64 // hops, indexed by generator
-	peak           []int64 // largest load, indexed by phase
-	imbalance      []int64 // k x the sum of squares of the loads - the square of their sum, indexed by phase
-	slots          int64   // sum of peak
-	totalImbalance int64   // sum of imbalance, the tie-break between equal slots
+	k          int
+	phaseOf    []int32 // phase, indexed by generator
+	pathChunks []int32 // chunks, indexed by path
+	load       []int64 // hops, indexed by generator
+	peak       []int64 // largest load, indexed by phase
+	// k x the sum of squares of the loads - the square of their sum, indexed by phase.
+	imbalance []int64
+	slots     int64 // sum of peak
+	// totalImbalance is the sum of imbalance, the tie-break between equal slots.
+	totalImbalance int64
 
-	stop       halt.When
-	stamp      []int32 // last generation in which a move touched the phase, indexed by phase
+	stop halt.When
+	// stamp is the last generation in which a move touched the phase, indexed by phase.
+	stamp      []int32
 	generation int32   // number of the current move
 	touched    []int32 // phases that the current move touches
 }

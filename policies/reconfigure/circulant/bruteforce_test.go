@@ -26,9 +26,10 @@ func minSlotsOf(list []plan.Candidate, maxCount int, relay bool) (slots []int64,
 // the given total of slots, without relaying. It tries all paths of each chunk, offset by
 // offset, and stores the loads that fail.
 type bruteForceSearch struct {
-	n, k, slots   int
-	phases        [][]int
-	load, maxHops []int // by generator: its load; by phase: the hops of its longest path
+	n, k, slots int
+	phases      [][]int
+	// By generator: its load; by phase: the hops of its longest path.
+	load, maxHops []int
 	failed        map[string]bool
 }
 
@@ -131,7 +132,8 @@ func TestMinSlots(t *testing.T) {
 		}
 		slots, proved := minSlotsOf(list, c.maxSlots, false)
 		for d := 1; d <= c.maxSlots; d++ {
-			exception := c.n == 8 && c.k == 3 && d == 2 // 1, 2, 4 and 1+2 in two slots, then 5, 6, 7
+			// 1, 2, 4 and 1+2 in two slots, then 5, 6, 7.
+			exception := c.n == 8 && c.k == 3 && d == 2
 			b := &bruteForceSearch{n: c.n, k: c.k, slots: int(slots[d]) - 1}
 			if b.hasPhases(d) && (proved[d] || !exception) {
 				t.Errorf("n=%d k=%d d=%d: %d slots, proved %t, but %v take fewer", c.n, c.k, d, slots[d], proved[d], b.phases)

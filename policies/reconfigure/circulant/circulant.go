@@ -156,9 +156,10 @@ func (s *sourceSchedule) candidate(origin string) plan.Candidate {
 
 // allToAllPlanner plans one uniform all-to-all.
 type allToAllPlanner struct {
-	n, k    int   // numbers of GPUs and of switches
-	chunks  int32 // chunks per pair
-	repeats int32 // factor by which the planned demand exceeds chunks, for lower bounds
+	n, k   int   // numbers of GPUs and of switches
+	chunks int32 // chunks per pair
+	// repeats is the factor by which the planned demand exceeds chunks, for lower bounds.
+	repeats int32
 	options Options
 	seed    uint64
 }

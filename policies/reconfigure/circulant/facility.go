@@ -19,9 +19,10 @@ type offsetSearch struct {
 	// more offset; the minimum of others and the base.
 	others, extended, lowest []int32
 	nearOffsets              []nearOffset // scratch of bestOffset
-	stamp                    []int32      // generation in which extended was set, indexed by offset
-	generation               int32
-	work                     int64 // steps so far
+	// Generation in which extended was set, indexed by offset.
+	stamp      []int32
+	generation int32
+	work       int64 // steps so far
 }
 
 // nearOffset is an offset with its hops over the other offsets of a tuple.

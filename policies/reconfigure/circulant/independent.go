@@ -12,9 +12,10 @@ import (
 // is active once, on one switch, for as many slots as it carries hops. This time is an
 // epoch.
 type epochSchedule struct {
-	sourceSchedule         // each phase has one generator; phases without hops are not set up
-	switchOf       []int32 // indexed by generator
-	singleEpoch    bool    // no chunk uses several epochs
+	// Each phase has one generator; phases without hops are not set up.
+	sourceSchedule
+	switchOf    []int32 // indexed by generator
+	singleEpoch bool    // no chunk uses several epochs
 }
 
 // independentPlans returns plans with independent switches, for all total numbers of

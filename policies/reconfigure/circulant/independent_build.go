@@ -77,7 +77,9 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 		}
 
 		p.Topologies = append(p.Topologies, scaleup.Circulant(e.n, offsets...))
-		p.Switches = append(p.Switches, slices.Repeat(on, e.n)) // in the order of edges of scaleup.Circulant
+
+		// In the order of edges of scaleup.Circulant.
+		p.Switches = append(p.Switches, slices.Repeat(on, e.n))
 		p.Slots = append(p.Slots, int32(breaks[phase+1]-from))
 		for t := from; t < breaks[phase+1]; t++ {
 			stop.Check()

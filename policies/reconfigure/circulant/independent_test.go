@@ -31,7 +31,8 @@ func checkDownTime(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay in
 	}
 	// Assign the offsets to switches. An offset that continues stays on its switch. A new
 	// one goes to a switch that was down for exactly the delay.
-	offsetOf, downSince := make([]int, len(loads)), make([]int, len(loads)) // offset, 0 while down; first slot of the down time
+	// Offset, 0 while down; first slot of the down time.
+	offsetOf, downSince := make([]int, len(loads)), make([]int, len(loads))
 	setups := make([]int, len(loads))
 	for slot, offsets := range offsetsOf {
 		rest := slices.Clone(offsets)

@@ -14,25 +14,35 @@ import (
 // hops left as slots (decrementing sets, as in the preemptive open shop of Gonzalez and
 // Sahni). Of other chunks it prefers chunks that leave transit, or do not enter it.
 type openShop struct {
-	k             int
-	remaining     []int32 // hops of chunk i over generator j not done yet, at i*k+j
-	chunkHops     []int32 // sum of remaining over generators, indexed by chunk
-	generatorLoad []int32 // sum of remaining over chunks, indexed by generator
+	k int
+	// Hops of chunk i over generator j not done yet, at i*k+j.
+	remaining []int32
+	// chunkHops is the sum of remaining over generators, indexed by chunk.
+	chunkHops []int32
+	// generatorLoad is the sum of remaining over chunks, indexed by generator.
+	generatorLoad []int32
 	laterHops     []int32 // hops in later phases, indexed by chunk
 	inTransit     []bool  // the chunk has left its source, indexed by chunk
-	transitLoad   []int32 // sum of remaining over chunks in transit, indexed by generator
+	// transitLoad is the sum of remaining over chunks in transit, indexed by generator.
+	transitLoad []int32
 
 	// candidates are the chunks with remaining hops that have moved in this phase, and of
 	// each set of identical chunks k that have not. This is enough, because a slot serves
 	// at most k chunks, and at most k chunks have as many hops left as slots.
-	candidates    []int32
-	lastIdentical []int32 // last one of the identical chunks, which are consecutive; indexed by chunk
-	nextIdentical []int32 // first one that is not a candidate; indexed by lastIdentical
-	isUnmoved     []bool  // the chunk has not moved in this phase, indexed by chunk
+	candidates []int32
+	// lastIdentical is the last one of the identical chunks, which are consecutive; indexed
+	// by chunk.
+	lastIdentical []int32
+	// First one that is not a candidate; indexed by lastIdentical.
+	nextIdentical []int32
+	// isUnmoved reports whether the chunk has not moved in this phase, indexed by chunk.
+	isUnmoved []bool
 
-	matched    []int32 // chunk in this slot, indexed by generator; -1 if the generator is idle
+	// Chunk in this slot, indexed by generator; -1 if the generator is idle.
+	matched    []int32
 	assignment graph.Assignment
-	weight     []int64 // rows are generators; columns are candidates, then k columns for idle generators
+	// Rows are generators; columns are candidates, then k columns for idle generators.
+	weight []int64
 }
 
 // newOpenShop returns the open shop of a phase. The arguments initialise the fields of the

@@ -91,14 +91,15 @@ type pathEnumerator struct {
 	n          int
 	offsets    []int   // indexed by generator of this enumerator
 	generators []int32 // its number in the sequence, indexed as offsets
-	minHops    []int32 // minimum over these generators, indexed by offset
-	maxHops    []int32 // limit of path lengths, indexed by offset
-	slack      int32   // limit of hops above minHops
-	maxDepth   int32   // largest limit in maxHops
-	maxPaths   int     // limit of paths per offset
-	numPaths   []int32 // paths found so far, indexed by offset
-	paths      []offsetPath
-	count      []int32 // hops of the current path, indexed as offsets
+	// minHops is the minimum over these generators, indexed by offset.
+	minHops  []int32
+	maxHops  []int32 // limit of path lengths, indexed by offset
+	slack    int32   // limit of hops above minHops
+	maxDepth int32   // largest limit in maxHops
+	maxPaths int     // limit of paths per offset
+	numPaths []int32 // paths found so far, indexed by offset
+	paths    []offsetPath
+	count    []int32 // hops of the current path, indexed as offsets
 }
 
 // enumerate appends to paths all paths to offsets 1..n-1 within the limits of slack and

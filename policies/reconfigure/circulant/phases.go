@@ -114,7 +114,9 @@ func (l *allToAllPlanner) separateSchedules() (list []*sourceSchedule) {
 	if l.k > 1 {
 		list = append(list, l.schedulePhases(l.directPhases(), l.numPerturbations()))
 	}
-	if l.k > 1 || l.chunks == 1 { // for degree 1, all chunks of a pair take the path of one chunk
+
+	// For degree 1, all chunks of a pair take the path of one chunk.
+	if l.k > 1 || l.chunks == 1 {
 		list = append(list, l.minHopSchedules(list)...)
 	}
 	return list
@@ -222,7 +224,9 @@ func (l *allToAllPlanner) scheduleFromPaths(phases [][]int, paths []offsetPath, 
 	phasePathsOf := phasePaths(l.n, phases, l.slack(), false)
 	var all *pathTable
 	var indices []int32
-	for _, list := range [][]offsetPath{phasePathsOf, slices.Concat(paths, phasePathsOf), paths} { // a table has a limit per offset, so it may lack some paths
+
+	// A table has a limit per offset, so it may lack some paths.
+	for _, list := range [][]offsetPath{phasePathsOf, slices.Concat(paths, phasePathsOf), paths} {
 		all = newPathTable(l.n, len(phases)*l.k, list)
 		if indices = all.indexOf(paths); indices != nil {
 			break

@@ -3,14 +3,18 @@ package circulant
 // sourceSchedule is a schedule for the chunks of one source. All other sources follow it by
 // rotation.
 type sourceSchedule struct {
-	n, k       int
-	chunks     int32 // chunks per pair
-	relay      bool
-	phases     [][]int    // offsets; the generators of phase p are p*k .. p*k+k-1
-	paths      *pathTable // paths to each offset, over the generators of all phases
-	pathChunks []int32    // chunks, indexed by path
-	slots      []int64    // indexed by phase
-	imbalance  int64      // imbalance of the loads (loadBalancer.totalImbalance), the tie-break between equal slots
+	n, k   int
+	chunks int32 // chunks per pair
+	relay  bool
+	// Offsets; the generators of phase p are p*k .. p*k+k-1.
+	phases [][]int
+	// paths is the paths to each offset, over the generators of all phases.
+	paths      *pathTable
+	pathChunks []int32 // chunks, indexed by path
+	slots      []int64 // indexed by phase
+	// imbalance of the loads (loadBalancer.totalImbalance), the tie-break between equal
+	// slots.
+	imbalance int64
 }
 
 // total returns the slots of all phases.

@@ -14,8 +14,10 @@ type scheduledHop struct{ slot, chunk, gen int32 }
 type timetable struct {
 	*sourceSchedule
 	chunks []sourceChunk
-	order  []int            // phases of the schedule in the order in which they are set up; phases without slots are left out
-	hops   [][]scheduledHop // indexed as order; sorted by slot
+	// Phases of the schedule in the order in which they are set up; phases without slots are
+	// left out.
+	order []int
+	hops  [][]scheduledHop // indexed as order; sorted by slot
 	// buffer is the maximum number of chunks in transit after a slot. Each GPU holds one of
 	// every chunk that the source has in transit, because all GPUs are equivalent.
 	buffer int32

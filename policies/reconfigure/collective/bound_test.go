@@ -26,7 +26,9 @@ func TestMinimumSteps(t *testing.T) {
 		for n := k + 1; n <= 10; n++ {
 			choices := multisets(n, k)
 			full := 1<<n - 1
-			left := make([]int, 1<<n) // by set of GPUs with the shard: minimum steps with the topologies so far
+
+			// By set of GPUs with the shard: minimum steps with the topologies so far.
+			left := make([]int, 1<<n)
 			for s := range left {
 				left[s] = math.MaxInt32
 			}

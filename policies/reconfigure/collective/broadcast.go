@@ -20,9 +20,10 @@ type residueRange struct{ first, count, from, to int32 }
 // broadcast of Zhao et al., "Efficient direct-connect topologies for collective communications".
 type broadcaster struct {
 	q        int
-	parts    int32   // per shard
-	hasShard []bool  // by residue
-	holders  []int32 // residues with the shard, in the order in which they received it
+	parts    int32  // per shard
+	hasShard []bool // by residue
+	// Residues with the shard, in the order in which they received it.
+	holders []int32
 
 	// receivers are the residues that receive the shard in the current step. semiMatching divides
 	// their parts among the links.

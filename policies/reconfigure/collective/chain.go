@@ -21,7 +21,8 @@ type chainStage struct {
 // planCriteria has the values by which plans are compared for all delays.
 type planCriteria struct {
 	phases, steps int
-	parts         int64 // parts of shards on the most loaded link, summed over steps
+	// parts of shards on the most loaded link, summed over steps.
+	parts int64
 }
 
 // plus returns the sum of two costs.
@@ -72,9 +73,10 @@ func (c *chain) stages() (list []chainStage) {
 type chainTable struct {
 	n        int
 	divisors []int
-	stages   map[int][]*stage // frontier of all-gathers on Z_q, by divisor q of n
-	cached   map[subgroupPair][]*chain
-	stop     halt.When
+	// Frontier of all-gathers on Z_q, by divisor q of n.
+	stages map[int][]*stage
+	cached map[subgroupPair][]*chain
+	stop   halt.When
 }
 
 // subgroupPair is a key of chainTable: the orders of two subgroups. With vectors, stages exchange

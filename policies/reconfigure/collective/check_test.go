@@ -134,7 +134,8 @@ func TestMutations(t *testing.T) {
 			x.Pieces = append(x.Pieces, x.Pieces[k])
 		}
 		for s := range pl.Steps.Phases[i].Longest {
-			pl.Steps.Phases[i].Longest[s] = p.Bytes * int64(p.GPUs) // so that lengths are never wrong
+			// So that lengths are never wrong.
+			pl.Steps.Phases[i].Longest[s] = p.Bytes * int64(p.GPUs)
 		}
 		if err := pl.Check(); !errors.Is(err, plan.ErrBroken) {
 			t.Fatalf("%s with piece %d of %v %s: %v", pl.Name, k, x, what, err)

@@ -145,7 +145,9 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 
 	// Shards 0 to rest-1 have one more byte, in this part.
 	extra := int32(small % int64(pl.Parts))
-	count := make([]int32, n) // by shard relative to the sender: how often this part is in the message
+
+	// By shard relative to the sender: how often this part is in the message.
+	count := make([]int32, n)
 	var bytes []int64
 
 	// The longest message is found for all senders at once: base is its size without additional

@@ -42,7 +42,9 @@ func (t *chainTable) recipes(op collective.Kind) []*recipe {
 		for _, outer := range t.chains(h, t.n, false) {
 			gather := outer.stages()
 			twice := outer.plus(outer.planCriteria)
-			for _, s := range t.stages[h] { // the first gather reuses the topology of the last scatter
+
+			// The first gather reuses the topology of the last scatter.
+			for _, s := range t.stages[h] {
 				whole := append([]chainStage{{s, 1}}, gather...)
 				all = append(all, &recipe{
 					planCriteria: twice.plus(planCriteria{2*len(s.phases) - 1, 2 * s.steps, 2 * s.parts}),

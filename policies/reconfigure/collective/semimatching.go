@@ -10,12 +10,15 @@ import (
 // "Semi-matchings for bipartite graphs and load balancing", J. Algorithms 2006). Parts are
 // shifted along alternating paths from the most loaded link to one with a lower load.
 type semiMatching struct {
-	k           int
-	parts       []int64 // by row, a set of parts with the same possible links: number of parts
-	share       []int64 // by row and link: parts on this link, or -1 if the link cannot carry them
-	rowOrder    []int32 // rows, by rising number of possible links
-	load        []int64 // by link
-	sortedLinks []int32 // scratch of fillRow: links of a row by rising load
+	k int
+	// parts is the number of parts of a row: a set of parts with the same possible links.
+	parts []int64
+	// share is indexed by row and link: parts on this link, or -1 if the link cannot carry them.
+	share    []int64
+	rowOrder []int32 // rows, by rising number of possible links
+	load     []int64 // by link
+	// Scratch of fillRow: links of a row by rising load.
+	sortedLinks []int32
 	queue       []int32 // links reached by shiftParts
 	previous    []int32 // by link: the previous link on a path, or -1
 	movedRow    []int32 // by link: the row whose parts move to it
@@ -84,7 +87,9 @@ func (d *semiMatching) fillRow(r int32) {
 	}
 
 	remaining := d.parts[r]
-	for tied := 1; remaining > 0; tied++ { // the least loaded links have equal load; fill them up to the next one
+
+	// The least loaded links have equal load; fill them up to the next one.
+	for tied := 1; remaining > 0; tied++ {
 		minLoad := d.load[d.sortedLinks[tied-1]]
 		amount := remaining
 		if tied < len(d.sortedLinks) {

@@ -13,9 +13,10 @@ type stage struct {
 	q      int
 	name   string
 	phases []broadcastPhase
-	loads  [][]int32 // by phase and step: parts on the most loaded link
-	steps  int
-	parts  int64 // sum of loads
+	// loads is indexed by phase and step: parts on the most loaded link.
+	loads [][]int32
+	steps int
+	parts int64 // sum of loads
 }
 
 // newStage returns the stage of some phases, or nil if they do not reach all of Z_q or a phase
@@ -121,7 +122,9 @@ func windowStage(q, k, e int, parts int32, bases []stampBasis) *stage {
 	if stepCounts == nil {
 		return nil
 	}
-	slices.SortFunc(stepCounts, func(a, b int) int { return b - a }) // single steps last, because their links can be balanced
+
+	// Single steps last, because their links can be balanced.
+	slices.SortFunc(stepCounts, func(a, b int) int { return b - a })
 	var phases []broadcastPhase
 
 	window := 1

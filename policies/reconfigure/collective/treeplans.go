@@ -18,7 +18,10 @@ func graphPlans(p *Problem) []*Plan {
 	var all []*Plan
 	for _, t := range findTrees(p.GPUs, min(p.Degree, maxTreeDegree), p.Stop) {
 		back := t.reversed()
-		switch { // a single operation may use the trees or their converse, whose links may be more even
+
+		// A single operation may use the trees or their converse, whose links may be more
+		// even.
+		switch {
 		case p.Op == collective.AllGather:
 			all = append(all, treePlan(p, nil, plan.Gather, t), treePlan(p, nil, plan.Gather, back))
 			continue

@@ -19,16 +19,21 @@ type treePhase struct {
 // can be optimised on its own (Zhao et al., "Efficient direct-connect topologies for collective
 // communications": breadth-first broadcast).
 type treeBuilder struct {
-	n, words           int          // GPUs, and words per set of shards
-	parts              int32        // per shard
-	shards, nextShards []uint64     // by GPU: bits of the shards that it has, now and after the step
-	missing            int          // number of shards that GPUs lack, summed over GPUs
-	inLinks            []int32      // by GPU: its k links in, padded with -1
-	senders            []int32      // by index in inLinks: the GPU that the link comes from
-	list               []linkPieces // pieces of the last step, by receiver
-	newShards          []int32      // of one GPU: the shards that it receives
-	linkSets           []int32      // by index in newShards: bits of the links that can bring it
-	nextLink           []int32      // by set of links: the first link with unassigned parts
+	n, words int   // GPUs, and words per set of shards
+	parts    int32 // per shard
+	// By GPU: bits of the shards that it has, now and after the step.
+	shards, nextShards []uint64
+	// missing is the number of shards that GPUs lack, summed over GPUs.
+	missing int
+	inLinks []int32 // by GPU: its k links in, padded with -1
+	// senders is indexed by index in inLinks: the GPU that the link comes from.
+	senders   []int32
+	list      []linkPieces // pieces of the last step, by receiver
+	newShards []int32      // of one GPU: the shards that it receives
+	// linkSets is indexed by index in newShards: bits of the links that can bring it.
+	linkSets []int32
+	// nextLink is indexed by set of links: the first link with unassigned parts.
+	nextLink []int32
 	semiMatching
 	stop halt.When
 }
@@ -45,7 +50,9 @@ func newTreeBuilder(n, k int, parts int32) *treeBuilder {
 	z.inLinks = make([]int32, n*k)
 	z.senders = make([]int32, n*k)
 	z.nextLink = make([]int32, 1<<k)
-	z.semiMatching.parts = make([]int64, 1<<k) // a row per set of links, as a GPU may receive hundreds of shards at once
+
+	// A row per set of links, as a GPU may receive hundreds of shards at once.
+	z.semiMatching.parts = make([]int64, 1<<k)
 
 	for set := range 1 << k {
 		for i := range k {
@@ -88,7 +95,9 @@ func (z *treeBuilder) setTopology(g *graph) {
 // returns the maximum number of shards that a GPU receives.
 func (z *treeBuilder) advance() int {
 	maxReceived := 0
-	if z.words == 1 { // a fast path for swapLinks, which spends most of its time here
+
+	// A fast path for swapLinks, which spends most of its time here.
+	if z.words == 1 {
 		for v, had := range z.shards {
 			has := had
 			for i := v * z.k; i < (v+1)*z.k && z.inLinks[i] >= 0; i++ {
@@ -200,7 +209,8 @@ func (z *treeBuilder) assignParts(v int) {
 type broadcastTrees struct {
 	name   string
 	phases []treePhase
-	load   int // parts (1/k shard) on the most loaded link of a step, summed over steps
+	// Parts (1/k shard) on the most loaded link of a step, summed over steps.
+	load int
 }
 
 // emitSteps implements messageSource.

@@ -85,8 +85,12 @@ func TestTrees(t *testing.T) {
 		for range rapid.IntRange(0, 2).Draw(t, "legs") {
 			on.phases = append(on.phases, treePhase{anyGraph(t, n, k).joinLoops(), rapid.IntRange(1, 2).Draw(t, "steps")})
 		}
-		on.phases = append(on.phases, treePhase{affine(n, 1, slices.Repeat([]int32{1}, k)), n - 1}) // a ring reaches all other GPUs
-		for i := len(on.phases) - 1; i >= 0; i-- {                                                  // remove useless steps
+
+		// A ring reaches all other GPUs.
+		on.phases = append(on.phases, treePhase{affine(n, 1, slices.Repeat([]int32{1}, k)), n - 1})
+
+		// Remove useless steps.
+		for i := len(on.phases) - 1; i >= 0; i-- {
 			for on.phases[i].steps > 1 && !on.spans(z) {
 				on.phases[i].steps--
 			}
@@ -265,7 +269,9 @@ func TestTreesByHand(t *testing.T) {
 	if want := us + (100+1000+100+2000)*engine.Nanosecond; pl.cost() != want {
 		t.Errorf("%v, want %v: %v", pl.cost(), want, pl.Phases[0].Longest)
 	}
-	p.Bytes = 60 // 200 ns, 10 and 20 B, compared with 300 ns and 25 B on rings in both directions
+
+	// 200 ns, 10 and 20 B, compared with 300 ns and 25 B on rings in both directions.
+	p.Bytes = 60
 	if best := must(best(p))(t); best.cost() > us+(200+30)*engine.Nanosecond || best.Steps() != 2 {
 		t.Errorf("%s is best, at %v", best.Name, best.cost())
 	}

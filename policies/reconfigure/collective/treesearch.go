@@ -44,7 +44,9 @@ func findTrees(n, k int, stop halt.When) []*broadcastTrees {
 	for _, t := range f.found {
 		steps = min(steps, t.steps())
 	}
-	for d := 2; d < len(stepBounds) && stepBounds[d-1] < steps; d++ { // with one topology per step, windows on circulants are as good
+
+	// With one topology per step, windows on circulants are as good.
+	for d := 2; d < len(stepBounds) && stepBounds[d-1] < steps; d++ {
 		for s := stepBounds[d-1]; s < steps; s++ {
 			if f.searchSequences(d, s) {
 				steps = s
