@@ -199,6 +199,7 @@ func (a *planningResult) buildPlan(ctx context.Context, name string) error {
 	*p = *built
 	p.Name = name + ": " + c.Origin
 	if reconfigure.ByName(name).Given {
+		p.Name = built.Name
 	}
 	if err := p.SealWithStop(isCancelled); err != nil {
 		return fmt.Errorf("the plan of %s: %w", c.Origin, err)
