@@ -115,8 +115,10 @@ func TestPodMappingIsOptimal(t *testing.T) {
 
 		// The default order has pods 0-1, 2-3, 4-5, 6-7. Order "tp-cp-ep-dp-pp" joins the two
 		// replicas of each stage: 0-4, 1-5, 2-6, 3-7.
-		order, file := rows[2].Metrics,
-			rows[3+slices.IndexFunc(rows[3:], func(r result.Row) bool { return r.Metrics["inter_pod_bytes"] == rows[2].Metrics["inter_pod_bytes"] })]
+		order := rows[2].Metrics
+		file := rows[3+slices.IndexFunc(rows[3:], func(r result.Row) bool {
+			return r.Metrics["inter_pod_bytes"] == order["inter_pod_bytes"]
+		})]
 		if order["makespan_s"] != file.Metrics["makespan_s"] {
 			t.Errorf("%s takes %g s, want %g s as the order with the same assignment",
 				file.Policy, file.Metrics["makespan_s"], order["makespan_s"])

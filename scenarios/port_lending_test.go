@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 )
 
@@ -12,60 +13,71 @@ import (
 // pods are in reverse order. With the lent ports
 // the borrower is not slower.
 func TestLenderEqualsSingleJob(t *testing.T) {
-	const short = "workload.microbatches=12"
-	for _, c := range []struct{ name, replicas string }{{"mixtral8x22b", "single"}, {"mixtral8x22b", "all"}, {"gpt7b", "single"}, {"gpt7b", "all"}} {
-		for _, lender := range []string{"delta-topo", "delta-joint"} {
-			t.Run(c.name+"/"+c.replicas+"/"+lender, func(t *testing.T) {
-				t.Parallel()
-				mode := "workload.replicas=" + c.replicas
-				allocators := `policy.allocators=["sqrt-alloc", "delta-topo", "delta-joint"]`
-				saving := runScenario(t, c.name, 2, short, mode, allocators, "policy.port_tolerance=0.002")
-				single := runScenario(t, c.name, 2, short, mode, allocators)
-				o := runScenario(t, c.name, 2, short, mode, allocators, "policy.donor="+lender,
-					"policy.donor_tolerance=0.002", "policy.donor_ties=first")
-				total := metricByPolicy(t, saving, "ports")[lender] / metricByPolicy(t, saving,
-					"port_ratio")[lender]
-				for policy, got := range metricByPolicy(t, o, "donor_nct") {
-					if want := metricByPolicy(t, saving, "nct")[lender]; !isClose(got, want) {
-						t.Errorf("%s: lender has NCT %v, want %v as the single job", policy, got, want)
-					}
-					if got, want := metricByPolicy(t, o, "donor_ports")[policy], metricByPolicy(t,
-						saving, "ports")[lender]; got != want {
-						t.Errorf("%s: lender uses %v ports, want %v as the single job",
-							policy, got, want)
-					}
-					if got, want := metricByPolicy(t, o,
-						"surplus_ports")[policy],
-						total-metricByPolicy(t, saving, "ports")[lender]; !isClose(got, want) {
-						t.Errorf("%s: lender leaves %v ports, want %v", policy, got, want)
-					}
-					limit := metricByPolicy(t, single,
-						"makespan_s")[lender] * (1 + 0.002 + 1e-8)
-					if metricByPolicy(t, o,
-						"donor_makespan_s")[policy] > limit {
-						t.Errorf("%s: lender takes %v s, want at most %v s by its tolerance",
-							policy, metricByPolicy(t, o, "donor_makespan_s")[policy], limit)
-					}
-					ports, ratio := metricByPolicy(t, o, "ports")[policy],
-						metricByPolicy(t, o, "port_ratio")[policy]
-					if want := total + metricByPolicy(t, o, "surplus_ports")[policy]; !isClose(ports/ratio, want) {
-						t.Errorf("%s: borrower may use %v ports, want its own and the lent ones, "+
-							"%v", policy, ports/ratio, want)
-					}
-				}
-				for _, policy := range []string{"delta-topo", "delta-joint"} {
-					before, after := metricByPolicy(t, o, "nct_before")[policy],
-						metricByPolicy(t, o, "nct")[policy]
-					if want := metricByPolicy(t, single, "nct")[policy]; !isClose(before, want) {
-						t.Errorf("%s: borrower without lent ports has NCT %v, want %v as the "+
-							"single job", policy, before, want)
-					}
-					if !(after <= before*(1+1e-9)) {
-						t.Errorf("%s: borrower has NCT %v without and %v with lent ports, want "+
-							"no increase", policy, before, after)
-					}
-				}
-			})
+	for _, name := range []string{"mixtral8x22b", "gpt7b"} {
+		for _, replicas := range []string{"single", "all"} {
+			for _, lender := range []string{"delta-topo", "delta-joint"} {
+				t.Run(name+"/"+replicas+"/"+lender, func(t *testing.T) {
+					t.Parallel()
+					checkLending(t, name, lender, "workload.microbatches=12",
+						"workload.replicas="+replicas,
+						`policy.allocators=["sqrt-alloc", "delta-topo", "delta-joint"]`)
+				})
+			}
+		}
+	}
+}
+
+// checkLending compares a run in which a job lends ports under allocator lender with runs of one
+// job, with and without a port tolerance.
+func checkLending(t *testing.T, name, lender string, overrides ...string) {
+	t.Helper()
+	run := func(more ...string) *Outcome {
+		return runScenario(t, name, 2, slices.Concat(overrides, more)...)
+	}
+	metric := func(o *Outcome, policy, name string) float64 {
+		t.Helper()
+		return metricByPolicy(t, o, name)[policy]
+	}
+
+	single := run()
+	saving := run("policy.port_tolerance=0.002")
+	both := run("policy.donor="+lender, "policy.donor_tolerance=0.002", "policy.donor_ties=first")
+
+	// The lender, in the rows of all policies of the borrower.
+	savedPorts := metric(saving, lender, "ports")
+	total := savedPorts / metric(saving, lender, "port_ratio")
+	for policy, got := range metricByPolicy(t, both, "donor_nct") {
+		if want := metric(saving, lender, "nct"); !isClose(got, want) {
+			t.Errorf("%s: lender has NCT %v, want %v as the single job", policy, got, want)
+		}
+		if got := metric(both, policy, "donor_ports"); got != savedPorts {
+			t.Errorf("%s: lender uses %v ports, want %v as the single job", policy, got, savedPorts)
+		}
+		lent := metric(both, policy, "surplus_ports")
+		if want := total - savedPorts; !isClose(lent, want) {
+			t.Errorf("%s: lender leaves %v ports, want %v", policy, lent, want)
+		}
+		limit := metric(single, lender, "makespan_s") * (1 + 0.002 + 1e-8)
+		if got := metric(both, policy, "donor_makespan_s"); got > limit {
+			t.Errorf("%s: lender takes %v s, want at most %v s by its tolerance", policy, got, limit)
+		}
+		available := metric(both, policy, "ports") / metric(both, policy, "port_ratio")
+		if want := total + lent; !isClose(available, want) {
+			t.Errorf("%s: borrower may use %v ports, want its own and the lent ones, %v",
+				policy, available, want)
+		}
+	}
+
+	// The borrower, without and with the lent ports.
+	for _, policy := range []string{"delta-topo", "delta-joint"} {
+		before, after := metric(both, policy, "nct_before"), metric(both, policy, "nct")
+		if want := metric(single, policy, "nct"); !isClose(before, want) {
+			t.Errorf("%s: borrower without lent ports has NCT %v, want %v as the single job",
+				policy, before, want)
+		}
+		if !(after <= before*(1+1e-9)) {
+			t.Errorf("%s: borrower has NCT %v without and %v with lent ports, want no increase",
+				policy, before, after)
 		}
 	}
 }
@@ -88,10 +100,9 @@ func TestBorrowerGains(t *testing.T) {
 					t.Errorf("%s: borrower has NCT %v without and %v with lent ports, want an "+
 						"improvement of more than 0.05", ties, before, nct[ties])
 				}
-				if metricByPolicy(t, o, "donor_ports")["delta-joint"] != metricByPolicy(t, o,
-					"donor_bound_ports")["delta-joint"] {
-					t.Errorf("%s: the lender's number of ports differs from its lower bound, "+
-						"want a proved minimum", ties)
+				ports := metricByPolicy(t, o, "donor_ports")["delta-joint"]
+				if bound := metricByPolicy(t, o, "donor_bound_ports")["delta-joint"]; ports != bound {
+					t.Errorf("%s: the lender uses %v ports, want the lower bound %v", ties, ports, bound)
 				}
 			}
 
