@@ -257,7 +257,10 @@ func TestByteOrderMark(t *testing.T) {
 
 		name := filepath.Join(dir, fmt.Sprintf("%d.csv", rng.Uint64()))
 		edges := name + ".txt"
-		for file, text := range map[string]string{name: csv.String(), edges: mark + "0 1\n1 2\n2 3\n3 0\n"} {
+		for file, text := range map[string]string{
+			name:  csv.String(),
+			edges: mark + "0 1\n1 2\n2 3\n3 0\n",
+		} {
 			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 				t.Fatal(err)
 			}

@@ -64,7 +64,9 @@ func TestElectricalEqualsStar(t *testing.T) {
 	}
 	training := strings.Replace(smallTraining, "kind = \"torus\"\ndims = [4, 4]",
 		"%s\nlink_latency = \"1us\"", 1)
-	for _, text := range []string{training, strings.Replace(switchedDomain, "kind = \"electrical\"\ngpus = 8", "%s", 1)} {
+	for _, text := range []string{
+		training, strings.Replace(switchedDomain, "kind = \"electrical\"\ngpus = 8", "%s", 1),
+	} {
 		for _, level := range []string{"static", "flow", "packet"} {
 			set := []string{"engine.level=" + level}
 			domain := runText(t, fmt.Sprintf(text, "kind = \"electrical\"\ngpus = 16"),

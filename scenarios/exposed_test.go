@@ -29,6 +29,12 @@ heads = 8
 level = "packet"
 `
 
+// atFlowLevel changes a scenario with the workload tensorStep from level packet to level flow.
+func atFlowLevel(text string) string {
+	text = strings.Replace(text, "packet = \"200KB\"\n", "", 1)
+	return strings.Replace(text, `"packet"`, `"flow"`, 1)
+}
+
 // stepFabrics are fabrics on which steps of 4 GPUs run at levels flow and packet.
 var stepFabrics = map[string]string{
 	"pods": `
@@ -92,8 +98,7 @@ func TestExposedTimeAtLevels(t *testing.T) {
 		for _, level := range []string{"flow", "packet"} {
 			text := tensorStep + fabric
 			if level == "flow" {
-				text = strings.Replace(strings.Replace(text, "packet = \"200KB\"\n", "", 1),
-					`"packet"`, `"flow"`, 1)
+				text = atFlowLevel(text)
 			}
 			m := runMetrics(t, text)
 			ends = append(ends, m["makespan_s"])

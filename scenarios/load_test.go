@@ -107,7 +107,9 @@ func TestBuiltInNames(t *testing.T) {
 // its name. A file on disk has precedence over it.
 func TestLoadEmbedded(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, name := range []string{"gpt7b", "gpt7b.toml", "scenarios/gpt7b.toml", "./scenarios/gpt7b", "scenarios/gpt7b"} {
+	for _, name := range []string{
+		"gpt7b", "gpt7b.toml", "scenarios/gpt7b.toml", "./scenarios/gpt7b", "scenarios/gpt7b",
+	} {
 		if s, err := Load(name, nil); err != nil || s.Name != "gpt7b" {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -371,14 +373,21 @@ dims = [4, 4]
 func TestMatrixForms(t *testing.T) {
 	dir := t.TempDir()
 	file, header := filepath.Join(dir, "m.csv"), filepath.Join(dir, "h.csv")
-	for name, text := range map[string]string{file: "0,1000,1000\n1KB,0,1000\n1000,1000,0\n", header: "a,b,c\n0,1,1\n1,0,1\n1,1,0\n"} {
+	for name, text := range map[string]string{
+		file:   "0,1000,1000\n1KB,0,1000\n1000,1000,0\n",
+		header: "a,b,c\n0,1,1\n1,0,1\n1,1,0\n",
+	} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 
 	const inline = "workload.matrix=[[0, 1000, 1000], [1000, 0, 1000], [1000, 1000, 0]]"
-	for fabric, keys := range map[string]string{"torus": "dims = [3]", "graph": "edges = [[0, 1], [1, 2], [2, 0]]", "scaleup": "gpus = 3"} {
+	for fabric, keys := range map[string]string{
+		"torus":   "dims = [3]",
+		"graph":   "edges = [[0, 1], [1, 2], [2, 0]]",
+		"scaleup": "gpus = 3",
+	} {
 		first := ""
 		for _, c := range []struct {
 			kind string
@@ -438,7 +447,10 @@ dims = [6]
 		t.Errorf("got %v, want 4 lines that end in the number of further ones", err)
 	}
 	long := strings.Repeat("k", 1<<20)
-	for _, text := range []string{long + " = 1\n" + torus, torus + long + " = 1\n", torus + "[" + long + ".a]\nb = 1\n", "name = \"" + long + "\"\n" + torus, "seed = 9" + strings.Repeat("9", 1<<20) + "\n" + torus} {
+	for _, text := range []string{
+		long + " = 1\n" + torus, torus + long + " = 1\n", torus + "[" + long + ".a]\nb = 1\n",
+		"name = \"" + long + "\"\n" + torus, "seed = 9" + strings.Repeat("9", 1<<20) + "\n" + torus,
+	} {
 		if _, err := Parse("m.toml", []byte(text), nil); err == nil || len(err.Error()) > 6000 ||
 			strings.Contains(err.Error(), long[:1000]) {
 			t.Errorf("%.20s: got a diagnostic of %d bytes, want at most 6000 without the long text",

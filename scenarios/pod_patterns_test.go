@@ -11,7 +11,9 @@ import (
 // of its bytes.
 func TestPodPatterns(t *testing.T) {
 	const fabric = "fabric = {kind = \"ocs-pods\", pods = 3, gpus_per_pod = 3, port_bandwidth = \"400Gbps\"}\n"
-	for _, work := range []string{`kind = "permutation"`, `kind = "hotspot", hot_nodes = 2, hot_share = 0.3`} {
+	for _, work := range []string{
+		`kind = "permutation"`, `kind = "hotspot", hot_nodes = 2, hot_share = 0.3`,
+	} {
 		for _, level := range []string{"flow", "packet"} {
 			engine := fmt.Sprintf("engine = {level = %q}\n", level)
 			text := "workload = {" + work + ", message = \"90KB\"}\n" + fabric + engine

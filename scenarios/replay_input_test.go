@@ -84,7 +84,10 @@ func TestReplayDiagnostics(t *testing.T) {
 // TestReplayWithoutPerturbation checks that a value that perturbs nothing is accepted if it is
 // given explicitly. The axis of a study may start with it.
 func TestReplayWithoutPerturbation(t *testing.T) {
-	for _, set := range []string{"replay.compute_jitter=0", "replay.stage_jitter=0.0", "replay.slow_replica=1", "replay.lost_circuits=0", "replay.sequence=4096"} {
+	for _, set := range []string{
+		"replay.compute_jitter=0", "replay.stage_jitter=0.0", "replay.slow_replica=1",
+		"replay.lost_circuits=0", "replay.sequence=4096",
+	} {
 		s, err := Load("gpt7b", []string{set})
 		if err != nil {
 			t.Errorf("%s: got error %v, want none", set, err)

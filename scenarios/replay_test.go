@@ -85,7 +85,10 @@ func TestReplayOfReferenceOnCircuits(t *testing.T) {
 	}
 	o := runParsed(t, s, 2)
 	ref := o.Document.Reference
-	for name, v := range map[string]float64{"replay_makespan_mean_s": p.Reference()["makespan_s"], "replay_compute_makespan_mean_s": p.Reference()["compute_makespan_s"]} {
+	for name, v := range map[string]float64{
+		"replay_makespan_mean_s":         p.Reference()["makespan_s"],
+		"replay_compute_makespan_mean_s": p.Reference()["compute_makespan_s"],
+	} {
 		if ref[name] != v {
 			t.Errorf("got %s %g, want the nominal %g", name, ref[name], v)
 		}
@@ -103,7 +106,10 @@ func TestReplayOfSequence(t *testing.T) {
 				"replay.seeds=1", "replay.sequence="+sequence).Document
 			other := runScenario(t, "gpt7b", 2, fixed, circuits, "policy.service="+service,
 				"workload.sequence="+sequence).Document
-			for from, to := range map[string]string{"replay_nct_mean": "nct", "replay_makespan_mean_s": "makespan_s"} {
+			for from, to := range map[string]string{
+				"replay_nct_mean":        "nct",
+				"replay_makespan_mean_s": "makespan_s",
+			} {
 				if got, want := plan.Rows[0].Metrics[from], other.Rows[0].Metrics[to]; got != want {
 					t.Errorf("%s, sequence %s: got %s %v, want %s %v of the run",
 						service, sequence, from, got, to, want)
@@ -128,7 +134,10 @@ func TestReplayOfSlowReplica(t *testing.T) {
 				append(fixed, "workload.replicas="+mode, "replay.seeds=1",
 					"replay.slow_replica=1.25",
 					"replay.slow_replica_index="+index)...).Document
-			for from, to := range map[string]string{"replay_nct_mean": "nct", "replay_makespan_mean_s": "makespan_s"} {
+			for from, to := range map[string]string{
+				"replay_nct_mean":        "nct",
+				"replay_makespan_mean_s": "makespan_s",
+			} {
 				got, want := o.Rows[0].Metrics[from], slow.Rows[0].Metrics[to]
 				if math.Abs(got-want) > 1e-9*want { // trials round the duration of a pass to ticks twice
 					t.Errorf("%s, replica %s: got %s %v, want %s %v of the slow scenario",
@@ -142,7 +151,11 @@ func TestReplayOfSlowReplica(t *testing.T) {
 // TestReplayModesAgree checks that the mode in which replicas are simulated does not change the
 // trials of one topology.
 func TestReplayModesAgree(t *testing.T) {
-	for _, tt := range []struct{ name, circuits string }{{"gpt7b", "[[2,2],[2,2]]"}, {"megatron177b", "[[6,4,0],[4,4,4],[0,4,6]]"}} {
+	for _, tt := range []struct {
+		name, circuits string
+	}{{"gpt7b", "[[2,2],[2,2]]"},
+		{"megatron177b", "[[6,4,0],[4,4,4],[0,4,6]]"},
+	} {
 		var first *result.Row
 		for _, mode := range []string{"single", "all", "decomposed"} {
 			o := runScenario(t, tt.name, 2, `policy.allocators=["fixed"]`,

@@ -9,7 +9,9 @@ import (
 // and without failed links. They have the lower bound of the same collective call, and its gap
 // if both take equally long. The bound also holds for rings along one dimension.
 func TestRingKindsHaveTheBoundOfCalls(t *testing.T) {
-	for _, fabric := range []string{"dims = [4, 4, 2]\n", "dims = [3, 4]\n", "dims = [4, 4]\nfailed_links = [\"0 x+\"]\n"} {
+	for _, fabric := range []string{
+		"dims = [4, 4, 2]\n", "dims = [3, 4]\n", "dims = [4, 4]\nfailed_links = [\"0 x+\"]\n",
+	} {
 		for _, call := range []string{"all-reduce", "reduce-scatter", "all-gather"} {
 			text := `[workload]
 kind = %q

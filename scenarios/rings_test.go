@@ -42,7 +42,9 @@ func TestFlowLatency(t *testing.T) {
 // TestFaultRatioOfIterations checks that the fault ratio of training compares makespans, not
 // link loads. Reference: the makespans of runs with and without the fault.
 func TestFaultRatioOfIterations(t *testing.T) {
-	for _, level := range [][]string{{"engine.level=flow"}, {"engine.level=packet", "workload.packet=10MB"}} {
+	for _, level := range [][]string{
+		{"engine.level=flow"}, {"engine.level=packet", "workload.packet=10MB"},
+	} {
 		faultFree := runMetrics(t, smallTraining, level...)
 		faulty := runMetrics(t, smallTraining, append(level, `fabric.failed_links=["0 x+"]`)...)
 		if want := faultFree["makespan_s"] / faulty["makespan_s"]; faulty["fault_ratio"] != want {

@@ -39,7 +39,10 @@ func checkConservation(t testing.TB, what any, r *result.Row) {
 // about as long at level packet as at level flow, and at least as long as its busiest link.
 // Combinations of sources, queues and faults conserve packets.
 func TestRoutingLevels(t *testing.T) {
-	for _, kind := range []string{"all-to-all", "nearest-neighbour", "permutation", "hotspot", "ring-all-reduce", "ring-reduce-scatter", "ring-all-gather"} {
+	for _, kind := range []string{
+		"all-to-all", "nearest-neighbour", "permutation", "hotspot", "ring-all-reduce",
+		"ring-reduce-scatter", "ring-all-gather",
+	} {
 		static := runMetrics(t, smallTorus, "workload.kind="+kind, "engine.level=static",
 			"workload.message=256KB")
 		fluid := runMetrics(t, smallTorus, "workload.kind="+kind, "engine.level=flow",

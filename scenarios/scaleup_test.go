@@ -354,7 +354,10 @@ func TestScaleUpDiagnostics(t *testing.T) {
 // respect their bounds and are at least as fast as the best ring without reconfigurations.
 func TestOtherCollectives(t *testing.T) {
 	for _, kind := range []string{"all-reduce", "reduce-scatter", "all-gather"} {
-		for _, set := range [][]string{{}, {"fabric.gpus=7"}, {"fabric.switches=2", "fabric.gpus=16"}, {"workload.message=64KB", "fabric.reconfiguration_delay=100ns"}} {
+		for _, set := range [][]string{
+			{}, {"fabric.gpus=7"}, {"fabric.switches=2", "fabric.gpus=16"},
+			{"workload.message=64KB", "fabric.reconfiguration_delay=100ns"},
+		} {
 			o := runText(t, smallDomain, append(set, "workload.kind="+kind)...)
 			plus, ring := o.Document.Rows[0].Metrics, o.Document.Rows[1].Metrics
 			if plus["completion_s"] > ring["completion_s"] || plus["gap"] < 0 || plus["completion_s"] <= 0 {

@@ -38,7 +38,9 @@ func TestDomainWithTopology(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, work := range []string{`kind = "permutation"`, `kind = "all-to-all"`, `kind = "broadcast"`} {
+			for _, work := range []string{
+				`kind = "permutation"`, `kind = "all-to-all"`, `kind = "broadcast"`,
+			} {
 				for _, level := range matrixLevels {
 					head := fmt.Sprintf("workload = {%s, message = \"40KB\"}\npolicy = {routers = [\"shortest\"]}\nengine = {level = %q}\n", work, level)
 					domainKeys, graphKeys := "", `, link_latency = "500ns"`

@@ -200,7 +200,9 @@ routers = ["dor"]
 		t.Errorf("best takes %v s with %s, which takes %v s if given explicitly; want equal "+
 			"times and no choice", best, by, again)
 	}
-	for _, change := range []string{"dp=bucket", "dp=direct", "dp=halving-doubling", "tp=bidirectional-ring", "cp=swing"} {
+	for _, change := range []string{
+		"dp=bucket", "dp=direct", "dp=halving-doubling", "tp=bidirectional-ring", "cp=swing",
+	} {
 		if other, _ := end(change); other < best {
 			t.Errorf("best takes %v s with %s, want at most the time with %s, %v s",
 				best, by, change, other)

@@ -236,7 +236,12 @@ link_latency = "1us"
 
 // TestTiersRoundTrip checks that scenarios with tiers are read back from their own TOML.
 func TestTiersRoundTrip(t *testing.T) {
-	for _, text := range []string{threeTiers, strings.Replace(threeTiers, "switches = 2\n", "switches = 2\nknown_ahead = \"all\"\n", 1), switchedTiers, tierTraffic, topologyTier, strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1)} {
+	for _, text := range []string{
+		threeTiers,
+		strings.Replace(threeTiers, "switches = 2\n", "switches = 2\nknown_ahead = \"all\"\n", 1),
+		switchedTiers, tierTraffic, topologyTier,
+		strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1),
+	} {
 		s := mustParse(t, text)
 		again, err := Parse("text.toml", s.TOML(), nil)
 		if err != nil {
@@ -551,7 +556,10 @@ pods = 4
 gpus_per_pod = 4
 port_bandwidth = "400Gbps"
 `, 1)
-	for rate, want := range map[string]float64{"3600Gbps": 8 * 16 * 64e3 / 400e9, "8Gbps": 8*3*64e3/8e9 + 500e-9} {
+	for rate, want := range map[string]float64{
+		"3600Gbps": 8 * 16 * 64e3 / 400e9,
+		"8Gbps":    8*3*64e3/8e9 + 500e-9,
+	} {
 		m := runMetrics(t, text, "fabric.tier.0.link_rate="+rate, `policy.allocators=["delta-fast"]`)
 		if math.Abs(m["completion_s"]-want) > 1e-9*want+1e-10 || m["tier1_bytes"] != 16*3*64e3 ||
 			m["tier2_bytes"] != 16*12*64e3 {

@@ -223,7 +223,13 @@ func TestReadingB(t *testing.T) {
 // TestInterruptions checks the mean time between failures of jobs of 1, 8, 16, 50 and 64 cubes:
 // 652, 150, 79.8, 26.7 and 20.9 h.
 func TestInterruptions(t *testing.T) {
-	for slice, hours := range map[string]float64{"4x4x4": 652, "8x8x8": 150, "8x8x16": 79.8, "8x20x20": 26.7, "16x16x16": 20.9} {
+	for slice, hours := range map[string]float64{
+		"4x4x4":    652,
+		"8x8x8":    150,
+		"8x8x16":   79.8,
+		"8x20x20":  26.7,
+		"16x16x16": 20.9,
+	} {
 		s := parseShape(t, slice)
 		c := quietFleet(sourceOf(fleet.Job{Shape: s, Work: fleet.MaxTime / 2, Estimate: fleet.Day,
 			AcceptsFaultRouting: true}), 4000*fleet.Day)

@@ -190,7 +190,11 @@ func TestTolerableShare(t *testing.T) {
 		t.Errorf("two switches are down for a share of %.5f of the time, want %.5f",
 			1-o.TolerableShare, want)
 	}
-	for kind, perDay := range map[fleet.Part]float64{fleet.Machine: 0.819, fleet.Cable: 0.307, fleet.Switch: 0.768} {
+	for kind, perDay := range map[fleet.Part]float64{
+		fleet.Machine: 0.819,
+		fleet.Cable:   0.307,
+		fleet.Switch:  0.768,
+	} {
 		n := perDay * o.Span.Days()
 		if got := float64(o.Failures[kind]); math.Abs(got-n) > 4*math.Sqrt(n)+0.01*n {
 			t.Errorf("got %.0f failures of part %d, want about %.0f", got, kind, n)
