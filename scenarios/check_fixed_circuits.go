@@ -48,7 +48,7 @@ func checkFixedCircuits(c *checker, payload string, pairs [][2]int) {
 	for p := range m {
 		if m[p][p] != 0 && s.isPodTraffic() {
 			c.conflictf(path,
-				"row %d joins pod %d to itself, where traffic has no replicas to join; write 0 on the diagonal",
+				"row %d has circuits from pod %d to itself, but traffic has no replicas; write 0 on the diagonal",
 				p+1, p)
 			return
 		}

@@ -31,7 +31,7 @@ func prepareGraph(c *checker) {
 	// The file replaces the keys that describe a graph.
 	for _, other := range []string{"fabric.nodes", "fabric.edges", "fabric.names"} {
 		if c.Given(other) {
-			c.rejectf(key, "stands beside %s; keep one of the two", other)
+			c.rejectf(key, "conflicts with %s; keep one of the two", other)
 			return
 		}
 	}
@@ -80,7 +80,7 @@ func prepareGraph(c *checker) {
 	// space.
 	if len(data) > schema.MaxFileBytes/4 {
 		c.rejectf(key,
-			"%s is too large to be kept with results; write at most %d MiB",
+			"%s is too large to be stored with results; name a file of at most %d MiB",
 			fileName, schema.MaxFileBytes>>22)
 	}
 }
@@ -98,7 +98,7 @@ func generateGraph(c *checker) bool {
 	// A generator replaces them as well.
 	for _, other := range []string{"fabric.file", "fabric.edges", "fabric.switches.from"} {
 		if c.Given(other) {
-			c.rejectf(key, "stands beside %s; keep one of the two", other)
+			c.rejectf(key, "conflicts with %s; keep one of the two", other)
 			return false
 		}
 	}
@@ -166,7 +166,7 @@ func checkGraph(c *checker) {
 	}
 	if l.Nodes < minNodes {
 		c.conflictf("fabric.nodes",
-			"%d nodes, and a link of node %d; write at least %d",
+			"there are %d nodes, but a link names node %d; write at least %d",
 			l.Nodes, minNodes-1, minNodes)
 		return
 	}
@@ -186,7 +186,7 @@ func checkGraph(c *checker) {
 
 	if l.Switches.From > l.Nodes {
 		c.conflictf("fabric.switches.from",
-			"switches from node %d on, of %d nodes; write at most %d",
+			"switches begin at node %d of %d nodes; write at most %d",
 			l.Switches.From, l.Nodes, l.Nodes)
 		return
 	}

@@ -101,7 +101,7 @@ func (c *checker) readMappings() {
 		data, fileName, err := c.readRelative(key, name)
 		if err != nil {
 			c.rejectf(key,
-				"%s is no order of dimensions, assigns no axes and is no file: %s; write one such as %s",
+				"%s is neither an order of dimensions, nor an assignment of axes, nor a file: %s; write an order such as %s",
 				schema.Quote(name), err.Error(), schema.Quote(mapping.Default))
 			continue
 		}
@@ -112,7 +112,7 @@ func (c *checker) readMappings() {
 		})
 		if err != nil {
 			c.rejectf(key,
-				"%s: %s; write a line for each rank, the number of its endpoint",
+				"%s: %s; write the endpoint of each rank on a line of its own",
 				fileName, err.Error())
 			continue
 		}
@@ -148,7 +148,7 @@ func (c *checker) readMappings() {
 func (c *checker) checkMappings() {
 	k := &c.s.Policy.Mapping
 	if c.Given(mappingKey) && len(k.Mappings) > 0 {
-		c.conflictf(mappingsKey, "stands beside policy.mapping; keep one of the two")
+		c.conflictf(mappingsKey, "conflicts with policy.mapping; keep one of the two")
 	}
 	d, next := c.s.decision(), c.s.decisionAfterMapping()
 	if !c.s.canMapRanks() || len(k.Mappings) == 0 {

@@ -176,7 +176,7 @@ func checkPodMappings(c *checker) {
 	// Replicas that differ have pod maps of their own.
 	case len(s.Replicas) > 0:
 		c.conflictf(keys+" replica",
-			"is of replicas that are all the same, and [[replica]] has others, with pods of their own; leave one of the two out")
+			"places identical replicas, but [[replica]] describes replicas that differ; leave one of the two out")
 	case s.Policy.HasLender():
 		c.conflictf(keys+" policy.donor",
 			`is of one job, and policy.donor is a second one in its pods; set policy.donor = "none"`)
@@ -184,26 +184,26 @@ func checkPodMappings(c *checker) {
 	// The mapping replaces the order of stages that reverse changes.
 	case s.Fabric.Reverse:
 		c.conflictf("fabric.reverse",
-			"is not used beside policy.mapping, which says where stages are; leave it out")
+			"is not used with policy.mapping, which places stages; leave it out")
 
 	// Circuits are decided per replica, so replicas do not share a mapping.
 	case s.Workload.ReplicaMode == "decomposed":
 		c.conflictf(keys+" workload.replicas",
-			`replicas that are decided for one by one have pods of their own; set workload.replicas = "auto"`)
+			`replicas that are decided one by one have pod maps of their own; set workload.replicas = "auto"`)
 	case s.Fabric.GPUsPerPodPerReplica < s.Workload.StageGPUs():
 		c.conflictf(keys+" fabric.gpus_per_pod_per_replica",
-			"is of whole stages, and pods of %d GPUs hold parts of a stage of %d; make pods a multiple of a stage",
+			"places whole stages, but a pod of %d GPUs holds a part of a stage of %d; make pods a multiple of a stage",
 			s.Fabric.GPUsPerPodPerReplica, s.Workload.StageGPUs())
 
-	// The search moves stages only, and does not see calls between parts of a stage.
+	// The search moves whole stages and ignores calls between parts of a stage.
 	case s.hasCallsInGraph() && slices.ContainsFunc(s.Policy.Mapping.Names(), mapping.IsSearch):
 		c.conflictf(keys+" workload.collectives",
-			"the search is of steps whose stages keep their calls to themselves, and these are in the graph; choose an order or a file, or leave workload.collectives out")
+			"the search moves whole stages and ignores collective calls in the task graph; choose an order or a file, or leave workload.collectives out")
 
 	// The listed circuits belong to the pods of stages in order.
 	case len(s.Policy.Fixed.Circuits) > 0:
 		c.conflictf(keys+" policy.allocators",
-			"circuits that are given are of stages in order; choose another allocator")
+			"the listed circuits are for stages in order; choose another allocator")
 	case len(c.Diagnostics) == 0: // else the job may have no replica, or stages of no GPUs
 		circuits.CheckMappings(c.Reader, s.circuitsView())
 	}

@@ -30,20 +30,20 @@ func checkReconfiguration(c *checker) {
 	r := &c.s.Policy.Rotor
 	usesRotor := c.IsUsed("policy.rotor") && c.OK("policy.rotor", "fabric.reconfiguration_delay")
 	c.conflictIf(usesRotor && !r.Carries(c.s.Fabric.SwitchingModel()), "policy.rotor.period",
-		"%v is no longer than fabric.reconfiguration_delay, or for a change of each of %d switches that hold all circuits, so that these never carry; lengthen it",
+		"%v is not longer than fabric.reconfiguration_delay, or than a change of each of the %d switches that hold all circuits, so circuits never carry traffic; lengthen it",
 		r.Period, r.Switches)
 
 	// Circuits are decided again, after losses of circuits in a trial, for all replicas.
 	redecides := c.s.Replay.React == "redecide" && c.OK("replay")
 	isDecomposed := c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas")
 	c.conflictIf(redecides && isDecomposed, "replay.react workload.replicas",
-		`replicas that are decomposed are decided for together, not one by one; leave it out, or set replicas = "single" or "all"`)
+		`circuits are decided again for all replicas together, but decomposed replicas are decided one by one; leave it out, or set replicas = "single" or "all"`)
 
 	for i, name := range c.s.Policy.Allocators {
 		row, err := topology.Find(name)
 		key := fmt.Sprintf("policy.allocators.%d", i)
 		c.conflictIf(err == nil && row.Given && redecides, key+" replay.react",
-			"%s decides nothing that ports that are left could change; leave it out, or set react = \"keep\"",
+			"%s has fixed circuits, which a loss of ports does not change; leave it out, or set react = \"keep\"",
 			schema.Quote(name))
 		if err != nil || !row.Moves {
 			continue
@@ -54,10 +54,10 @@ func checkReconfiguration(c *checker) {
 			`%s moves circuits in an iteration, and level "static" has no time; leave it out, or set engine.level = "flow"`,
 			schema.Quote(name))
 		c.conflictIf(c.s.Replay.LostCircuits > 0 && c.OK("replay"), key+" replay.lost_circuits",
-			"%s has every port carry one pair's traffic and then another's, so a port that is lost leaves no circuits to keep; leave it out, or set lost_circuits = 0",
+			"%s lets every port serve all pairs of pods in turn, so no circuits remain when a port is lost; leave it out, or set lost_circuits = 0",
 			schema.Quote(name))
 		c.conflictIf(row.Clocked && c.s.Replay.Seeds > 0 && c.OK("replay"), key+" replay",
-			"%s moves circuits by the clock until the iteration ends as planned, and in trials that last longer would stop; leave it out, or leave [replay] out",
+			"%s moves circuits at fixed times until the planned end of the iteration, but trials may last longer; leave it out, or leave [replay] out",
 			schema.Quote(name))
 		c.conflictIf(c.s.Policy.HasLender() && c.OK("policy.donor"), key+" policy.donor",
 			`%s uses all ports in turn, those that are lent, too; leave it out, or set donor = "%s"`,

@@ -100,7 +100,7 @@ func checkTrials(c *checker) {
 	other.Workload.ReplicaMode = "all"
 	if f := firstDiagnostic(c, &other, checkTaskCount); f != nil && r.MakesReplicasDiffer() {
 		c.conflictf("replay",
-			"simulates all %d replicas, as what it perturbs makes them differ: %s; %s",
+			"simulates all %d replicas, because the perturbations make them differ: %s; %s",
 			replicas, f.Problem, f.Remedy)
 	}
 }

@@ -47,12 +47,12 @@ func prepareExchange(c *checker) {
 	// the name of a file.
 	want := "write " + schema.QuotedList(sizeNames) + " or the name of a CSV file"
 	if meant := text.Nearest(name, sizeNames); meant != "" && !strings.ContainsAny(name, "./") {
-		c.rejectf(key, "%s is no way to size messages; did you mean %s?", schema.Quote(name), meant)
+		c.rejectf(key, "%s is not a distribution of message sizes; did you mean %s?", schema.Quote(name), meant)
 		return
 	}
 
 	if c.Given(c.s.exchangeTable() + ".matrix") {
-		c.rejectf(key, "names a file beside matrix; keep one of the two")
+		c.rejectf(key, "names a file, but matrix is given too; keep one of the two")
 		return
 	}
 
@@ -78,7 +78,7 @@ func prepareExchange(c *checker) {
 	rows := denseRows(n, entries)
 	if rows == nil || textBytes(rows) > maxStoredMatrixBytes {
 		c.rejectf(key,
-			"%s has sizes of %d GPUs, which are too many to be kept with results; write at most %d GPUs",
+			"%s has sizes of %d GPUs, which are too many to be stored with results; write at most %d GPUs",
 			name, n, maxDenseEndpoints)
 		return
 	}
@@ -120,7 +120,7 @@ func prepareImport(c *checker) {
 		p.SHA256 = digest
 	} else if p.SHA256 != digest {
 		c.rejectf(c.PathOf(&p.SHA256),
-			"is not that of %s; leave it out, or name the file that it is of",
+			"does not match %s; leave it out, or name the file that it belongs to",
 			fileName)
 	}
 
@@ -195,7 +195,7 @@ func checkScaleUp(c *checker) {
 	isUsed := slices.Contains(s.Policy.Planners, planner)
 	if isUsed && s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 {
 		c.conflictf(c.PathOf(&s.Policy.During.Base)+" fabric.switches",
-			"a generalised Kautz graph of one switch only pairs GPUs up; choose another base, or at least 2 switches")
+			"a generalised Kautz graph of one switch connects only pairs of GPUs; choose another base, or at least 2 switches")
 	}
 	if len(c.Diagnostics) == 0 {
 		checkPlans(c)
@@ -339,7 +339,7 @@ func checkPlanDuration(c *checker, chunks float64) {
 	if !(longest < maxIterationSeconds) {
 		c.conflictf(
 			"fabric.reconfiguration_delay fabric.link_latency fabric.link_rate "+c.s.exchangeTable()+".chunk",
-			"reconfigurations and chunks may take %.3g s, which is absurd; stay within %d s",
+			"reconfigurations and chunks may take %.3g s, which is too long to simulate; stay within %d s",
 			longest, maxIterationSeconds,
 		)
 	}
@@ -406,13 +406,13 @@ func checkExperts(c *checker) {
 		c.conflictf("workload.model workload.architecture.experts",
 			"has no experts, so its stages exchange nothing; choose a model with experts, such as deepseek-671b")
 	case stage < 2:
-		c.conflictf("workload.ep", "keeps all experts on a GPU; spread them over at least 2")
+		c.conflictf("workload.ep", "keeps all experts on one GPU; spread them over at least 2 GPUs")
 	case f.GPUs != stage:
 		c.conflictf("fabric.gpus workload.ep",
 			"%d GPUs in a domain, %d in a stage; set fabric.gpus = %d",
 			f.GPUs, stage, stage)
 	case len(c.s.Replicas) > 0:
-		c.conflictf("replica", "are not told apart in scale-up domains; leave [[replica]] out")
+		c.conflictf("replica", "must be identical in scale-up domains; leave [[replica]] out")
 	}
 
 	c.conflictIf(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed",

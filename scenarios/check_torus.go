@@ -33,7 +33,7 @@ func checkTorus(c *checker) {
 	}
 
 	if l.Twist != "" && len(l.Shift) > 0 {
-		c.conflictf("fabric.shift", "stands beside fabric.twist; keep one of the two")
+		c.conflictf("fabric.shift", "conflicts with fabric.twist; keep one of the two")
 		return
 	}
 
@@ -71,7 +71,7 @@ func checkTorus(c *checker) {
 		{"fabric.drained_links", torus.Faults{Drained: f.Drained}},
 	} {
 		if _, err := t.Health(part.faults); err != nil {
-			c.conflictf(part.key, "%s; name a part that there is", assembly.ErrorText(err))
+			c.conflictf(part.key, "%s; name an existing part", assembly.ErrorText(err))
 		}
 	}
 
@@ -187,7 +187,7 @@ func checkSource(c *checker) {
 	hasOrder := w.Injection != "" && w.Injection != "round-robin"
 	c.conflictIf(onPackets && sendsMessages && hasOrder && kind.HasOwnSizes,
 		"workload.injection workload.kind",
-		"%s orders packets of messages of one size, and those of %s have sizes of their own, each injected at once; leave it out, or choose other traffic",
+		"%s orders packets of messages of equal size, but messages of %s differ in size and are injected at once; leave it out, or choose other traffic",
 		schema.Quote(w.Injection), s.Workload.Kind)
 
 	c.conflictIf(kind.Alternates && w.Source != "on-off", "workload.source",
@@ -203,10 +203,10 @@ func checkCallDims(c *checker, t *torus.Torus) bool {
 	switch {
 	case t == nil && s.usesDimensions():
 		c.conflictf("workload.along workload.kind workload.permutation",
-			"asks for dimensions, and a graph has none, nor a switch; choose other traffic, or a torus")
+			"refers to dimensions, but graphs and switches have none; choose other traffic, or a torus")
 		return false
 	case len(along) > 0 && len(s.Workload.Call.Group) > 0:
-		c.conflictf("workload.along workload.group", "stands beside workload.group; keep one of the two")
+		c.conflictf("workload.along workload.group", "conflicts with workload.group; keep one of the two")
 	case followsLinks && c.OK("workload.along") && len(along) != 1:
 		c.conflictf("workload.joined workload.along",
 			`"links" follows the links of one dimension, and workload.along names %d; name one`,
@@ -217,7 +217,7 @@ func checkCallDims(c *checker, t *torus.Torus) bool {
 			along[0])
 	case s.isCall() && s.Fabric.FailAt > 0:
 		c.conflictf("fabric.fail_at",
-			"what links carry when they fail is lost, nothing sends it again, and what waits for it in a collective call never begins; let it fail from the start, or choose other traffic")
+			"packets on failing links are lost and not sent again, so a collective call would wait for them forever; let links fail from the start, or choose other traffic")
 	}
 	return true
 }
@@ -244,7 +244,7 @@ func checkDims(c *checker, t *torus.Torus) {
 		{c.PathOf(&s.Policy.WildFirst.Wild), s.Policy.WildFirst.Wild},
 	} {
 		if i := slices.IndexFunc(k.dims, isMissing); i >= 0 && c.OK(k.key) {
-			c.conflictf(k.key, "%s has no dimension %s; name dimensions that there are", t, k.dims[i])
+			c.conflictf(k.key, "%s has no dimension %s; name existing dimensions", t, k.dims[i])
 		}
 	}
 
@@ -254,7 +254,7 @@ func checkDims(c *checker, t *torus.Torus) {
 			d)
 	}
 	if n := len(s.Policy.Order); n > 0 && n != len(t.Dims) {
-		c.conflictf("policy.order", "%d dimensions of %d; name every dimension once", n, len(t.Dims))
+		c.conflictf("policy.order", "names %d of %d dimensions; name every dimension once", n, len(t.Dims))
 	}
 }
 
@@ -296,7 +296,7 @@ func checkPacketSizes(c *checker) {
 
 	if w.Payload < 1 || w.Packet < w.Payload {
 		c.conflictf("workload.payload workload.packet",
-			"packets of %v carry %v; write sizes of at least 1 B; payload is part of the packet",
+			"packets of %v carry a payload of %v; write sizes of at least 1 B, and a payload that fits into the packet",
 			w.Packet, w.Payload)
 	} else if w.Packet > assembly.MaxPacketSize {
 		c.conflictf("workload.packet", "packets of %v; write at most %d B", w.Packet,
@@ -338,7 +338,7 @@ func checkSends(c *checker, nodes int) {
 	const keys = "workload.sends workload.matrix_file"
 	w := &c.s.Workload.TrafficMatrix
 	if c.Given("workload.sends") && len(w.Matrix) > 0 {
-		c.conflictf("workload.sends", "stands beside workload.matrix; keep one of the two")
+		c.conflictf("workload.sends", "conflicts with workload.matrix; keep one of the two")
 		return
 	}
 
@@ -355,7 +355,7 @@ func checkSends(c *checker, nodes int) {
 			switch src, dst, bytes := row[0], row[k], row[k+1]; {
 			case src < 0 || src >= nodes || dst < 0 || dst >= nodes:
 				c.conflictf(keys,
-					"node %d sends to node %d, and there are nodes 0 to %d; name nodes that there are",
+					"node %d sends to node %d, but there are only nodes 0 to %d; name existing nodes",
 					src, dst, nodes-1)
 				return
 			case src == dst && bytes > 0:
@@ -388,7 +388,7 @@ func prepareTraffic(c *checker) {
 	// The file replaces the keys that list messages.
 	for _, other := range []string{"workload.matrix", "workload.sends"} {
 		if c.Given(other) {
-			c.rejectf(key, "stands beside %s; keep one of the two", other)
+			c.rejectf(key, "conflicts with %s; keep one of the two", other)
 			return
 		}
 	}
@@ -408,7 +408,7 @@ func prepareTraffic(c *checker) {
 		c.MarkGiven("workload.sends")
 		if entries != nil && textBytes(w.Sends) > maxStoredMatrixBytes {
 			c.rejectf(key,
-				"%s lists %d messages, which are too many to be kept with results; write sizes that take at most %.1f MiB as numbers",
+				"%s lists %d messages, which are too many to be stored with results; write a list of at most %.1f MiB",
 				name, len(entries), float64(maxStoredMatrixBytes)/(1<<20))
 		}
 	}

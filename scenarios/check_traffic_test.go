@@ -47,7 +47,7 @@ func TestTrafficDiagnostics(t *testing.T) {
 		{"workload.joined: the links along z close into no rings",
 			[]string{"workload.kind=all-reduce", `workload.along=["z"]`, "workload.joined=links",
 				"policy.collective=ring", `fabric.open=["z"]`}},
-		{"workload.along: stands beside workload.group",
+		{"workload.along: conflicts with workload.group",
 			[]string{"workload.kind=all-reduce", `workload.along=["z"]`, "workload.group=[0, 1]",
 				"policy.collective=ring"}},
 		{"fabric.dims: traffic needs at least 2 nodes that are up and no switches, of 1 there are 1", []string{"fabric.dims=[1]"}},

@@ -35,7 +35,7 @@ func prepareTraining(c *checker) {
 	named, described := c.Given(model), c.Given(table)
 	switch {
 	case named && described:
-		c.rejectf(model, "stands beside [workload.architecture]; keep one of the two")
+		c.rejectf(model, "conflicts with [workload.architecture]; keep one of the two")
 	case !named && !described && c.OK("workload"):
 		c.rejectf(model,
 			"is missing; name %s, or describe a model in [workload.architecture]",
@@ -64,7 +64,7 @@ func prepareExpertLoads(c *checker) {
 	}
 
 	if c.Given(key) {
-		c.rejectf(fileKey, "stands beside workload.expert_loads; keep one of the two")
+		c.rejectf(fileKey, "conflicts with workload.expert_loads; keep one of the two")
 		return
 	}
 
@@ -92,7 +92,7 @@ func prepareExpertLoads(c *checker) {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 0 || n > 1<<50 {
 				c.rejectf(fileKey,
-					"%s: the load of row %d, expert %d, is no whole number; write whole numbers of 0 and more",
+					"%s: the load of row %d, expert %d, is not a whole number; write whole numbers from 0",
 					fileName, i+1, k+1)
 				return
 			}
@@ -117,7 +117,7 @@ func checkExpertLoads(c *checker) {
 	switch {
 	case len(c.s.Tiers) > 0:
 		c.conflictf("workload.expert_sizes",
-			"%q is by layer, and tiers play the calls of a virtual stage as one; choose other sizes",
+			"%q has sizes per layer, but tiers simulate the calls of a virtual stage as one; choose other sizes",
 			t.ExpertSizes)
 		return
 	case len(t.ExpertLoads) == 0:
@@ -166,7 +166,7 @@ func prepareOperators(c *checker) {
 	// A file and keys exclude each other.
 	for _, key := range []string{"attention", "scores", "network", "embedding", "head", "optimizer"} {
 		if c.Given(table + "." + key) {
-			c.rejectf(table+"."+key, "stands beside a file of times; keep one of the two")
+			c.rejectf(table+"."+key, "conflicts with a file of times; keep one of the two")
 			return
 		}
 	}
@@ -261,7 +261,7 @@ func checkSharding(c *checker) {
 	// DualPipe keeps two copies of each stage, which are synchronised once per step.
 	case t.Schedule == training.DualPipe:
 		c.conflictf(key+" workload.schedule",
-			"two copies of the model shard nothing but the optimizer's state; choose another schedule, or sharding = \"optimizer\"")
+			"the two copies of the model can shard only the state of the optimizer; choose another schedule, or sharding = \"optimizer\"")
 
 	// There is no synchronisation left that could overlap the last backward pass.
 	case t.OverlapSync:
@@ -271,12 +271,12 @@ func checkSharding(c *checker) {
 	// A product cannot start with a part of its parameters.
 	case t.OverlapCalls > 0 && t.Sharding == training.ShardParameters:
 		c.conflictf(key+" workload.overlap_calls",
-			"the parts of a product wait for their parameters; leave overlap_calls out, or set sharding = \"gradients\"")
+			"a product cannot start with a part of its parameters; leave overlap_calls out, or set sharding = \"gradients\"")
 
 	// Replicas exchange data in every pass, so none can be simulated alone.
 	case t.ReplicaMode == "decomposed" || len(c.s.Replicas) > 0 && t.ReplicaMode != "all":
 		c.conflictf(key+" workload.replicas",
-			"replicas that meet in every pass are not decided for by themselves; set replicas = \"all\"")
+			"replicas exchange data in every pass, so they cannot be decided one by one; set replicas = \"all\"")
 	}
 }
 
@@ -333,19 +333,19 @@ func checkPipeline(c *checker) {
 	// DualPipe feeds micro-batches from both ends of the pipeline.
 	case t.Schedule == training.DualPipe && t.PP%2 != 0:
 		c.conflictf("workload.pp workload.schedule",
-			"a pipeline of %d has no two halves, which schedule %q takes; choose an even number",
+			"pp = %d has no two equal halves, which schedule %q requires; choose an even number",
 			t.PP, t.Schedule)
 	case t.Schedule == training.DualPipe &&
 		c.OK("workload.microbatches") &&
 		(t.Microbatches%2 != 0 || t.Microbatches < 2*t.PP):
 		c.conflictf("workload.microbatches workload.pp workload.schedule",
-			"%d micro-batches are odd, or fewer than two for each of pp = %d stages, which schedule %q takes; choose an even number of at least %d",
+			"%d micro-batches do not fit pp = %d: schedule %q requires an even number of at least two per stage; choose an even number of at least %d",
 			t.Microbatches, t.PP, t.Schedule, 2*t.PP)
 
 	// The interleaved schedule processes micro-batches in groups of pp.
 	case t.Schedule == training.Interleaved && c.OK("workload.microbatches") && t.Microbatches%t.PP != 0:
 		c.conflictf("workload.microbatches workload.pp",
-			`%d micro-batches do not divide into rounds of pp = %d, which schedule "interleaved-1f1b" takes; make microbatches a multiple of %d`,
+			`%d micro-batches do not divide into rounds of pp = %d, which schedule "interleaved-1f1b" requires; make microbatches a multiple of %d`,
 			t.Microbatches, t.PP, t.PP)
 	}
 }
@@ -364,7 +364,7 @@ func checkMicrobatchSize(c *checker) {
 		tokens > maxMicrobatchTokens ||
 			sent > maxTransferBytes && c.OK("workload.activation_bytes", "workload.architecture.hidden"),
 		"workload.sequence workload.microbatch",
-		"a micro-batch of %.3g tokens, %.3g bytes a stage, is absurd; stay within %.0g tokens and %.0g bytes",
+		"a micro-batch of %.3g tokens, %.3g bytes per stage, is too large; stay within %.0g tokens and %.0g bytes",
 		tokens, sent, float64(maxMicrobatchTokens), float64(maxTransferBytes),
 	)
 }
@@ -381,7 +381,7 @@ func checkReplicaMode(c *checker) {
 	c.conflictIf(c.s.hasCallsInGraph(), "workload.replicas workload.collectives",
 		`calls in the graph are among the GPUs of all replicas; choose replicas = "all", or collectives = "none"`)
 	c.conflictIf(c.s.circuitsView().HasHalfRing(), "workload.flows workload.replicas",
-		`one of %d replicas cannot stand for the others flow by flow; choose replicas = "all" or flows = "aggregated"`,
+		`one of %d replicas cannot represent the others if flows are separate; choose replicas = "all" or flows = "aggregated"`,
 		c.s.Workload.Replicas())
 }
 
@@ -429,7 +429,7 @@ func checkDuration(c *checker) {
 		keys = slices.Concat(rateKeys, keys)
 	}
 	c.Conflict(keys,
-		fmt.Sprintf("an iteration may take %.3g s, which is absurd", seconds),
+		fmt.Sprintf("an iteration may take %.3g s, which is too long to simulate", seconds),
 		fmt.Sprintf("stay within %d s", maxIterationSeconds))
 }
 
@@ -490,7 +490,7 @@ func checkArchitecture(c *checker) {
 		c.s.Workload.Compute == training.Effective
 	if usesRate && a.EffectiveTFLOPS == 0 {
 		c.rejectf(table+"effective_tflops",
-			"is missing; say what one GPU achieves, in 1e12 operations a second")
+			"is missing; write the rate of one GPU in 1e12 operations per second")
 	}
 	if !c.OK("workload.architecture") {
 		return
@@ -504,7 +504,7 @@ func checkArchitecture(c *checker) {
 	width := 4*heads + 3*float64(a.FFN) + 3*experts + float64(a.QRank+a.KVRank)
 	if n := (float64(a.Layers)*width + float64(a.Vocab)) * float64(a.Hidden); n > maxParameters {
 		c.conflictf(table+"layers",
-			"a model of some %.1g parameters is absurd; stay within %.0g",
+			"a model of about %.1g parameters is too large; stay within %.0g",
 			n, float64(maxParameters))
 	}
 }

@@ -277,10 +277,10 @@ func (s *Scenario) NoWorkReason() string {
 	case d.policyKey == "planners":
 		return "plans move chunks in slots, and are no task graph"
 	case s.hasSeveralJobs():
-		return "several jobs are no one job; give one of them"
+		return "several jobs have no single task graph; give one of them"
 	case (d.policyKey == "collectives" || d.policyKey == "mappings") && len(s.PolicyNames()) > 1:
 		return fmt.Sprintf(
-			"under each of %s it is another graph; choose one by --policy",
+			"the graph differs between %s; choose one of them with --policy",
 			strings.Join(s.PolicyNames(), ", "),
 		)
 	}

@@ -137,7 +137,7 @@ func (c *checker) readSteps() {
 		w.Steps.Digest = digest
 	} else if len(w.StepScenarios) > 0 && w.Steps.Digest != digest {
 		c.rejectf("workload.steps.digest",
-			"is not that of the scenarios; leave it out, or name those that it is of")
+			"does not match the scenarios; leave it out, or name the scenarios that it belongs to")
 	}
 }
 

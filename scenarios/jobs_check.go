@@ -93,7 +93,7 @@ func checkJobReplicas(c *checker) {
 	for i := range jobs {
 		if mode(i) == "decomposed" {
 			c.rejectf(key(i),
-				`is "decomposed", which several jobs cannot be; choose "auto", "single" or "all"`)
+				`is "decomposed", which is not available for several jobs; choose "auto", "single" or "all"`)
 			return
 		}
 

@@ -51,7 +51,7 @@ func (c *checker) resolveJobs() {
 	c.checkName()
 	rows := schema.Rows(c.Root["job"])
 	if len(rows) > maxJobs {
-		c.rejectf("job", "stands %d times; describe at most %d jobs", len(rows), maxJobs)
+		c.rejectf("job", "occurs %d times; describe at most %d jobs", len(rows), maxJobs)
 	}
 	if !c.OK("job") || fabric == nil {
 		return
@@ -213,7 +213,7 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(jobFabric)) {
 		if t := c.Table("fabric"); !slices.Contains(jobFabricKeys, name) && t.Find(name) != nil {
 			c.rejectf(jobPath(i, schema.JoinPath("fabric", name)),
-				"is not a job's to say: the jobs share the pods; set it in [fabric] at the top")
+				"cannot differ between jobs, which share the pods; set it in [fabric] at the top")
 			delete(jobFabric, name) // so that further faults are found
 		}
 	}
@@ -270,7 +270,7 @@ func (c *checker) placeJob(i int, jobFabric map[string]any) {
 	// The list of pods contains the order already.
 	case c.Given(jobPath(i, "pods")) && reverse:
 		c.rejectf(jobPath(i, "fabric.reverse"),
-			"is not used beside pods; leave it out, and list the pods in the order that is wanted")
+			"is not used with pods; leave it out, and list the pods in the wanted order")
 	case len(job.Pods) != blocks:
 		c.rejectf(path, "lists %s for %s of stages; list %d", assembly.Plural(len(job.Pods), "pod"),
 			assembly.Plural(blocks, "block"), blocks)

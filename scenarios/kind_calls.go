@@ -244,11 +244,11 @@ func checkCall(c *checker) {
 	switch {
 	case len(calls.Algorithms(p.Collective).Names()) > 1:
 		c.conflictf(one,
-			`names algorithms of dimensions of parallelism, and the workload is one call; name one, such as "%s"`,
+			`names algorithms per dimension of parallelism, but the workload is a single call; name one, such as "%s"`,
 			calls.DefaultAlgorithm)
 		return
 	case p.Collective != "" && len(p.Collectives) > 0:
-		c.conflictf(several+" "+one, "stands beside policy.collective; keep one of the two")
+		c.conflictf(several+" "+one, "conflicts with policy.collective; keep one of the two")
 		return
 	case s.comparesAlgorithms() && len(listed) > 1:
 		c.conflictf("policy."+next.policyKey+" "+several,

@@ -225,7 +225,7 @@ func (c *checker) readLog(path string, file, sha *string) bool {
 		*sha = digest
 	} else if *sha != digest {
 		c.rejectf(path+".sha256",
-			"is not that of %s; leave it out, or name the file that it is of",
+			"does not match %s; leave it out, or name the file that it belongs to",
 			fileName)
 		return false
 	}

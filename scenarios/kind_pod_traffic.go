@@ -207,7 +207,7 @@ func checkPodTraffic(c *checker) {
 	// The sum of all bytes must fit into a number.
 	case !kind.IsListed && float64(size)*gpus*gpus > assembly.MaxTotalBytes:
 		c.conflictf("workload.message",
-			"the messages are more bytes than can be counted; write at most %.0f B",
+			"the sum of all messages is too large to be counted; write at most %.0f B",
 			math.Floor(assembly.MaxTotalBytes/gpus/gpus))
 	case s.isCall():
 		c.checkPodCall()
@@ -235,7 +235,7 @@ func (c *checker) checkPodCall() {
 	}
 	if long := 8 * bytes / float64(slowest); long > maxIterationSeconds {
 		c.conflictf("workload.message fabric.port_bandwidth fabric.nic_bandwidth",
-			"the collective may take %.3g s, which is absurd; stay within %d s",
+			"the collective may take %.3g s, which is too long to simulate; stay within %d s",
 			long, maxIterationSeconds)
 		return
 	}
@@ -309,7 +309,7 @@ func (c *checker) checkPodFlows() {
 		cost.CheckLimits("the transfers between pods", "fewer")):
 	case long > maxIterationSeconds:
 		c.conflictf("workload.message workload.matrix workload.matrix_file fabric.port_bandwidth fabric.nic_bandwidth",
-			"the traffic may take %.3g s, which is absurd; stay within %d s",
+			"the traffic may take %.3g s, which is too long to simulate; stay within %d s",
 			long, maxIterationSeconds)
 	case s.traffic().DrawsDestinations:
 		c.checkPodPoisson()

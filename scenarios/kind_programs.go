@@ -96,7 +96,7 @@ func programKinds() (all []*kind) {
 					_, searched := calls.Algorithms(c.s.Policy.Calls.Collective).SplitBest()
 					c.conflictIf(c.OK("policy.collective") && len(searched) > 0,
 						"policy.collective",
-						"%q is found by simulating the dimensions of parallelism of a training step, which this has not; name an algorithm",
+						"%q is searched per dimension of parallelism of a training step, but this workload has no dimensions; name an algorithm",
 						c.s.Policy.Calls.Collective)
 				},
 			}},
@@ -142,7 +142,7 @@ func checkPodProgram(c *checker) {
 			f.PortsPerPod, others, others)
 	case long > maxIterationSeconds:
 		c.Conflict(append(w.SizeKeys(), "fabric.port_bandwidth", "fabric.nic_bandwidth"),
-			fmt.Sprintf("the step may take %.3g s, which is absurd", long),
+			fmt.Sprintf("the step may take %.3g s, which is too long to simulate", long),
 			fmt.Sprintf("stay within %d s", maxIterationSeconds))
 	case s.Engine.Level == "packet":
 		packets := bytes/float64(max(1, s.Workload.Packet)) + transfers

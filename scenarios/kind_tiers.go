@@ -131,7 +131,7 @@ func (c *checker) readTierRows() (rows []map[string]any, keys []inner.Keys) {
 	rows = schema.Rows(fabric["tier"])
 	if len(rows) == 0 || len(rows) > maxTiers {
 		c.rejectf(tierPath,
-			"stands %d times; write 1 to %d tables [[fabric.tier]], the innermost first",
+			"occurs %d times; write 1 to %d tables [[fabric.tier]], the innermost first",
 			len(rows), maxTiers)
 		return nil, nil
 	}
@@ -183,7 +183,7 @@ func (c *checker) resolveInnerTier(i int, row map[string]any, keys inner.Keys, l
 	canReconfigure := findKind("fabric", keys.Kind).supports(planCarrier)
 	if canReconfigure && reconfigure.ByName(keys.Planner).Given {
 		c.rejectf(fmt.Sprintf("%s.%d.planner", tierPath, i),
-			"%s has plans from a file, of all-to-alls that no call of the step is; choose another planner",
+			"%s has plans from a file, which do not fit the calls of the step; choose another planner",
 			schema.Quote(keys.Planner))
 		return
 	}
@@ -313,7 +313,7 @@ func (c *checker) checkTiers() {
 	key, gpus := "fabric."+findKind("fabric", s.Fabric.Kind).sizeKey, s.Fabric.Links.GPUs()
 	if s.usesRouters() && (gpus <= inside || gpus%inside != 0) {
 		c.conflictf(key+" fabric.edges fabric.generator",
-			"%d GPUs are not several domains of %d, those of the tier inside; choose a multiple of %d",
+			"%d GPUs are not several domains of %d, the size of the tier inside; choose a multiple of %d",
 			gpus, inside, inside)
 		return
 	}
@@ -339,7 +339,7 @@ func (c *checker) checkTiers() {
 	sequence := s.Workload.Spec.Sequence
 	c.conflictIf(s.Replay.Seeds > 0 && s.Replay.Sequence != sequence,
 		"replay.sequence",
-		"passes are longer by the calls of %d tokens; leave it out",
+		"inner tiers are simulated for %d tokens only; leave it out",
 		sequence)
 	if len(c.Diagnostics) == 0 {
 		c.checkInnerCalls()
@@ -363,15 +363,15 @@ func (c *checker) checkTierSizes() int {
 				n, inside)
 		case n%inside != 0:
 			c.rejectTier(sizeKey,
-				"%d GPUs do not divide into domains of %d, those of the tier inside; choose a multiple of %d",
+				"%d GPUs do not divide into domains of %d, the size of the tier inside; choose a multiple of %d",
 				n, inside, inside)
 		case isJoint && usesPlanners:
 			c.rejectTier(kindKey,
-				`has links for one all-to-all at a time, which a plan sets up and takes down, and none for transfers that begin when they may; `+
+				`has links for one all-to-all at a time, which a plan sets up and removes, but none for transfers at arbitrary times; `+
 					`give it a topology, which its switches then keep, choose another kind, or a training step without collectives = "graph"`)
 		case s.Engine.MessageOverhead > 0 && usesPlanners:
 			c.rejectTier(kindKey,
-				"sends in the slots of a plan, in which starting a message takes no time; choose another kind, or leave engine.message_overhead out")
+				"sends in the slots of a plan, which have no overhead per message; choose another kind, or leave engine.message_overhead out")
 		case !isJoint && stage%n != 0:
 			c.rejectTier(sizeKey,
 				"stages of %d GPUs do not divide into domains of %d; choose a divisor of a stage's GPUs (tp x cp, or etp x ep), or set workload.collectives = \"graph\"",
@@ -421,7 +421,7 @@ func (c *checker) checkInnerCalls() {
 				if tier < 0 {
 					c.conflictf(callSizeKeys[call.Dim],
 						"a group of %d GPUs is larger than its tier, and no tier outside it carries %v calls of %v; "+
-							`choose a smaller group, or a tier that joins it, or set workload.collectives = "graph", by which the outermost carries them`,
+							`choose a smaller group, or a tier that joins it, or set workload.collectives = "graph", so that the outermost tier carries them`,
 						len(t.Groups(call, 0, 0)[0]), call.Kind, call.Dim)
 					return
 				}
@@ -450,7 +450,7 @@ var callSizeKeys = map[training.Phase]string{
 func (c *checker) checkJoint() {
 	s := c.s
 	c.conflictIf(s.usesDimensions(), "workload.kind workload.permutation",
-		`asks for dimensions, and tiers have none together; choose other traffic, such as "all-reduce"`)
+		`refers to dimensions, but tiers have none in common; choose other traffic, such as "all-reduce"`)
 	for i := range s.Tiers {
 		// A network has one kind of queue and one rate of bit errors.
 		f := &s.Tiers[i].Scenario.Fabric

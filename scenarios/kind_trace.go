@@ -313,7 +313,7 @@ func prepareTraceFiles(c *checker) {
 
 	if given, _ := schema.Child(c.Root, "workload")["sha256"].(string); given != "" && given != t.digest {
 		c.rejectf("workload.sha256",
-			"is not that of the files; leave it out, or name the files that it is of")
+			"does not match the files; leave it out, or name the files that it belongs to")
 		return
 	}
 
@@ -383,7 +383,7 @@ func describeStage(s *Scenario, schedule, formatName string) {
 func checkTrace(c *checker) {
 	c.conflictIf(c.s.Workload.Trace.Job == nil && len(c.Diagnostics) == 0,
 		"workload.files",
-		"hold nothing; name files that docs/traces.md describes")
+		"contain no tasks; name files that docs/traces.md describes")
 }
 
 // checkStagedTrace checks a trace of pipeline stages on pods.
@@ -451,7 +451,7 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 		c.conflictf("fabric.gpus_per_pod workload.files", "no traffic crosses pods; choose smaller pods")
 	case long > maxIterationSeconds:
 		c.conflictf("workload.files fabric.port_bandwidth fabric.nic_bandwidth",
-			"the trace may take %.3g s, which is absurd; stay within %d s",
+			"the trace may take %.3g s, which is too long to simulate; stay within %d s",
 			long, maxIterationSeconds)
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, hops)
@@ -544,7 +544,7 @@ func (w *traceWork) Check(c *schema.Reader) {
 	bytes, _ := w.job().Wire()
 	if t := w.job().Compute().Seconds() + 8*bytes/float64(w.s.Fabric.LinkRate); t > assembly.MaxInjectionTime.Seconds() {
 		c.Conflict([]string{"workload.files", "fabric.link_rate"},
-			fmt.Sprintf("the trace may take %.3g s, which is absurd", t),
+			fmt.Sprintf("the trace may take %.3g s, which is too long to simulate", t),
 			fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
 	}
 }

@@ -50,7 +50,7 @@ func TestReplayDiagnostics(t *testing.T) {
 		{"replay.compute_jitter=0.1 replay.priorities=best",
 			`replay.priorities: "best" is not known; choose "nominal" or "clairvoyant"`},
 		{"replay.compute_jitter=0.1 workload.microbatches=150000 workload.gpus=32",
-			"replay: simulates all 4 replicas, as what it perturbs makes them differ: passes of stages and transfers between pods take about"},
+			"replay: simulates all 4 replicas, because the perturbations make them differ: passes of stages and transfers between pods take about"},
 		{"replay=3", "replay: is the number 3; write it as a table: [replay]"},
 	} {
 		_, err := Load("gpt7b", strings.Fields(tt.sets))

@@ -171,9 +171,9 @@ func TestRoutingDiagnostics(t *testing.T) {
 		{[]string{"workload.kind=matrix", "workload.matrix=[[0, 1], [1]]"}, "row 2 has 1 numbers"},
 		{[]string{"workload.kind=matrix", "workload.matrix=[[0, 1], [1, 0]]"}, "2 rows for 64 nodes"},
 		{[]string{"workload.kind=matrix", "workload.matrix=[[0, -1], [1, 0]]"}, "-1"},
-		{[]string{"workload.payload=2KB"}, "packets of 1KB carry 2KB"},
+		{[]string{"workload.payload=2KB"}, "packets of 1KB carry a payload of 2KB"},
 		{[]string{"fabric.fail_at=1us"}, "nothing fails then"},
-		{[]string{`policy.order=["x", "y"]`}, "2 dimensions of 3"},
+		{[]string{`policy.order=["x", "y"]`}, "names 2 of 3 dimensions"},
 		{[]string{"engine.level=flow", "workload.source=poisson"}, "simulates messages"},
 		{[]string{"workload.source=on-off"}, "workload.rate: is missing"},
 	} {

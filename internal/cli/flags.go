@@ -66,13 +66,13 @@ func overrides(cc *cli.Context) ([]string, error) {
 	}
 	if cc.IsSet("seed") {
 		if given("seed") != "" {
-			return nil, usagef("--seed stands beside --set seed=...; keep one of the two")
+			return nil, usagef("--seed conflicts with --set seed=...; keep one of the two")
 		}
 		out = append(out, "seed="+strconv.FormatUint(cc.Uint64("seed"), 10))
 	}
 	if names := cc.StringSlice("policy"); len(names) > 0 {
 		if key := given("policy.allocators", "policy.routers", "policy.planners", "policy.arbiters"); key != "" {
-			return nil, usagef("--policy stands beside --set %s=...; keep one of the two", key)
+			return nil, usagef("--policy conflicts with --set %s=...; keep one of the two", key)
 		}
 		// The value is a list of texts in TOML.
 		quoted := make([]string, len(names))
