@@ -7,7 +7,8 @@ import (
 	"sim/workloads/training"
 )
 
-// TestExpertSizes: what comes back from experts is what has gone there, drawn anew for each draw, with the same mean.
+// TestExpertSizes checks that messages from experts have the sizes of the messages to them,
+// transposed. Each draw has other sizes with the same mean.
 func TestExpertSizes(t *testing.T) {
 	spec := training.Spec{ExpertExponent: 1.2}
 	const n, mean = 5, 1000

@@ -19,24 +19,25 @@ import (
 	"sim/workloads/training"
 )
 
-// errBroken is an error of a system that is not about what an algorithm serves.
+// errBroken is an error other than collective.ErrUnserved.
 var errBroken = errors.New("broken")
 
-// fakeSystem is a system of which the end is given: an answer that ends then, an error, or none that serves.
+// fakeSystem is a system with a given result: the end of the work, an error, or a rejection.
 type fakeSystem struct {
 	end      float64
 	err      error
 	unserved bool
-	most     *[]float64 // limits that Decide was called with
+	limits   *[]float64 // receives the limit of each call of Decide
 }
 
 func (f *fakeSystem) Reference() map[string]float64 { return map[string]float64{"comm_exposed_s": 2} }
 
 func (f *fakeSystem) Begin(context.Context, *assembly.Outcome) error { return nil }
 
-// Decide has no answer if the end is later than the limit, and one that cannot be finished if it ends at 7 s.
+// Decide returns no result if the end is later than the limit. A result that ends at 7 s fails in
+// Finish.
 func (f *fakeSystem) Decide(_ context.Context, policy string, _ int, limit float64) (*assembly.PolicyResult, error) {
-	*f.most = append(*f.most, limit)
+	*f.limits = append(*f.limits, limit)
 	switch {
 	case f.err != nil:
 		return nil, f.err
@@ -56,8 +57,8 @@ func (f *fakeSystem) Decide(_ context.Context, policy string, _ int, limit float
 	return a, nil
 }
 
-// TestBestAlgorithm compares the algorithm that is chosen with the minimum over all, for systems that serve, do not, or
-// fail at random; where policies are compared, and where algorithms are.
+// TestBestAlgorithm compares the selected algorithm with the minimum over all algorithms, if policies
+// are compared and if algorithms are. Systems serve the call, reject it or fail at random.
 func TestBestAlgorithm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for round := range 400 {
@@ -67,7 +68,7 @@ func TestBestAlgorithm(t *testing.T) {
 		broken, want, name := false, math.Inf(1), ""
 		failures := 1 + 20*rng.IntN(2)
 		for _, row := range collective.Table {
-			f := fakeSystem{end: float64(1 + rng.IntN(12)), most: &limits}
+			f := fakeSystem{end: float64(1 + rng.IntN(12)), limits: &limits}
 			switch rng.IntN(4 * failures) {
 			case 0:
 				f.unserved = true
@@ -135,8 +136,8 @@ func TestBestAlgorithm(t *testing.T) {
 	}
 }
 
-// TestNamedAlgorithm: a call of one algorithm, or one that is compared, is expanded by that alone; what it lacks is why
-// it does not answer, and all errors are returned.
+// TestNamedAlgorithm checks that a call with a named algorithm is expanded only by this algorithm. If
+// the algorithm does not serve it, the result has the reason. All other errors are returned.
 func TestNamedAlgorithm(t *testing.T) {
 	var built []string
 	var limits []float64
@@ -144,7 +145,7 @@ func TestNamedAlgorithm(t *testing.T) {
 	s := &Scenario{Name: "s", Call: &Call{Call: collective.Call{Kind: collective.AllToAll, Bytes: 600}, Algorithm: "ring"}, Ranks: 3}
 	s.Build = func(_ context.Context, algorithm string) (assembly.System, error) {
 		built = append(built, algorithm)
-		return &fakeSystem{end: 2, most: &limits}, failing[algorithm]
+		return &fakeSystem{end: 2, limits: &limits}, failing[algorithm]
 	}
 	s.LowerBound = func(context.Context) (collective.LowerBound, error) { return collective.LowerBound{}, nil }
 	z, err := NewSystem(t.Context(), s)
@@ -201,8 +202,9 @@ func TestNamedAlgorithm(t *testing.T) {
 	}
 }
 
-// TestBind: the gap is the distance from the bound, 0 if only rounding lies between, and negative if it is below.
-func TestBind(t *testing.T) {
+// TestAddBound checks the gap against its definition. It is 0 within rounding errors, and negative if
+// the completion time is below the bound.
+func TestAddBound(t *testing.T) {
 	for _, c := range []struct{ end, bound, gap float64 }{{3, 2, 0.5}, {2, 2, 0}, {2 * (1 - 1e-7), 2, 0}, {1, 2, -0.5}} {
 		row := result.Row{Metrics: map[string]float64{"completion_s": c.end}, Labels: map[string]string{}, Bounds: &result.Bounds{}}
 		addBound(&row, collective.LowerBound{Seconds: c.bound, Reason: "x"})
@@ -232,20 +234,20 @@ func smallSpec(t *testing.T) *training.Spec {
 	}
 }
 
-// TestBestStep: if the end is a sum over the dimensions, the best algorithms are the best of each; those that do not
-// serve are passed over, and errors are returned.
-func TestBestStep(t *testing.T) {
+// TestAlgorithmSearch uses systems whose end is a sum over dimensions. The search must then find the
+// minimum of each dimension. Algorithms that do not serve are skipped, and errors are returned.
+func TestAlgorithmSearch(t *testing.T) {
 	spec := smallSpec(t)
-	made := map[training.Phase]bool{}
+	usedDims := map[training.Phase]bool{}
 	for _, c := range spec.StepCalls() {
-		made[c.Dim] = true
+		usedDims[c.Dim] = true
 	}
-	if len(made) < 2 {
-		t.Fatalf("the step has calls of %d dimensions", len(made))
+	if len(usedDims) < 2 {
+		t.Fatalf("the step has calls of %d dimensions", len(usedDims))
 	}
 	rng := rand.New(rand.NewPCG(6, 6))
 	for round := range 100 {
-		part := map[string]float64{} // by dimension and algorithm; -1 does not serve
+		part := map[string]float64{} // part of the end, by dimension and algorithm; -1 if not served
 		for _, d := range training.Dims {
 			for _, row := range collective.Table {
 				if part[d.String()+row.Name] = float64(8 + rng.IntN(40)); rng.IntN(4) == 0 && row.Name != DefaultAlgorithm {
@@ -257,10 +259,10 @@ func TestBestStep(t *testing.T) {
 		var limits []float64
 		built := 0
 		build := func(_ context.Context, by Algorithms) (assembly.System, error) {
-			f := &fakeSystem{most: &limits}
+			f := &fakeSystem{limits: &limits}
 			built++
 			for _, d := range training.Dims {
-				if !made[d] {
+				if !usedDims[d] {
 					continue
 				}
 				p := part[d.String()+by.ForDim(d)]
@@ -290,14 +292,14 @@ func TestBestStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := 0.0
-		for d := range made {
-			least := math.Inf(1)
+		for d := range usedDims {
+			minEnd := math.Inf(1)
 			for _, row := range collective.Table {
 				if p := part[d.String()+row.Name]; p >= 0 {
-					least = min(least, p)
+					minEnd = min(minEnd, p)
 				}
 			}
-			want += least
+			want += minEnd
 		}
 		row := a.Row
 		if row.Metrics["completion_s"] != want || row.Bounds != nil || row.Labels["algorithm"] == "" || row.Metrics["nct"] != 1.5 {
@@ -305,7 +307,7 @@ func TestBestStep(t *testing.T) {
 		}
 	}
 	for _, f := range []fakeSystem{{err: errBroken}, {unserved: true}} {
-		f.most = new([]float64)
+		f.limits = new([]float64)
 		b, err := NewAlgorithmSearch(t.Context(), spec, collective.BestName, func(context.Context, Algorithms) (assembly.System, error) { return &f, nil })
 		if err != nil {
 			t.Fatal(err)
@@ -315,8 +317,8 @@ func TestBestStep(t *testing.T) {
 			t.Errorf("the usual algorithms: %v", err)
 		}
 		if err == nil {
-			if a.Rejection == nil || len(*f.most) != 1 {
-				t.Errorf("the usual algorithms do not serve, %d are tried", len(*f.most))
+			if a.Rejection == nil || len(*f.limits) != 1 {
+				t.Errorf("the usual algorithms do not serve, %d are tried", len(*f.limits))
 			}
 		}
 	}
@@ -325,7 +327,7 @@ func TestBestStep(t *testing.T) {
 	}
 }
 
-// TestAlgorithms: what is set for a dimension is read back, for it alone.
+// TestAlgorithms checks that With changes the algorithm of one dimension only.
 func TestAlgorithms(t *testing.T) {
 	for _, start := range []Algorithms{"", "direct", "tp=tree", "tp=tree,dp=direct", collective.BestName, "ep=best"} {
 		for _, d := range training.Dims {
@@ -375,8 +377,8 @@ func mesh(nodes int) *engine.Network {
 	return n
 }
 
-// TestSchedules: a step makes a schedule of a call once for a group, among the nodes of its ranks, by the algorithm of
-// its dimension; drawn sizes are made anew.
+// TestSchedules checks that an expander creates one schedule per call and group, among the nodes of
+// its ranks, by the algorithm of its dimension. Schedules with random sizes are not cached.
 func TestSchedules(t *testing.T) {
 	spec := smallSpec(t)
 	e := &Expander{Spec: spec, Network: mesh(8), NodeOfRank: []int32{7, 6, 5, 4, 3, 2, 1, 0}, Expansion: Expansion{Algorithms: "tp=direct"}}
@@ -433,14 +435,15 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestStepChecks: what algorithms do not serve, or makes too many transfers, is an error with the keys at fault.
-func TestStepChecks(t *testing.T) {
+// TestCheckCalls checks that unserved calls and calls with too many transfers are errors that name
+// the keys that cause them.
+func TestCheckCalls(t *testing.T) {
 	spec := smallSpec(t)
 	e := &Expander{Spec: spec, Network: mesh(8), TaskCost: assembly.LinkTask, Expansion: Expansion{Algorithms: "ring"}}
 	if keys, err := e.CheckCalls(t.Context()); err != nil {
 		t.Errorf("keys %v at fault (%v)", keys, err)
 	}
-	// Visits cover every call of every group as often as it is made.
+	// Visits cover every call of every group, with the number of times it is made.
 	count, want := 0.0, 0.0
 	if err := e.VisitCalls(t.Context(), func(_ training.Call, group []int32, times float64, s *collective.Schedule) {
 		count += times
@@ -496,9 +499,10 @@ func TestStepChecks(t *testing.T) {
 	}
 }
 
-// TestTraced compares the number of tasks that a collective of a trace is said to take with those that it makes, and the
-// lower bound on its transfers with its schedule, for every kind, algorithm and number of ranks.
-func TestTraced(t *testing.T) {
+// TestTraceSchedules compares the counted tasks of each call of a trace with the tasks of its
+// expansion, and the lower bound on its transfers with its schedule. It covers all kinds, algorithms
+// and small numbers of ranks.
+func TestTraceSchedules(t *testing.T) {
 	served := 0
 	for _, row := range collective.Table {
 		for _, kind := range []trace.Collective{trace.AllReduce, trace.ReduceScatter, trace.AllGather, trace.AllToAll, trace.Broadcast} {
@@ -526,9 +530,9 @@ func TestTraced(t *testing.T) {
 					if err != nil || len(ends) != n || len(g.Tasks)-n != count {
 						t.Errorf("%s, %v of %d B among %d: %d tasks, counted %d (%v)", row.Name, kind, bytes, n, len(g.Tasks)-n, count, err)
 					}
-					if least := minTransfers(row.Name, c); least > count-n {
-						t.Errorf("%s, %v of %d B among %d: at least %d transfers, made %d", row.Name, kind, bytes, n, least, count-n)
-					} else if least > 0 {
+					if minCount := minTransfers(row.Name, c); minCount > count-n {
+						t.Errorf("%s, %v of %d B among %d: at least %d transfers, made %d", row.Name, kind, bytes, n, minCount, count-n)
+					} else if minCount > 0 {
 						served++
 					}
 					few := *e
@@ -555,8 +559,9 @@ func TestTraced(t *testing.T) {
 	}
 }
 
-// TestFits: a call that takes more memory than there is has no schedule, and says how many transfers it has.
-func TestFits(t *testing.T) {
+// TestCheckSize checks that a call beyond the memory limit has no schedule, and that the error states
+// its number of transfers.
+func TestCheckSize(t *testing.T) {
 	group := []int32{0, 1, 2, 3}
 	p := &collective.Problem{Call: collective.Call{Kind: collective.AllToAll, Bytes: 100, Group: group}, Network: mesh(4)}
 	c := New(collective.AllToAll, &Keys{Message: 100, Group: []int{0, 1, 2, 3}}, collective.Options{}).WithAlgorithm("direct")

@@ -56,7 +56,7 @@ func newScaleUp(gpus int, rate units.Rate, planner string) Tier {
 	s := &plans.Scenario{Name: "s"}
 	s.Fabric.ScaleUp = input.ScaleUp{
 		GPUs: gpus, Switches: 1, LinkRate: rate, Delay: engine.Microsecond,
-		Reconfigure: "together", KnownAhead: "none",
+		Reconfigure: "together", KnownInAdvance: "none",
 	}
 	s.Policy.During.Schedule, s.Policy.During.Base = "best", "best"
 	s.Policy.Static, s.Policy.FastModel = "simulated", "together"

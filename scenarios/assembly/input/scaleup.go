@@ -8,19 +8,21 @@ import (
 // ScaleUp is a fabric of kind "scaleup": GPUs joined by optical switches. Each switch has a link to
 // and from every GPU.
 type ScaleUp struct {
-	GPUs        int         `key:"gpus" doc:"number of GPUs in the domain; for a training step, of a stage" else:"8; of a matrix its rows; of a training step the GPUs that its experts are spread over" min:"2" max:"4096"`
-	Switches    int         `key:"switches" doc:"number of optical switches, and of links from and to each GPU; fewer than GPUs" default:"1" min:"1" max:"4095"`
-	LinkRate    units.Rate  `key:"link_rate" doc:"rate of a link in each direction" default:"800Gbps" above:"0" max:"1e16"`
-	LinkLatency engine.Time `key:"link_latency" doc:"propagation delay per hop" default:"500ns"`
-	Delay       engine.Time `key:"reconfiguration_delay" doc:"time for which links are down while switches reconfigure; it also precedes the first topology" default:"1ms"`
-	Reconfigure string      `key:"reconfigure" doc:"whether all switches reconfigure together, or one at a time while others carry traffic, if the planner supports it" default:"together" choices:"together|independent" when:"workload(exchange)"`
-	KnownAhead  string      `key:"known_ahead" doc:"all-to-alls of a training step for which switches reconfigure during the preceding compute: 'none'; 'returns', the returns and those of backward passes, whose sizes are known; or 'all', as with predicted routing" default:"none" choices:"none|returns|all" implicit:"" when:"workload(step-exchange)"`
-	Topology    string      // fixed topology on which routers choose paths; "" if planners make plans
-	NICRate     units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's link to other domains in each direction, over a non-blocking fabric" default:"400Gbps" above:"0" max:"1e16" when:"workload(step-exchange)"`
+	GPUs           int         `key:"gpus" doc:"number of GPUs in the domain; for a training step, of a stage" else:"8; of a matrix its rows; of a training step the GPUs that its experts are spread over" min:"2" max:"4096"`
+	Switches       int         `key:"switches" doc:"number of optical switches, and of links from and to each GPU; fewer than GPUs" default:"1" min:"1" max:"4095"`
+	LinkRate       units.Rate  `key:"link_rate" doc:"rate of a link in each direction" default:"800Gbps" above:"0" max:"1e16"`
+	LinkLatency    engine.Time `key:"link_latency" doc:"propagation delay per hop" default:"500ns"`
+	Delay          engine.Time `key:"reconfiguration_delay" doc:"time for which links are down while switches reconfigure; it also precedes the first topology" default:"1ms"`
+	Reconfigure    string      `key:"reconfigure" doc:"whether all switches reconfigure together, or one at a time while others carry traffic, if the planner supports it" default:"together" choices:"together|independent" when:"workload(exchange)"`
+	KnownInAdvance string      `key:"known_ahead" doc:"all-to-alls of a training step for which switches reconfigure during the preceding compute: 'none'; 'returns', the returns and those of backward passes, whose sizes are known; or 'all', as with predicted routing" default:"none" choices:"none|returns|all" implicit:"" when:"workload(step-exchange)"`
+	Topology       string      // fixed topology on which routers choose paths; "" if planners make plans
+	NICRate        units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's link to other domains in each direction, over a non-blocking fabric" default:"400Gbps" above:"0" max:"1e16" when:"workload(step-exchange)"`
 }
 
-// ReconfiguresAhead reports whether switches reconfigure for some all-to-alls before they start.
-func (f *ScaleUp) ReconfiguresAhead() bool { return f.KnownAhead == "returns" || f.KnownAhead == "all" }
+// ReconfiguresInAdvance reports whether switches reconfigure for some all-to-alls before they start.
+func (f *ScaleUp) ReconfiguresInAdvance() bool {
+	return f.KnownInAdvance == "returns" || f.KnownInAdvance == "all"
+}
 
 // Exchange is an all-to-all on a scale-up domain.
 type Exchange struct {

@@ -28,7 +28,7 @@ func newScenario(kind, level string) *Scenario {
 	}
 	s.Fabric.ScaleUp = input.ScaleUp{
 		GPUs: 6, Switches: 2, LinkRate: 800e9, LinkLatency: 500 * engine.Nanosecond,
-		Delay: 100 * engine.Microsecond, Reconfigure: "together", KnownAhead: "none",
+		Delay: 100 * engine.Microsecond, Reconfigure: "together", KnownInAdvance: "none",
 	}
 	s.Policy.During.Schedule, s.Policy.During.Base, s.Policy.Plus.Others, s.Policy.Plus.Relay = "best", "best", true, true
 	s.Policy.Static, s.Policy.FastModel = "simulated", "together"
@@ -446,7 +446,7 @@ func TestSteps(t *testing.T) {
 	} {
 		name := fmt.Sprintf("%+v", c)
 		s := newStep(t, "packet", c.stages, c.microbatches)
-		s.Fabric.ScaleUp.KnownAhead, s.Fabric.ScaleUp.Delay = c.knownAhead, c.delay
+		s.Fabric.ScaleUp.KnownInAdvance, s.Fabric.ScaleUp.Delay = c.knownAhead, c.delay
 		row, _, reference, err := decide(t.Context(), s, c.planner)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -49,7 +49,7 @@ func newStepSystem(ctx context.Context, s *Scenario, workers int) (*stepSystem, 
 func (s *Scenario) leadTimes(
 	spec *training.Spec, layers float64,
 ) (times [4]engine.Time, err error) {
-	if !s.Fabric.ScaleUp.ReconfiguresAhead() {
+	if !s.Fabric.ScaleUp.ReconfiguresInAdvance() {
 		return times, nil
 	}
 	for i, pass := range []training.Phase{training.Forward, training.Backward} {
@@ -58,7 +58,7 @@ func (s *Scenario) leadTimes(
 		}
 	}
 
-	if s.Fabric.ScaleUp.KnownAhead == "returns" { // the first dispatch is not known
+	if s.Fabric.ScaleUp.KnownInAdvance == "returns" { // the first dispatch is not known
 		times[0] = 0
 	}
 	for i := range times {
@@ -179,7 +179,7 @@ func (t *stepSystem) Decide(
 	if err != nil {
 		return nil, err
 	}
-	if t.s.Fabric.ScaleUp.ReconfiguresAhead() {
+	if t.s.Fabric.ScaleUp.ReconfiguresInAdvance() {
 		// Compare with the step in which no reconfiguration is hidden.
 		exposedEnd := end
 		if all := [4]engine.Time{cost, cost, cost, cost}; all != each {
