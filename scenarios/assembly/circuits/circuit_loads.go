@@ -1,3 +1,7 @@
+// This file measures decisions on work without an end in time: messages at level static,
+// and Poisson sources. The metrics are loads of circuits, that is, bytes and busy times,
+// instead of completion times.
+
 package circuits
 
 import (
@@ -67,6 +71,7 @@ func (sys *circuitSystem) measureLoads(
 		}
 	}
 
+	// The bound holds for all topologies, so all rows share it.
 	bound := sys.minBottleneckSeconds(loads.bytes)
 	m["bound_max_circuit_s"], m["gap"] = bound, max(0, m["max_circuit_s"]/bound-1)
 	model := "any circuits that the ports of pods allow"

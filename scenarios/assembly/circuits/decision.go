@@ -1,3 +1,7 @@
+// This file calls one allocator, simulates its decision on the complete DAG and measures
+// it. It maps results between the inter-pod DAG, on which allocators decide, and the
+// complete DAG, which is simulated.
+
 package circuits
 
 import (
@@ -107,7 +111,9 @@ func (d *allocationResult) measureExposed(ctx context.Context) error {
 	return composition.MeasureTiers(ctx, d.Run, &d.Row)
 }
 
-// allocate is Decide with the decision in its result. Work without an end has no simulation.
+// allocate calls one allocator and returns its decision with the row. It measures the decision in up
+// to four steps: the simulation at level flow, packets, lent ports, and trials. Work without an end
+// has only loads.
 func (sys *circuitSystem) allocate(
 	ctx context.Context, name string, workers int,
 ) (*allocationResult, error) {
@@ -115,6 +121,7 @@ func (sys *circuitSystem) allocate(
 	if err != nil {
 		return nil, err
 	}
+	// The settings are also used for further calls of the allocator, in lending and trials.
 	policy, settings := allocator.Policy, sys.scenario.allocatorOptions(workers)
 	settings.Tails = sys.canUseTails()
 
@@ -131,6 +138,7 @@ func (sys *circuitSystem) allocate(
 	if err != nil {
 		return nil, err
 	}
+	// SimulateS includes all measurements up to the call of timings.
 	decisionEnd := time.Now()
 	timings := func() result.PolicyTimings {
 		return result.PolicyTimings{
@@ -140,21 +148,11 @@ func (sys *circuitSystem) allocate(
 	}
 
 	if sys.scenario.isEndless() {
-		loads, err := sys.measureLoads(name, d)
+		allocation, err := sys.allocateLoads(ctx, name, d)
 		if err != nil {
 			return nil, err
 		}
-		allocation := &allocationResult{
-			Decision:     d,
-			system:       sys,
-			PolicyResult: assembly.PolicyResult{Describe: loads.describe},
-		}
-		if sys.scenario.Workload.HasPoissonSources {
-			if err := loads.injectPoisson(ctx, d); err != nil {
-				return nil, err
-			}
-		}
-		allocation.Row, allocation.Timings = loads.row, timings()
+		allocation.Timings = timings()
 		return allocation, ctx.Err()
 	}
 
@@ -202,6 +200,27 @@ func (sys *circuitSystem) allocate(
 	return allocation, nil
 }
 
+// allocateLoads returns the result of a decision on work without an end: link loads, and packets from
+// Poisson sources if the workload has them.
+func (sys *circuitSystem) allocateLoads(
+	ctx context.Context, name string, d *topology.Decision,
+) (*allocationResult, error) {
+	loads, err := sys.measureLoads(name, d)
+	if err != nil {
+		return nil, err
+	}
+	if sys.scenario.Workload.HasPoissonSources {
+		if err := loads.injectPoisson(ctx, d); err != nil {
+			return nil, err
+		}
+	}
+	return &allocationResult{
+		Decision:     d,
+		system:       sys,
+		PolicyResult: assembly.PolicyResult{Row: loads.row, Describe: loads.describe},
+	}, nil
+}
+
 // simulate simulates a decision on the complete DAG at level flow. It fails if the complete DAG does
 // not end when the decision says that the inter-pod DAG ends.
 func (sys *circuitSystem) simulate(
@@ -238,6 +257,7 @@ func (sys *circuitSystem) simulate(
 		return run, err
 	}
 
+	// Circuits stay. Variants of the run use other graphs or networks with the same functions.
 	run.Decision = composition.Decision{
 		Routes:        sys.routesOf,
 		ArrivalDelays: sys.pods.ArrivalDelays,

@@ -1,3 +1,7 @@
+// This file derives the data of figures and explanations from a trace of the complete DAG:
+// the execution trace of each stage, rates over time, the topology, the critical path, and
+// the time windows of transfers.
+
 package circuits
 
 import (
@@ -68,6 +72,7 @@ func (sys *circuitSystem) tracks(
 	}
 
 	// One track per stage and shown replica. The key of index is replica x PP + stage.
+	// A stage may have several nodes. The first one determines the pod of the track.
 	pp := it.Spec.PP
 	index := map[int32]int{}
 	var tracks []result.Track
@@ -234,6 +239,7 @@ func (s *rateSum) series(name, group string) result.Series {
 	rate := 0.0
 	for i, r := range s.steps {
 		rate += r.Rate
+		// All changes at one time form one step.
 		if i+1 < len(s.steps) && s.steps[i+1].At == r.At {
 			continue
 		}
@@ -291,6 +297,7 @@ func (sys *circuitSystem) criticalPath(
 			continue
 		}
 
+		// The time since the previous transfer of the path is compute or other fixed delay.
 		start, end := t.Start[id], t.End[id]
 		ideal, onCircuits := sys.transferDurations(id, circuits)
 		duration := (end - start).Seconds()

@@ -1,3 +1,7 @@
+// This file expands the collective calls of training steps and rank work into transfers
+// between GPUs of pods. It also finds transfers inside pods whose durations do not depend
+// on the topology, so that the inter-pod DAG can treat them as fixed delays.
+
 package circuits
 
 import (
@@ -103,6 +107,8 @@ func (sys *circuitSystem) uncontendedDurations(ctx context.Context) ([]engine.Ti
 		return nil, fmt.Errorf("simulating the calls inside pods: %w", err)
 	}
 
+	// Transfers of dimensions with calls between pods keep their place in the inter-pod DAG, because
+	// their ranks may wait for circuits.
 	durations := make([]engine.Time, len(sys.graph.Tasks))
 	for i, m := range sys.iteration.Meta {
 		durations[i] = -1
@@ -123,6 +129,7 @@ func (sys *circuitSystem) passesAreSeparate() bool {
 		return false
 	}
 
+	// Chunks, buckets, shards and overlap let synchronisation run during passes.
 	spec := &sys.iteration.Spec
 	onePerPod := s.Fabric.GPUsPerPodPerReplica <= spec.StageGPUs()
 	syncsAtEnd := spec.Chunks <= 1 && !spec.OverlapSync && spec.Buckets <= 0 && spec.Shards(0) <= 0

@@ -1,3 +1,7 @@
+// This file builds and simulates several training jobs in shared pods. Each job is a
+// circuitSystem of its own. A multi-job allocator chooses the circuits of all jobs within
+// the ports of the shared pods.
+
 package circuits
 
 import (
@@ -145,6 +149,7 @@ func (m *jobsSystem) Decide(
 	// All rows have the gap to the bound of the joint search, so it always runs.
 	o.Optimum = best.JobsOptimum
 
+	// The decision fits the ports of all shared pods. Fits verifies this independently.
 	start := time.Now()
 	d, err := allocator.Policy.ChooseAll(ctx, m.shared, o)
 	if err != nil {
@@ -246,6 +251,7 @@ func (m *jobsSystem) describe(
 		services = append(services, m.scenario.Jobs[j].Name+" "+detail.Service)
 	}
 
+	// Simulations on the ideal fabric have no circuits.
 	p.Service = strings.Join(services, ", ")
 	if circuits[0] != nil {
 		p.Topology = m.topology(circuits)

@@ -1,3 +1,7 @@
+// This file measures the decisions of multi-job allocators: the objective, the metrics of
+// each job, and the topologies for figures. Circuits are indexed by job and by bundle of
+// the job. A bundle is all circuits between two pods.
+
 package circuits
 
 import (

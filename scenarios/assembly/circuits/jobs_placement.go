@@ -1,3 +1,7 @@
+// This file places several jobs in a row of shared pods. A block is the part of a job's
+// stages that one pod holds. A placement holds the pod of each block of all jobs. It is
+// given by job.pods, listed in a file, or searched for.
+
 package circuits
 
 import (

@@ -1,3 +1,6 @@
+// This file computes the numbers of shared pods and their ports if several jobs share
+// pods. Pods form one row per simulated replica.
+
 package circuits
 
 import (

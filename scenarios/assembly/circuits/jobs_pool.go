@@ -1,3 +1,7 @@
+// This file simulates several jobs on shared circuits (policy.circuits = "shared"). All
+// jobs repeat their iterations at the same time, on bundles that hold the circuits of all
+// jobs. The file measures how much the jobs delay each other, and how their phases drift.
+
 package circuits
 
 import (
@@ -212,6 +216,8 @@ func (p *circuitPool) simulate(ctx context.Context, circuits [][]int) ([][]itera
 	if err != nil {
 		return nil, err
 	}
+	// Under priority levels, the default tails of the repeated graph would favour jobs with more
+	// iterations ahead; see tails.
 	o := flow.Options{Service: p.service}
 	if p.service == flow.LevelPriority {
 		o.Tails = p.tails(n)
@@ -281,6 +287,7 @@ func (p *circuitPool) measure(
 	if err != nil {
 		return err
 	}
+	// All jobs run from the start of the last one to the end of the first one.
 	allStarted, firstEnd := engine.Time(0), engine.Never
 	for j, spans := range iterations {
 		allStarted = max(allStarted, p.system.scenario.Jobs[j].Phase)

@@ -1,3 +1,7 @@
+// This file builds a port-borrowing job and its port-lending job, which run in the same
+// pods. The lending job is decided first, with minimum ports. The borrowing job may use
+// the ports that remain.
+
 package circuits
 
 import (

@@ -1,3 +1,6 @@
+// This file computes the metrics of decisions for one job, with bounds and gaps, and
+// formats topologies as text.
+
 package circuits
 
 import (
@@ -91,6 +94,7 @@ func (sys *circuitSystem) simulationRow(
 		row.Labels["levels"] = "by tails that were searched for"
 	}
 
+	// The gap compares the simulated end with the bound of the search.
 	if bound, model, reason := sys.boundOf(d); bound > 0 {
 		row.Metrics["bound_"+sys.endMetric()] = bound.Seconds()
 		row.Metrics["gap"] = float64(end-bound) / float64(bound)
@@ -163,6 +167,7 @@ func (sys *circuitSystem) addSolverMetrics(row *result.Row, r *topology.SolverRe
 		row.Metrics["milp_intervals"] = float64(r.Intervals)
 	}
 
+	// Status and solver explain why a solution may not be optimal.
 	row.Labels["milp_status"] = r.Status
 	if r.Solver != "" {
 		row.Labels["milp_solver"] = r.Solver
@@ -171,6 +176,7 @@ func (sys *circuitSystem) addSolverMetrics(row *result.Row, r *topology.SolverRe
 		row.Labels["milp_ports"] = r.Ports
 	}
 
+	// The makespan in the model of the MILP may differ from the simulated one.
 	if r.Makespan > 0 {
 		row.Metrics["milp_makespan_s"] = r.Makespan.Seconds()
 		if nct, ok := sys.Times.NCT(r.Makespan); ok {

@@ -1,3 +1,7 @@
+// This file simulates and describes decisions whose circuits move during an iteration.
+// Such a decision is a sequence of topologies. Each step of the sequence is triggered by
+// an event, such as the end of a number of transfers.
+
 package circuits
 
 import (

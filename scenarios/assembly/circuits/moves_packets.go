@@ -1,3 +1,6 @@
+// This file moves circuits during packet-level simulations of the complete DAG. The
+// controllers of package topology trigger the moves when transfers end.
+
 package circuits
 
 import (

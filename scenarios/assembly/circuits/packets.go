@@ -1,3 +1,7 @@
+// This file simulates decisions at level packet. The simulation at level flow, which comes
+// first, defines the order in which transfers use shared links. Results at the two levels
+// differ by at most the packet slack.
+
 package circuits
 
 import (

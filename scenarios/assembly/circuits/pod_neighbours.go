@@ -1,3 +1,5 @@
+// This file records which pods exchange data, to check that pods have enough ports.
+
 package circuits
 
 import (

@@ -1,3 +1,5 @@
+// This file simulates packets from Poisson sources on the circuits of a decision.
+
 package circuits
 
 import (
@@ -22,6 +24,7 @@ func (z *circuitLoads) injectPoisson(ctx context.Context, d *topology.Decision) 
 		return err
 	}
 
+	// Each GPU has one source, which chooses among its flows uniformly.
 	gpus, until := len(sys.pods.Nodes), w.Warmup+w.Duration
 	flowsPerGPU := int32(len(k.Flows) / gpus) // flows are ordered by their source
 	rate := float64(sys.scenario.Fabric.NICBandwidth)
@@ -52,6 +55,8 @@ func (z *circuitLoads) injectPoisson(ctx context.Context, d *topology.Decision) 
 		return err
 	}
 
+	// The accepted load is the delivered rate relative to the capacity of all network interfaces,
+	// during the measured time.
 	z.packets.MeasurePackets(&z.row)
 	capacity := rate * w.Duration.Seconds() * float64(gpus)
 	z.row.Metrics["accepted_load"] = 8 * float64(z.packets.Stats.MeasuredBytes) / capacity

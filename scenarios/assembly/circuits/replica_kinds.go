@@ -1,3 +1,7 @@
+// This file decides circuits of jobs with many or different replicas by decomposition
+// (DELTA, Sec. IV-A.1). One replica of each kind is decided in isolation. The decisions
+// are then merged into a topology of all replicas.
+
 package circuits
 
 import (
@@ -70,7 +74,7 @@ func (sys *circuitSystem) groupReplicas(maxKinds int) replicaKinds {
 	for r := range order {
 		order[r] = r
 	}
-	// First attempt: only identical replicas form a kind.
+	// In the first attempt, only identical replicas form a kind.
 	z := group(order, func(first, r int) bool {
 		return scale(first) == scale(r) && hasSameHardware(first, r)
 	})
@@ -231,9 +235,10 @@ func (sys *circuitSystem) decompose(
 		}
 	}
 
+	// Searching allocators also minimise ports. In mode "decomposed" each bundle loses circuits
+	// separately. Otherwise all bundles of a group lose circuits together, starting from the merged
+	// decisions of single replicas with minimum ports.
 	switch {
-	// Searching allocators also minimise ports: of each bundle separately, or of groups of bundles,
-	// starting from single replicas with minimum ports.
 	case !perKind.decisions[0].Searched:
 	case !sharesCircuits:
 		sys.problem.MinimisePorts(ctx, d, settings)

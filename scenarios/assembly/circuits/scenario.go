@@ -35,6 +35,7 @@ func (s *Scenario) PodsPerReplica() int {
 // Neighbours returns the pairs of blocks of a replica that exchange data. A block is the part of
 // the stages that one pod holds. Pairs are sorted and unique, with the lower block first.
 func (s *Scenario) Neighbours() [][2]int {
+	// Neighbouring stages exchange data between GPUs of equal index, so blocks of these GPUs do.
 	gpus, pod := s.Workload.StageGPUs(), s.Fabric.GPUsPerPodPerReplica
 	var all [][2]int
 	for _, pair := range s.Workload.Neighbours() {

@@ -1,3 +1,7 @@
+// This file places the stages of a training step in pods: by a mapping of ranks, or by a
+// search for the placement with the shortest iteration. A placement holds the pod of each
+// stage of all replicas.
+
 package circuits
 
 import (

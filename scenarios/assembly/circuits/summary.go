@@ -1,3 +1,5 @@
+// This file describes scenarios in one line of text, for titles and labels.
+
 package circuits
 
 import (
@@ -79,6 +81,7 @@ func (s *Scenario) jobsSummary() string {
 			job.Name, model, w.GPUs, assembly.Plural(w.Replicas(), "replica"),
 			assembly.Plural(len(job.Pods), "pod"), f.GPUsPerPodPerReplica))
 	}
+	// The title replaces the number of jobs.
 	name := assembly.Plural(len(s.Jobs), "job")
 	if s.Title != "" {
 		name = s.Title
@@ -125,6 +128,7 @@ func (s *Scenario) trialSummary() string {
 		add("%d tokens a sample", k.Sequence)
 	}
 
+	// Trials without perturbations repeat the plan.
 	if len(parts) == 0 {
 		add("nothing that differs from the plan")
 	}

@@ -1,3 +1,7 @@
+// This file builds the system of a single job: its complete DAG, its pods with circuits
+// between them, the inter-pod DAG on which allocators decide, and the reference that
+// decisions are compared with.
+
 package circuits
 
 import (
@@ -76,6 +80,7 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 		return buildJobs(ctx, s, nil)
 	}
 
+	// A single job: training, rank work or traffic.
 	sys, err := buildSystem(ctx, s, max(1, workers))
 	if err != nil {
 		return nil, err
@@ -125,6 +130,7 @@ func buildSystem(ctx context.Context, s *Scenario, workers int) (sys *circuitSys
 // buildInPods builds the system of a training step without trials. The slice pods holds the numbers
 // of the pods for their names; nil means they count from 0.
 func buildInPods(ctx context.Context, s *Scenario, pods []int) (*circuitSystem, error) {
+	// Only the names of pods depend on their numbers.
 	extent := s.BuildOptions()
 	layout := s.jobLayout(extent.All)
 	layout.PodNumbers = pods
@@ -144,6 +150,7 @@ func buildIteration(
 	ctx context.Context, s *Scenario, spec training.Spec, extent training.BuildOptions,
 	layout training.Layout,
 ) (*circuitSystem, error) {
+	// Calls that are not in the graph are part of passes and of aggregated synchronisation.
 	var expander *calls.Expander
 	if spec.CallsInGraph() {
 		expander = s.StepExpander(&spec)
@@ -194,6 +201,7 @@ func (sys *circuitSystem) routeGraph(ctx context.Context) (err error) {
 
 // defineProblem reduces the graph to its inter-pod DAG and defines the topology problem on it.
 func (sys *circuitSystem) defineProblem(ctx context.Context) (err error) {
+	// Computes and uncontended transfers become delays of the inter-pod DAG.
 	uncontended, err := sys.uncontendedDurations(ctx)
 	if err != nil {
 		return err
@@ -231,6 +239,7 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 	if sys.scenario.isEndless() {
 		return nil
 	}
+	// The ideal fabric limits only what network interfaces send and receive.
 	n, r, err := electrical.Connect(sys.pods, sys.interPodGraph)
 	if err != nil {
 		return err

@@ -1,3 +1,6 @@
+// This file builds the networks inside pods if the scenario describes inner tiers, such as
+// servers with fast links. It also assigns the resources of the whole network to tiers.
+
 package circuits
 
 import (

@@ -1,3 +1,6 @@
+// This file builds systems of work that covers all GPUs of the pods: traffic, collective
+// calls and traces.
+
 package circuits
 
 import (
@@ -47,6 +50,7 @@ func (sys *circuitSystem) nameTransfers() {
 		}
 	}
 
+	// If a node stands for a whole pod, names omit the GPUs.
 	sys.graph.Namer = func(id int32) string {
 		task := &sys.graph.Tasks[id]
 		from, to := pods[sys.pods.Nodes[task.Src].Pod].Name, pods[sys.pods.Nodes[task.Dst].Pod].Name

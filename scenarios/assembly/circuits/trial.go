@@ -1,3 +1,7 @@
+// This file simulates trials: further simulations of a decided topology under conditions
+// that the plan does not cover. The other files trial_*.go draw lost circuits, move
+// circuits, react to losses, and compute references and metrics of trials.
+
 package circuits
 
 import (
@@ -123,6 +127,7 @@ func (r *trials) circuitsOf(circuits []int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Several simulated bundles may have the circuits of one bundle of the plan.
 	x := make([]int, len(bundles))
 	for e, k := range bundles {
 		x[e] = circuits[k]

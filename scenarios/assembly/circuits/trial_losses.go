@@ -1,3 +1,7 @@
+// This file draws the circuits that go down in a trial, and applies their losses to a
+// simulation. A loss takes effect at the start of the iteration or at a random time within
+// it.
+
 package circuits
 
 import (

@@ -1,3 +1,5 @@
+// This file computes the metrics of trials. Metric names start with replay.
+
 package circuits
 
 import (
@@ -26,6 +28,7 @@ func (r *trials) addTrialMetrics(row *result.Row, ends []engine.Time) {
 		}
 	}
 
+	// Counts cover all trials, further metrics only trials that end.
 	m, numStalled := row.Metrics, len(ends)-len(makespan)
 	m["replay_plays"], m["replay_stalled"] = float64(len(ends)), float64(numStalled)
 	row.Labels["replay"] = r.scenario.trialSummary()

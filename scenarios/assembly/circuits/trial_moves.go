@@ -1,3 +1,5 @@
+// This file simulates trials of decisions whose circuits move during an iteration.
+
 package circuits
 
 import (

@@ -1,3 +1,6 @@
+// This file runs trials on several goroutines, with results that do not depend on their
+// number.
+
 package circuits
 
 import (

@@ -1,3 +1,6 @@
+// This file simulates the reaction to lost circuits in trials: a controller decides a new
+// topology with the remaining ports, and moves circuits to it.
+
 package circuits
 
 import (

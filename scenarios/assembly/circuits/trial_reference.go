@@ -1,3 +1,6 @@
+// This file computes the reference times of trials: compute alone and the ideal fabric,
+// under the perturbations of each trial.
+
 package circuits
 
 import (

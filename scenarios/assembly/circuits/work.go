@@ -1,3 +1,5 @@
+// This file exports the work of a system as a task graph of ranks, for other tools.
+
 package circuits
 
 import (
@@ -19,6 +21,7 @@ func (sys *circuitSystem) Work(ctx context.Context, _ string) (*trace.RankGraph,
 			"one replica stands for all", `set it to "all"`)
 	}
 
+	// Other tools simulate latencies inside pods themselves.
 	w := &trace.RankGraph{Graph: sys.undelayedGraph}
 	if work := sys.scenario.Workload.Work; work != nil && work.Dims() != nil {
 		for i := range sys.iteration.Meta {
@@ -81,6 +84,7 @@ func (sys *circuitSystem) numberRanks(w *trace.RankGraph) (gpus [][]int32) {
 		}
 	}
 
+	// A node holds consecutive GPUs of a stage. Each task belongs to the rank of its first GPU.
 	for n, node := range sys.iteration.Nodes {
 		gpus[n] = rank[s.Rank(node.Replica, node.Stage, node.First):][:node.GPUs]
 	}
