@@ -13,12 +13,12 @@ import (
 // DefaultTimelineTasks is the usual value of RunOptions.TimelineTasks.
 const DefaultTimelineTasks = assembly.DefaultTimelineTasks
 
-// RunOptions, Outcome, PlanRow and Cost are types of package assembly that callers of Run
+// RunOptions, Outcome, RateRow and Cost are types of package assembly that callers of Run
 // need.
 type (
 	RunOptions = assembly.Options
 	Outcome    = assembly.Outcome
-	PlanRow    = assembly.RateRow
+	RateRow    = assembly.RateRow
 	Cost       = assembly.Cost
 )
 

@@ -47,7 +47,7 @@ func fakeOutcome() *scenarios.Outcome {
 			Reference: map[string]float64{"makespan_s": fakeIdeal, "compute_makespan_s": fakeCompute},
 		},
 		Timings: result.Timings{WallS: 0.5, Policies: map[string]result.PolicyTimings{}},
-		RateSchedules: map[string][]scenarios.PlanRow{
+		RateSchedules: map[string][]scenarios.RateRow{
 			"delta-joint": {{Task: "pp-f 1 0-1", FromS: 0.1, ToS: 0.2, Rate: 4e11}, {Task: "dp 0", FromS: 3, ToS: 3.5, Rate: 1.6e12}},
 		},
 	}

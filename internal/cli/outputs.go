@@ -223,7 +223,7 @@ func checkOutputDirs(dirs scenarios.OutputDirs, run *result.Dir) error {
 // writePlans writes rate schedules as CSV with the columns task, from_s, to_s and
 // rate_bits_per_s. If several policies have schedules, policy is the first column, and the
 // policies are in the order of the rows of doc.
-func writePlans(w io.Writer, doc *result.Document, plans map[string][]scenarios.PlanRow) error {
+func writePlans(w io.Writer, doc *result.Document, plans map[string][]scenarios.RateRow) error {
 	out := csv.NewWriter(w)
 
 	// policy is the first column; empty with one schedule.

@@ -27,6 +27,7 @@ func (sys *circuitSystem) describeTrace(
 ) result.Simulation {
 	// Tracks and the path mark the same critical tasks.
 	critical := t.CriticalPath(sys.graph)
+
 	p := result.Simulation{
 		Policy:    policy,
 		Service:   service.String(),
@@ -352,7 +353,7 @@ func (sys *circuitSystem) transferDurations(
 	id int32, circuits []int,
 ) (ideal, onCircuits float64) {
 	o := sys.optical
-	rate := math.Inf(1)
+	rate := math.Inf(1) // in bits per second
 	uses := o.Routes.Of(id)
 	for _, u := range uses[1:] { // uses[0] is the link of the bundle
 		rate = min(rate, o.Network.Rate(u.Resource)/u.Weight)

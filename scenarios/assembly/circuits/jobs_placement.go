@@ -91,10 +91,10 @@ func isFreeOfJob(jobs []int, pods []int32, unit, pod int32) bool {
 // buildMappedJobs builds the system of several jobs whose pods a mapping chooses. Its references are
 // computed for the pods in job.pods, so that mappings can be compared.
 func buildMappedJobs(ctx context.Context, s *Scenario) (*jobsSystem, error) {
-	// Build the reference system first. A search also uses its problems.
+	// Build the reference system first: the jobs in the pods of job.pods. A search also uses its
+	// problems.
 	reference := *s
 	reference.Mapping = mapping.Keys{}
-	// Without the mapping, jobs are in the pods of job.pods.
 	inOrder, err := buildJobs(ctx, &reference, nil)
 	if err != nil {
 		return nil, err

@@ -155,6 +155,7 @@ func (p *circuitPool) addNodes(all *fabric.Pods, j int) {
 // node has the given number.
 func (p *circuitPool) addIterations(sys *circuitSystem, j, count int, node int32) {
 	graph := sys.interPodGraph
+
 	last := int32(len(graph.Tasks)) - 1 // fabric.Pods.Reduce puts a source first and a sink last
 	p.firstTasks = append(p.firstTasks, nil)
 	previous, lag := int32(0), p.system.scenario.Jobs[j].Phase
@@ -270,6 +271,7 @@ func (p *circuitPool) tails(n *engine.Network) []float64 {
 // minDuration returns the duration of a task that has the network to itself, in ticks.
 func (p *circuitPool) minDuration(n *engine.Network, id int32) float64 {
 	t := &p.graph.Tasks[id]
+
 	// The slowest resource limits the rate.
 	rate := math.Inf(1)
 	for _, u := range p.optical.Routes.Of(id) {

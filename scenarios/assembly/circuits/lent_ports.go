@@ -30,8 +30,6 @@ func buildBorrower(ctx context.Context, s *Scenario, workers int) (*circuitSyste
 	if err != nil {
 		return nil, fmt.Errorf("donor: %w", err)
 	}
-	// The borrowing job is the same job with its stages in reverse order, so that its demand for
-	// ports differs most.
 	reversed := *s
 	reversed.Fabric.Reverse = !s.Fabric.Reverse
 	sys, err := buildInPods(ctx, &reversed, nil)

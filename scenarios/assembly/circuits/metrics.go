@@ -147,7 +147,7 @@ func (sys *circuitSystem) addIterationMetrics(
 		return
 	}
 
-	// Compares the time of transfers on the two critical paths.
+	// Compare the times of transfers on the two critical paths.
 	ideal := sys.pods.CriticalTransfer(sys.graph, sys.referenceTrace)
 	if ideal > 0 {
 		critical := sys.pods.CriticalTransfer(sys.graph, t)
@@ -167,7 +167,6 @@ func (sys *circuitSystem) addSolverMetrics(row *result.Row, r *topology.SolverRe
 		row.Metrics["milp_intervals"] = float64(r.Intervals)
 	}
 
-	// Status and solver explain why a solution may not be optimal.
 	row.Labels["milp_status"] = r.Status
 	if r.Solver != "" {
 		row.Labels["milp_solver"] = r.Solver

@@ -138,6 +138,7 @@ func buildInPods(ctx context.Context, s *Scenario, pods []int) (*circuitSystem, 
 	if err != nil {
 		return nil, err
 	}
+
 	if err := sys.defineProblem(ctx); err != nil {
 		return nil, err
 	}
@@ -289,6 +290,7 @@ func (sys *circuitSystem) setReference(ctx context.Context, decision *topology.D
 	if err != nil {
 		return err
 	}
+
 	sys.Times.Ideal = decision.Makespan
 	sys.Service = decision.Service
 	sys.referenceCircuits = decision.Circuits

@@ -87,6 +87,8 @@ func (r *trials) redecide(
 	if err != nil {
 		return nil, err
 	}
+
+	// A replica whose ports do not suffice ends the attempt.
 	perReplica := make([][]int, len(ports))
 	for k := range ports {
 		if perReplica[k], err = controller.decide(ctx, ports[k]); perReplica[k] == nil {
