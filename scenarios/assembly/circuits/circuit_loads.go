@@ -19,8 +19,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// circuitLoads is a decision on work without an end: messages at level static, or packets from
-// Poisson sources. Its metrics are the loads of circuits and of network interfaces.
+// circuitLoads is a decision on work without an end: messages at level static, or packets
+// from Poisson sources. Its metrics are the loads of circuits and of network interfaces.
 type circuitLoads struct {
 	row      result.Row
 	system   *circuitSystem
@@ -34,8 +34,8 @@ func (s *Scenario) isEndless() bool {
 	return s.Engine.Level == "static" || s.Workload.HasPoissonSources
 }
 
-// measureLoads measures the loads that a decision results in. A bundle divides its load evenly among
-// its circuits.
+// measureLoads measures the loads that a decision results in. A bundle divides its load
+// evenly among its circuits.
 func (sys *circuitSystem) measureLoads(
 	name string, d *topology.Decision,
 ) (*circuitLoads, error) {
@@ -99,11 +99,12 @@ func (sys *circuitSystem) bytesByResource() []float64 {
 	return bytes
 }
 
-// minBottleneckSeconds returns the minimum, over all topologies, of the busy time of the circuit with
-// the longest busy time. The slice bytes holds the load of each resource.
+// minBottleneckSeconds returns the minimum, over all topologies, of the busy time of the
+// circuit with the longest busy time. The slice bytes holds the load of each resource.
 //
-// A busy time t is achievable if each bundle can have enough circuits to carry its load within t
-// without exceeding the ports of any pod. The function finds the smallest such t by bisection.
+// A busy time t is achievable if each bundle can have enough circuits to carry its load
+// within t without exceeding the ports of any pod. The function finds the smallest such t
+// by bisection.
 func (sys *circuitSystem) minBottleneckSeconds(bytes []float64) float64 {
 	// Busy time in seconds of a bundle with a single circuit.
 	singleCircuit := make([]float64, len(sys.optical.Bundles))
@@ -113,7 +114,8 @@ func (sys *circuitSystem) minBottleneckSeconds(bytes []float64) float64 {
 		}
 	}
 
-	// fits sets the required circuits for busy time t and reports whether they fit the ports.
+	// fits sets the required circuits for busy time t and reports whether they fit the
+	// ports.
 	required := make([]int, len(singleCircuit))
 	fits := func(t float64) bool {
 		for e := range required {
@@ -150,8 +152,8 @@ func (sys *circuitSystem) minBottleneckSeconds(bytes []float64) float64 {
 	return bottleneck
 }
 
-// describe adds the topology, packet statistics and a CSV file with the load of each circuit to an
-// outcome.
+// describe adds the topology, packet statistics and a CSV file with the load of each
+// circuit to an outcome.
 func (z *circuitLoads) describe(_ context.Context, o *assembly.Outcome) {
 	p := result.Simulation{Policy: z.row.Policy, Topology: z.system.topology(z.circuits)}
 	if z.packets != nil {

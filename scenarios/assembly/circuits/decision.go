@@ -19,8 +19,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// allHaveTimeLimits reports whether every allocator of s has a time limit. Such allocators compute
-// the shared bound within their limit.
+// allHaveTimeLimits reports whether every allocator of s has a time limit. Such
+// allocators compute the shared bound within their limit.
 func (s *Scenario) allHaveTimeLimits() bool {
 	return !slices.ContainsFunc(s.Policy.Allocators, func(name string) bool {
 		row, err := topology.Find(name)
@@ -37,23 +37,25 @@ func (s *Scenario) allocatorOptions(workers int) topology.Options {
 	}
 }
 
-// allocationResult is the decision of one allocator, with its simulation on the complete DAG and
-// its metrics.
+// allocationResult is the decision of one allocator, with its simulation on the complete
+// DAG and its metrics.
 type allocationResult struct {
 	*topology.Decision
 	system     *circuitSystem
 	fluidTrace *engine.Trace // trace at level flow
-	// packetSlack bounds by how much packets may end later than fluid; 0 if no bound is known.
+	// packetSlack bounds by how much packets may end later than fluid; 0 if no bound is
+	// known.
 	packetSlack engine.Time
-	// packetMoves holds Moves with the times at which circuits moved at level packet; nil at level
-	// flow, or if no circuit moves.
+	// packetMoves holds Moves with the times at which circuits moved at level packet; nil
+	// at level flow, or if no circuit moves.
 	packetMoves *topology.Moves
 	assembly.PolicyResult
 }
 
 // describe adds the trace, the circuit moves and the rate schedule to an outcome.
 func (d *allocationResult) describe(ctx context.Context, o *assembly.Outcome) {
-	// At level packet, the trace describes packets, and circuits moved when packets ended.
+	// At level packet, the trace describes packets, and circuits moved when packets
+	// ended.
 	r := d.Run.Result
 	p := d.system.describeTrace(ctx, d.Row.Policy, r.Trace, d.Service, d.Circuits)
 	moves := d.Moves
@@ -75,7 +77,8 @@ func (d *allocationResult) describe(ctx context.Context, o *assembly.Outcome) {
 	}
 }
 
-// Begin adds the simulation on the ideal fabric and the time windows of transfers to an outcome.
+// Begin adds the simulation on the ideal fabric and the time windows of transfers to an
+// outcome.
 func (sys *circuitSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
 	if sys.inOrder != nil {
 		return sys.inOrder.Begin(ctx, o)
@@ -90,8 +93,8 @@ func (sys *circuitSystem) Begin(ctx context.Context, o *assembly.Outcome) error 
 	return sys.addWindows(ctx, &o.Detail)
 }
 
-// Decide calls one allocator, simulates its decision on the complete DAG and measures it. It ignores
-// the limit on the time of the work.
+// Decide calls one allocator, simulates its decision on the complete DAG and measures it.
+// It ignores the limit on the time of the work.
 func (sys *circuitSystem) Decide(
 	ctx context.Context, name string, workers int, _ float64,
 ) (*assembly.PolicyResult, error) {
@@ -102,8 +105,8 @@ func (sys *circuitSystem) Decide(
 	return &result.PolicyResult, nil
 }
 
-// measureExposed measures by how much collective calls and tiers lengthen the iteration. This needs
-// further simulations.
+// measureExposed measures by how much collective calls and tiers lengthen the iteration.
+// This needs further simulations.
 func (d *allocationResult) measureExposed(ctx context.Context) error {
 	if err := composition.MeasureExposedCalls(ctx, d.Run, &d.Row); err != nil {
 		return err
@@ -111,9 +114,9 @@ func (d *allocationResult) measureExposed(ctx context.Context) error {
 	return composition.MeasureTiers(ctx, d.Run, &d.Row)
 }
 
-// allocate calls one allocator and returns its decision with the row. It measures the decision in up
-// to four steps: the simulation at level flow, packets, lent ports, and trials. Work without an end
-// has only loads.
+// allocate calls one allocator and returns its decision with the row. It measures the
+// decision in up to four steps: the simulation at level flow, packets, lent ports, and
+// trials. Work without an end has only loads.
 func (sys *circuitSystem) allocate(
 	ctx context.Context, name string, workers int,
 ) (*allocationResult, error) {
@@ -121,7 +124,8 @@ func (sys *circuitSystem) allocate(
 	if err != nil {
 		return nil, err
 	}
-	// The settings are also used for further calls of the allocator, in lending and trials.
+	// The settings are also used for further calls of the allocator, in lending and
+	// trials.
 	policy, settings := allocator.Policy, sys.scenario.allocatorOptions(workers)
 	settings.Tails = sys.canUseTails()
 
@@ -200,8 +204,8 @@ func (sys *circuitSystem) allocate(
 	return allocation, nil
 }
 
-// allocateLoads returns the result of a decision on work without an end: link loads, and packets from
-// Poisson sources if the workload has them.
+// allocateLoads returns the result of a decision on work without an end: link loads, and
+// packets from Poisson sources if the workload has them.
 func (sys *circuitSystem) allocateLoads(
 	ctx context.Context, name string, d *topology.Decision,
 ) (*allocationResult, error) {
@@ -221,12 +225,13 @@ func (sys *circuitSystem) allocateLoads(
 	}, nil
 }
 
-// simulate simulates a decision on the complete DAG at level flow. It fails if the complete DAG does
-// not end when the decision says that the inter-pod DAG ends.
+// simulate simulates a decision on the complete DAG at level flow. It fails if the
+// complete DAG does not end when the decision says that the inter-pod DAG ends.
 func (sys *circuitSystem) simulate(
 	ctx context.Context, d *topology.Decision,
 ) (run *composition.Run, err error) {
-	// The run contains the graph without latencies. Simulate adds them to the dependencies.
+	// The run contains the graph without latencies. Simulate adds them to the
+	// dependencies.
 	run = &composition.Run{
 		Job: composition.Job{
 			Graph: sys.undelayedGraph,
@@ -245,8 +250,8 @@ func (sys *circuitSystem) simulate(
 	}
 
 	if d.Moves.Moving() {
-		// Further simulations of this run go through SimulateMoves, because the network depends on
-		// the run.
+		// Further simulations of this run go through SimulateMoves, because the network
+		// depends on the run.
 		run.SimulateMoves = func(
 			ctx context.Context, g *engine.Graph, rateFactor float64,
 		) (*engine.Trace, error) {
@@ -257,7 +262,8 @@ func (sys *circuitSystem) simulate(
 		return run, err
 	}
 
-	// Circuits stay. Variants of the run use other graphs or networks with the same functions.
+	// Circuits stay. Variants of the run use other graphs or networks with the same
+	// functions.
 	run.Decision = composition.Decision{
 		Routes:        sys.routesOf,
 		ArrivalDelays: sys.pods.ArrivalDelays,
@@ -277,10 +283,11 @@ func (sys *circuitSystem) simulate(
 	return run, sys.checkReduction(run.Result.Trace.Makespan, d.Makespan)
 }
 
-// routesOf returns the routes of a variant of the job's graph. It has the same tasks, but some
-// transfers may be replaced by tasks that take no time.
+// routesOf returns the routes of a variant of the job's graph. It has the same tasks, but
+// some transfers may be replaced by tasks that take no time.
 func (sys *circuitSystem) routesOf(g *engine.Graph) (*engine.Routes, error) {
-	// The graph itself keeps its routes. In variants, only the remaining transfers have routes.
+	// The graph itself keeps its routes. In variants, only the remaining transfers have
+	// routes.
 	if g == sys.undelayedGraph {
 		return sys.optical.Routes, nil
 	}
@@ -292,8 +299,8 @@ func (sys *circuitSystem) routesOf(g *engine.Graph) (*engine.Routes, error) {
 	}), nil
 }
 
-// checkReduction returns an error if the makespans of the complete and the inter-pod DAG differ by
-// more than rounding, which adds at most one tick per task.
+// checkReduction returns an error if the makespans of the complete and the inter-pod DAG
+// differ by more than rounding, which adds at most one tick per task.
 func (sys *circuitSystem) checkReduction(complete, reduced engine.Time) error {
 	difference := complete - reduced
 	if max(difference, -difference) > engine.Time(len(sys.graph.Tasks)) {
@@ -303,17 +310,18 @@ func (sys *circuitSystem) checkReduction(complete, reduced engine.Time) error {
 	return nil
 }
 
-// canUseTails reports whether allocators may define priority levels by tails of their own. Such
-// tails hold only for the inter-pod DAG of one job that is simulated exactly as planned.
+// canUseTails reports whether allocators may define priority levels by tails of their
+// own. Such tails hold only for the inter-pod DAG of one job that is simulated exactly as
+// planned.
 func (sys *circuitSystem) canUseTails() bool {
 	s := sys.scenario
 	return s.Workload.ReplicaMode != "decomposed" && !sys.usesReplicaKinds() &&
 		!s.Policy.HasLender() && s.Replay.Seeds == 0
 }
 
-// completeTails maps the tails of a decision to the tasks of the complete DAG. nil means the tails
-// of the graph itself. Only the tails of inter-pod transfers matter, and the inter-pod DAG has all
-// of these.
+// completeTails maps the tails of a decision to the tasks of the complete DAG. nil means
+// the tails of the graph itself. Only the tails of inter-pod transfers matter, and the
+// inter-pod DAG has all of these.
 func (sys *circuitSystem) completeTails(d *topology.Decision) []float64 {
 	if d.Tails == nil {
 		return nil
@@ -355,14 +363,15 @@ func (sys *circuitSystem) isInterPod(id int32) bool {
 	return sys.pods.IsInterPod(&sys.graph.Tasks[id])
 }
 
-// WhyNoSchedule returns the reason why no decision on s has a rate schedule; "" if some decision may
-// have one. Rates are scheduled by allocators that choose rates, and by services other than fair
-// sharing.
+// WhyNoSchedule returns the reason why no decision on s has a rate schedule; "" if some
+// decision may have one. Rates are scheduled by allocators that choose rates, and by
+// services other than fair sharing.
 func (s *Scenario) WhyNoSchedule() (string, error) {
 	p := &s.Policy
 	names, jointAllocator := p.Allocators, ""
 	if len(s.Jobs) > 0 {
-		// Multi-job allocators call one allocator per job, except for joint ones, which choose rates.
+		// Multi-job allocators call one allocator per job, except for joint ones, which
+		// choose rates.
 		names = []string{p.Allocator}
 		for _, r := range topology.JobsTable {
 			if r.Joint && slices.Contains(p.Arbiters, r.Name) && p.Service == "" {

@@ -1,6 +1,6 @@
-// This file derives the data of figures and explanations from a trace of the complete DAG:
-// the execution trace of each stage, rates over time, the topology, the critical path, and
-// the time windows of transfers.
+// This file derives the data of figures and explanations from a trace of the complete
+// DAG: the execution trace of each stage, rates over time, the topology, the critical
+// path, and the time windows of transfers.
 
 package circuits
 
@@ -20,8 +20,8 @@ import (
 	"sim/workloads/training"
 )
 
-// describeTrace returns the data of figures and explanations for a trace of the complete DAG. The
-// slice circuits holds the topology; nil means the ideal fabric.
+// describeTrace returns the data of figures and explanations for a trace of the complete
+// DAG. The slice circuits holds the topology; nil means the ideal fabric.
 func (sys *circuitSystem) describeTrace(
 	ctx context.Context, policy string, t *engine.Trace, service flow.Service, circuits []int,
 ) result.Simulation {
@@ -42,8 +42,8 @@ func (sys *circuitSystem) describeTrace(
 	return p
 }
 
-// isShown reports whether figures show a replica. They show replica 0 and the first replica that
-// differs from it.
+// isShown reports whether figures show a replica. They show replica 0 and the first
+// replica that differs from it.
 func (sys *circuitSystem) isShown(replica int32) bool {
 	if replica == 0 {
 		return true
@@ -52,13 +52,14 @@ func (sys *circuitSystem) isShown(replica int32) bool {
 	return sys.hasAllReplicas() && s.hasUnequalReplicas() && int(replica) == s.Replicas[0].Index
 }
 
-// hasAllReplicas reports whether the graph contains all replicas of a training step, rather than one
-// that stands for all.
+// hasAllReplicas reports whether the graph contains all replicas of a training step,
+// rather than one that stands for all.
 func (sys *circuitSystem) hasAllReplicas() bool {
 	return sys.iteration != nil && sys.iteration.All
 }
 
-// tracks returns the execution trace of each shown stage. The tasks of the critical path are marked.
+// tracks returns the execution trace of each shown stage. The tasks of the critical path
+// are marked.
 func (sys *circuitSystem) tracks(
 	ctx context.Context, t *engine.Trace, critical []int32,
 ) []result.Track {
@@ -72,8 +73,8 @@ func (sys *circuitSystem) tracks(
 		onPath[id] = true
 	}
 
-	// One track per stage and shown replica. The key of index is replica x PP + stage.
-	// A stage may have several nodes. The first one determines the pod of the track.
+	// One track per stage and shown replica. The key of index is replica x PP + stage. A
+	// stage may have several nodes. The first one determines the pod of the track.
 	pp := it.Spec.PP
 	index := map[int32]int{}
 	var tracks []result.Track
@@ -124,9 +125,9 @@ func (sys *circuitSystem) tracks(
 	return tracks
 }
 
-// isSpan reports whether task id of a training step is shown on the track of its stage. A track
-// shows the tasks of the first GPU of the stage. Of collective calls it shows the transfers that
-// this GPU sends to other pods.
+// isSpan reports whether task id of a training step is shown on the track of its stage. A
+// track shows the tasks of the first GPU of the stage. Of collective calls it shows the
+// transfers that this GPU sends to other pods.
 func (sys *circuitSystem) isSpan(id int32) bool {
 	m, task := &sys.iteration.Meta[id], &sys.graph.Tasks[id]
 	isTransfer := task.Kind == engine.Transfer
@@ -147,8 +148,9 @@ func (sys *circuitSystem) nodeOfStage(replica, stage int) int {
 	})
 }
 
-// addRateSeries adds rates over time to p: the traffic that leaves each pod, the load of each
-// circuit bundle per direction if circuits is true, and the synchronisation of each stage.
+// addRateSeries adds rates over time to p: the traffic that leaves each pod, the load of
+// each circuit bundle per direction if circuits is true, and the synchronisation of each
+// stage.
 func (sys *circuitSystem) addRateSeries(
 	ctx context.Context, t *engine.Trace, p *result.Simulation, circuits bool,
 ) {
@@ -167,7 +169,8 @@ func (sys *circuitSystem) addRateSeries(
 		}
 		k := &sys.graph.Tasks[i]
 		link := sys.optical.Routes.Of(id)[0].Resource
-		// Each transfer adds to the demand of its source pod and to the load of its bundle.
+		// Each transfer adds to the demand of its source pod and to the load of its
+		// bundle.
 		demand[sys.pods.Nodes[k.Src].Pod].add(t.Rates(id), sys.mirrorFactor(k))
 		links[link].add(t.Rates(id), 1)
 		if sys.iteration == nil || sys.scenario.isTraffic() {
@@ -207,10 +210,11 @@ func (sys *circuitSystem) addRateSeries(
 	}
 }
 
-// mirrorFactor returns the factor by which the bytes of a transfer count. If one replica stands for
-// all, a transfer to its DP peers has Src == Dst. It represents one transfer per direction in which
-// the ring of replicas is used. Between two replicas, both directions have the same neighbour, and
-// the factor is 1. All other transfers count once.
+// mirrorFactor returns the factor by which the bytes of a transfer count. If one replica
+// stands for all, a transfer to its DP peers has Src == Dst. It represents one transfer
+// per direction in which the ring of replicas is used. Between two replicas, both
+// directions have the same neighbour, and the factor is 1. All other transfers count
+// once.
 func (sys *circuitSystem) mirrorFactor(t *engine.Task) float64 {
 	if t.Src != t.Dst {
 		return 1
@@ -244,7 +248,8 @@ func (s *rateSum) series(name, group string) result.Series {
 		if i+1 < len(s.steps) && s.steps[i+1].At == r.At {
 			continue
 		}
-		// Rounding removes the residue of sums of float64. Steps that change nothing are skipped.
+		// Rounding removes the residue of sums of float64. Steps that change nothing are
+		// skipped.
 		v := math.Round(rate)
 		if n := len(out.Value); n > 0 && out.Value[n-1] == v || n == 0 && v == 0 {
 			continue
@@ -279,12 +284,13 @@ func (sys *circuitSystem) topology(circuits []int) *result.Topology {
 	return t
 }
 
-// criticalPath returns the critical path with one step per inter-pod transfer. LagS of a step is
-// the time of compute and other fixed delays before its transfer. A last step holds the compute
-// after the last transfer.
+// criticalPath returns the critical path with one step per inter-pod transfer. LagS of a
+// step is the time of compute and other fixed delays before its transfer. A last step
+// holds the compute after the last transfer.
 //
-// The duration of a transfer is divided into three parts: IdealS at the full rate of its network
-// interfaces, CircuitS because its circuits are slower, and SharingS because it shares them.
+// The duration of a transfer is divided into three parts: IdealS at the full rate of its
+// network interfaces, CircuitS because its circuits are slower, and SharingS because it
+// shares them.
 func (sys *circuitSystem) criticalPath(
 	ctx context.Context, t *engine.Trace, critical []int32, circuits []int,
 ) []result.PathStep {
@@ -298,7 +304,8 @@ func (sys *circuitSystem) criticalPath(
 			continue
 		}
 
-		// The time since the previous transfer of the path is compute or other fixed delay.
+		// The time since the previous transfer of the path is compute or other fixed
+		// delay.
 		start, end := t.Start[id], t.End[id]
 		ideal, onCircuits := sys.transferDurations(id, circuits)
 		duration := (end - start).Seconds()
@@ -310,7 +317,8 @@ func (sys *circuitSystem) criticalPath(
 			LagS:   (start - previousEnd).Seconds(),
 			IdealS: min(ideal, duration),
 		}
-		// On circuits, the time beyond the ideal time is due first to the rate of the circuits.
+		// On circuits, the time beyond the ideal time is due first to the rate of the
+		// circuits.
 		if circuits != nil {
 			link := sys.optical.Routes.Of(id)[0].Resource
 			step.Link = sys.optical.Network.ResourceName(link)
@@ -338,8 +346,8 @@ func (sys *circuitSystem) criticalPath(
 	return steps
 }
 
-// transferKind returns the phase of the training step that a transfer belongs to, or "message" for
-// traffic and traces.
+// transferKind returns the phase of the training step that a transfer belongs to, or
+// "message" for traffic and traces.
 func (sys *circuitSystem) transferKind(id int32) string {
 	if sys.iteration == nil || sys.iteration.Meta[id].Phase == training.Barrier {
 		return "message"
@@ -347,8 +355,8 @@ func (sys *circuitSystem) transferKind(id int32) string {
 	return sys.iteration.Meta[id].Phase.String()
 }
 
-// transferDurations returns the duration of a transfer in seconds, without contention: at the full
-// rate of its network interfaces, and with the limit of its circuits.
+// transferDurations returns the duration of a transfer in seconds, without contention: at
+// the full rate of its network interfaces, and with the limit of its circuits.
 func (sys *circuitSystem) transferDurations(
 	id int32, circuits []int,
 ) (ideal, onCircuits float64) {
@@ -370,13 +378,13 @@ func (sys *circuitSystem) transferDurations(
 	return ideal, bits / rate
 }
 
-// maxWindowTransfers is the number of transfers up to which their time windows are computed. A
-// figure of more transfers has less than a pixel per transfer.
+// maxWindowTransfers is the number of transfers up to which their time windows are
+// computed. A figure of more transfers has less than a pixel per transfer.
 const maxWindowTransfers = 5000
 
-// addWindows adds the time windows of transfers to d. A window is the time in which a transfer can
-// be in progress, before any topology is chosen. If there are more than maxWindowTransfers, d states
-// that they are omitted.
+// addWindows adds the time windows of transfers to d. A window is the time in which a
+// transfer can be in progress, before any topology is chosen. If there are more than
+// maxWindowTransfers, d states that they are omitted.
 func (sys *circuitSystem) addWindows(ctx context.Context, d *result.Detail) error {
 	if n := sys.problem.NumTransfers(); n > maxWindowTransfers {
 		omitted := fmt.Sprintf("time windows of %d transfers; a figure has room for %d",

@@ -17,23 +17,24 @@ import (
 	"sim/workloads/training"
 )
 
-// StepExpander returns the expander of the collective calls of a training step, among the GPUs of
-// its pods.
+// StepExpander returns the expander of the collective calls of a training step, among the
+// GPUs of its pods.
 func (s *Scenario) StepExpander(spec *training.Spec) *calls.Expander {
 	return s.newExpander(spec, spec.GPUs)
 }
 
-// GPUExpander returns the expander of the collective calls of other rank work, among all GPUs of
-// the pods.
+// GPUExpander returns the expander of the collective calls of other rank work, among all
+// GPUs of the pods.
 func (s *Scenario) GPUExpander() *calls.Expander {
 	return s.newExpander(nil, s.Fabric.Pods*s.Fabric.GPUsPerPod)
 }
 
-// newExpander returns the expander of collective calls among the first GPUs of the pods. Pods and
-// the tiers inside them are the domains of hierarchical algorithms.
+// newExpander returns the expander of collective calls among the first GPUs of the pods.
+// Pods and the tiers inside them are the domains of hierarchical algorithms.
 //
-// Algorithms see a star network: each GPU has a link to and from one central node, with the rate of
-// its network interface. Inside a pod, transfers contend only at these interfaces.
+// Algorithms see a star network: each GPU has a link to and from one central node, with
+// the rate of its network interface. Inside a pod, transfers contend only at these
+// interfaces.
 func (s *Scenario) newExpander(spec *training.Spec, gpus int) *calls.Expander {
 	network := &engine.Network{Nodes: int32(gpus) + 1}
 	for g := range int32(gpus) {
@@ -42,7 +43,8 @@ func (s *Scenario) newExpander(spec *training.Spec, gpus int) *calls.Expander {
 		network.Links = append(network.Links, uplink, downlink)
 	}
 
-	// One of these is 0: the first if the work has no replicas, the second for training steps.
+	// One of these is 0: the first if the work has no replicas, the second for training
+	// steps.
 	podGPUs := max(s.Fabric.GPUsPerPodPerReplica, s.Workload.Pods.NodesPerPod)
 	domains := append(s.tierGPUs(), podGPUs)
 	return &calls.Expander{
@@ -55,19 +57,20 @@ func (s *Scenario) newExpander(spec *training.Spec, gpus int) *calls.Expander {
 	}
 }
 
-// uncontendedDurations returns the durations of the transfers inside pods that contend with no
-// other transfer, whatever the topology. The result is indexed by task and holds -1 for all other
-// tasks. It is nil if no transfer is known to be uncontended.
+// uncontendedDurations returns the durations of the transfers inside pods that contend
+// with no other transfer, whatever the topology. The result is indexed by task and holds
+// -1 for all other tasks. It is nil if no transfer is known to be uncontended.
 //
-// The GPUs of a stage make one pass at a time and synchronise gradients after the last pass. A call
-// of a pass is therefore alone on the links inside its pods, under two conditions. These links carry
-// no pipeline transfers, because a pod holds at most one stage. And no other chunk of the stage
-// synchronises at that time. Then all calls of a pass take the same time in every pass, if no call
-// waits for circuits.
+// The GPUs of a stage make one pass at a time and synchronise gradients after the last
+// pass. A call of a pass is therefore alone on the links inside its pods, under two
+// conditions. These links carry no pipeline transfers, because a pod holds at most one
+// stage. And no other chunk of the stage synchronises at that time. Then all calls of a
+// pass take the same time in every pass, if no call waits for circuits.
 //
-// If some calls cross pods, ranks arrive at the remaining calls at different times. This does not
-// matter for chain algorithms, in which a GPU sends to one GPU and receives from one, one transfer
-// at a time. If starting a message takes time, calls also contend at their senders.
+// If some calls cross pods, ranks arrive at the remaining calls at different times. This
+// does not matter for chain algorithms, in which a GPU sends to one GPU and receives from
+// one, one transfer at a time. If starting a message takes time, calls also contend at
+// their senders.
 func (sys *circuitSystem) uncontendedDurations(ctx context.Context) ([]engine.Time, error) {
 	if !sys.passesAreSeparate() {
 		return nil, nil
@@ -107,8 +110,8 @@ func (sys *circuitSystem) uncontendedDurations(ctx context.Context) ([]engine.Ti
 		return nil, fmt.Errorf("simulating the calls inside pods: %w", err)
 	}
 
-	// Transfers of dimensions with calls between pods keep their place in the inter-pod DAG, because
-	// their ranks may wait for circuits.
+	// Transfers of dimensions with calls between pods keep their place in the inter-pod
+	// DAG, because their ranks may wait for circuits.
 	durations := make([]engine.Time, len(sys.graph.Tasks))
 	for i, m := range sys.iteration.Meta {
 		durations[i] = -1
@@ -121,8 +124,8 @@ func (sys *circuitSystem) uncontendedDurations(ctx context.Context) ([]engine.Ti
 	return durations, nil
 }
 
-// passesAreSeparate reports whether the calls of passes meet no other transfers inside pods; see
-// uncontendedDurations.
+// passesAreSeparate reports whether the calls of passes meet no other transfers inside
+// pods; see uncontendedDurations.
 func (sys *circuitSystem) passesAreSeparate() bool {
 	s := sys.scenario
 	if sys.expander == nil || s.Engine.MessageOverhead > 0 || s.isTraffic() {

@@ -21,8 +21,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// jobsSystem is several training jobs in shared pods. Multi-job allocators divide the ports of the
-// pods and choose the circuits of each job. It implements assembly.System.
+// jobsSystem is several training jobs in shared pods. Multi-job allocators divide the
+// ports of the pods and choose the circuits of each job. It implements assembly.System.
 type jobsSystem struct {
 	scenario *Scenario
 	jobs     []*circuitSystem // each job as if it were alone
@@ -34,8 +34,8 @@ type jobsSystem struct {
 	podSearch *mapping.GroupingResult // search for the pods of the jobs; nil if they are given
 }
 
-// buildJobs builds the systems of all jobs of s and simulates their references. If reference is not
-// nil, its references replace them.
+// buildJobs builds the systems of all jobs of s and simulates their references. If
+// reference is not nil, its references replace them.
 func buildJobs(ctx context.Context, s *Scenario, reference *jobsSystem) (*jobsSystem, error) {
 	m := &jobsSystem{scenario: s}
 	var jobs []topology.Job
@@ -48,8 +48,8 @@ func buildJobs(ctx context.Context, s *Scenario, reference *jobsSystem) (*jobsSy
 		if reference != nil {
 			sys.IdealReference = reference.jobs[i].IdealReference
 		}
-		// Multi-job allocators need the problem of the job, its reference times and its shared
-		// pods.
+		// Multi-job allocators need the problem of the job, its reference times and its
+		// shared pods.
 		shared := topology.Job{
 			Name:    job.Name,
 			Problem: sys.problem,
@@ -81,8 +81,8 @@ func buildJobs(ctx context.Context, s *Scenario, reference *jobsSystem) (*jobsSy
 	return m, nil
 }
 
-// sharedPodsOf maps the pods of a job's system to shared pods. The system has a row of pods per
-// simulated replica.
+// sharedPodsOf maps the pods of a job's system to shared pods. The system has a row of
+// pods per simulated replica.
 func (m *jobsSystem) sharedPodsOf(job *input.Job, pods int) []int {
 	n := m.scenario.PodsInRow()
 	out := make([]int, pods)
@@ -98,7 +98,8 @@ type jobsOptimum struct {
 	elapsed time.Duration
 }
 
-// jointOptimum returns the result of the joint search, which runs once for all multi-job allocators.
+// jointOptimum returns the result of the joint search, which runs once for all multi-job
+// allocators.
 func (m *jobsSystem) jointOptimum(
 	ctx context.Context, o topology.JobsOptions,
 ) (jobsOptimum, error) {
@@ -129,8 +130,8 @@ type jobSimulation struct {
 	circuits []int // indexed by bundle of the job; nil for the ideal fabric
 }
 
-// Decide calls one multi-job allocator, simulates its decision and measures it. It ignores the limit
-// on the time of the work.
+// Decide calls one multi-job allocator, simulates its decision and measures it. It
+// ignores the limit on the time of the work.
 func (m *jobsSystem) Decide(
 	ctx context.Context, name string, workers int, _ float64,
 ) (*assembly.PolicyResult, error) {
@@ -165,7 +166,8 @@ func (m *jobsSystem) Decide(
 		return nil, fmt.Errorf("circuits %v exceed the ports %v", d.Circuits(), m.shared.Ports)
 	}
 
-	// With circuits of their own, jobs do not affect each other and are simulated separately.
+	// With circuits of their own, jobs do not affect each other and are simulated
+	// separately.
 	var runs []jobSimulation
 	for j, decision := range d.Jobs {
 		t, err := m.jobs[j].simulate(ctx, decision)
@@ -208,8 +210,8 @@ func (m *jobsSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
 	return nil
 }
 
-// describe combines the descriptions of all jobs. Names of tracks and series start with the name of
-// their job. Each job keeps its own critical path and topology.
+// describe combines the descriptions of all jobs. Names of tracks and series start with
+// the name of their job. Each job keeps its own critical path and topology.
 func (m *jobsSystem) describe(
 	ctx context.Context, policy string, runs []jobSimulation,
 ) result.Simulation {
@@ -240,8 +242,8 @@ func (m *jobsSystem) describe(
 			l.Name = name + strings.TrimPrefix(l.Name, "stage ")
 			p.Tracks = append(p.Tracks, l)
 		}
-		// Figures of all jobs combine the tracks and rates of each, and sum the demand of shared
-		// pods.
+		// Figures of all jobs combine the tracks and rates of each, and sum the demand of
+		// shared pods.
 		addPrefix(name, detail.Rates)
 		addPrefix(name, detail.Circuits)
 		p.Rates = append(p.Rates, detail.Rates...)
@@ -269,8 +271,8 @@ func addPrefix(prefix string, series []result.Series) {
 	}
 }
 
-// sumSeries adds each step function of added to the function of the same name in sums. Functions
-// without such a counterpart are appended.
+// sumSeries adds each step function of added to the function of the same name in sums.
+// Functions without such a counterpart are appended.
 func sumSeries(sums, added []result.Series) []result.Series {
 	for _, s := range added {
 		k := slices.IndexFunc(sums, func(o result.Series) bool { return o.Name == s.Name })

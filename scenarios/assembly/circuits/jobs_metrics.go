@@ -20,8 +20,8 @@ func (m *jobsSystem) jobMetric(j int, name string) string {
 	return "job." + m.scenario.Jobs[j].Name + "." + name
 }
 
-// Reference returns the metrics of the ideal fabric and of compute alone, for each job. Numbers of
-// tasks and transfers are summed over all jobs.
+// Reference returns the metrics of the ideal fabric and of compute alone, for each job.
+// Numbers of tasks and transfers are summed over all jobs.
 func (m *jobsSystem) Reference() map[string]float64 {
 	all := map[string]float64{}
 	for j, sys := range m.jobs {
@@ -36,7 +36,8 @@ func (m *jobsSystem) Reference() map[string]float64 {
 	return all
 }
 
-// row measures the decision of a multi-job allocator. The gap is computed with the bound of best.
+// row measures the decision of a multi-job allocator. The gap is computed with the bound
+// of best.
 func (m *jobsSystem) row(
 	ctx context.Context, name string, d *topology.JobsDecision, best *topology.JobsOptimum,
 ) (result.Row, error) {
@@ -76,8 +77,8 @@ func (m *jobsSystem) row(
 	return row, nil
 }
 
-// addPodSearchMetrics adds the effort, the bound and the result of the search for pods to a row with
-// the given objective.
+// addPodSearchMetrics adds the effort, the bound and the result of the search for pods to
+// a row with the given objective.
 func (m *jobsSystem) addPodSearchMetrics(row *result.Row, objective float64) {
 	search := m.podSearch
 	row.Metrics["mapping_evaluations"] = float64(search.Trials)
@@ -93,8 +94,9 @@ func (m *jobsSystem) addPodSearchMetrics(row *result.Row, objective float64) {
 	row.Labels["pods"] = strings.Join(pods, ", ")
 }
 
-// addNCT adds the NCT of each job under the given name. It adds the weighted mean and the maximum as
-// nct and nct_max, with the prefix. If the NCT of a job is undefined, mean and maximum are, too.
+// addNCT adds the NCT of each job under the given name. It adds the weighted mean and the
+// maximum as nct and nct_max, with the prefix. If the NCT of a job is undefined, mean and
+// maximum are, too.
 func (m *jobsSystem) addNCT(row *result.Row, prefix, name string, makespans []engine.Time) {
 	sum, weights, maxNCT := 0.0, 0.0, 0.0
 	undefined := "" // name of a job with undefined NCT
@@ -123,8 +125,8 @@ func (m *jobsSystem) addNCT(row *result.Row, prefix, name string, makespans []en
 // topology returns the topology for figures: the circuits of all jobs.
 func (m *jobsSystem) topology(circuits [][]int) *result.Topology {
 	t := &result.Topology{}
-	// Pods are listed in the order in which jobs name them, with the name that the first job gives
-	// them.
+	// Pods are listed in the order in which jobs name them, with the name that the first
+	// job gives them.
 	podIndex := map[int]int{} // index in t.Pods of a shared pod
 	for j, sys := range m.jobs {
 		for k, pod := range m.shared.Jobs[j].Pods {
@@ -167,8 +169,9 @@ func (m *jobsSystem) topology(circuits [][]int) *result.Topology {
 	return t
 }
 
-// jobTopology returns the topology of job j, whose circuits no other job may use. The total ports of
-// a pod are the ports that the job uses and the ports that no job uses. Even is the job's even share.
+// jobTopology returns the topology of job j, whose circuits no other job may use. The
+// total ports of a pod are the ports that the job uses and the ports that no job uses.
+// Even is the job's even share.
 func (m *jobsSystem) jobTopology(j int, circuits [][]int) *result.Topology {
 	// Ports that no job uses.
 	free := slices.Clone(m.shared.Ports)

@@ -15,7 +15,8 @@ import (
 	"sim/policies/topology"
 )
 
-// blockJobs returns the job of each block of stages. The blocks of a job follow each other.
+// blockJobs returns the job of each block of stages. The blocks of a job follow each
+// other.
 func (s *Scenario) blockJobs() (job []int) {
 	for j := range s.Jobs {
 		job = append(job, slices.Repeat([]int{j}, len(s.Jobs[j].Pods))...)
@@ -23,7 +24,8 @@ func (s *Scenario) blockJobs() (job []int) {
 	return job
 }
 
-// withJobsInPods returns s with its blocks in the given pods of the same row, indexed by block.
+// withJobsInPods returns s with its blocks in the given pods of the same row, indexed by
+// block.
 func (s *Scenario) withJobsInPods(pods []int32) *Scenario {
 	out := *s
 	// The row must keep its number of pods, even if the last pods remain empty.
@@ -41,8 +43,9 @@ func (s *Scenario) withJobsInPods(pods []int32) *Scenario {
 	return &out
 }
 
-// parseJobPlacement returns the pod of each block, as job.pods sets it or as a file lists it, with
-// one line per block of all jobs. Its errors have the form "problem; want remedy".
+// parseJobPlacement returns the pod of each block, as job.pods sets it or as a file lists
+// it, with one line per block of all jobs. Its errors have the form "problem; want
+// remedy".
 func (s *Scenario) parseJobPlacement(text string) (pods []int32, err error) {
 	for j := range s.Jobs {
 		for _, pod := range s.Jobs[j].Pods {
@@ -77,8 +80,8 @@ func (s *Scenario) parseJobPlacement(text string) (pods []int32, err error) {
 	return list, nil
 }
 
-// isFreeOfJob reports whether a pod holds no other block of the job of block unit. The slice pods is
-// indexed by block, and jobs holds the job of each block.
+// isFreeOfJob reports whether a pod holds no other block of the job of block unit. The
+// slice pods is indexed by block, and jobs holds the job of each block.
 func isFreeOfJob(jobs []int, pods []int32, unit, pod int32) bool {
 	for u, p := range pods {
 		if p == pod && jobs[u] == jobs[unit] {
@@ -88,11 +91,11 @@ func isFreeOfJob(jobs []int, pods []int32, unit, pod int32) bool {
 	return true
 }
 
-// buildMappedJobs builds the system of several jobs whose pods a mapping chooses. Its references are
-// computed for the pods in job.pods, so that mappings can be compared.
+// buildMappedJobs builds the system of several jobs whose pods a mapping chooses. Its
+// references are computed for the pods in job.pods, so that mappings can be compared.
 func buildMappedJobs(ctx context.Context, s *Scenario) (*jobsSystem, error) {
-	// Build the reference system first: the jobs in the pods of job.pods. A search also uses its
-	// problems.
+	// Build the reference system first: the jobs in the pods of job.pods. A search also
+	// uses its problems.
 	reference := *s
 	reference.Mapping = mapping.Keys{}
 	inOrder, err := buildJobs(ctx, &reference, nil)
@@ -120,7 +123,8 @@ func buildMappedJobs(ctx context.Context, s *Scenario) (*jobsSystem, error) {
 	return placed, err
 }
 
-// searchPods searches for the pods of all jobs that are best under the first multi-job allocator.
+// searchPods searches for the pods of all jobs that are best under the first multi-job
+// allocator.
 func (m *jobsSystem) searchPods(
 	ctx context.Context, s *Scenario,
 ) (*mapping.GroupingResult, error) {
@@ -172,8 +176,8 @@ func (m *jobsSystem) searchPods(
 	return best, g.Settle(ctx, best)
 }
 
-// podEvaluator evaluates placements of jobs for mapping.Grouping. A placement holds the pod of each
-// block, or -1 if the block is not placed yet.
+// podEvaluator evaluates placements of jobs for mapping.Grouping. A placement holds the
+// pod of each block, or -1 if the block is not placed yet.
 type podEvaluator struct {
 	system       *jobsSystem // jobs in the pods of job.pods
 	scenario     *Scenario
@@ -195,9 +199,9 @@ func (z *podEvaluator) sharedPods(pods []int32) (*topology.SharedPods, error) {
 	return topology.NewSharedPods(jobs, placed.scenario.PodPorts(), z.system.shared.Goal)
 }
 
-// lowerBound returns a lower bound on the objective of every placement that contains the given
-// partial one. In the relaxation, the other blocks that are known to be in a pod use only one circuit
-// per bundle. A job may use all remaining ports of its pods.
+// lowerBound returns a lower bound on the objective of every placement that contains the
+// given partial one. In the relaxation, the other blocks that are known to be in a pod
+// use only one circuit per bundle. A job may use all remaining ports of its pods.
 func (z *podEvaluator) lowerBound(ctx context.Context, pods []int32) (float64, error) {
 	// The ports that each block needs for one circuit per bundle.
 	required := make([]int, len(pods))
@@ -238,8 +242,9 @@ func (z *podEvaluator) estimate(ctx context.Context, pods []int32) (float64, err
 	return s.EstimateValue(ctx)
 }
 
-// evaluate returns the objective of the allocator's decision. The bound holds for all decisions; it
-// is 0 if the allocator is not joint. Unless thorough, searches have small budgets.
+// evaluate returns the objective of the allocator's decision. The bound holds for all
+// decisions; it is 0 if the allocator is not joint. Unless thorough, searches have small
+// budgets.
 func (z *podEvaluator) evaluate(
 	ctx context.Context, pods []int32, thorough bool,
 ) (value, bound float64, err error) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// PodsInRow returns the number of shared pods per row. There is one row per replica. It is at least
-// fabric.pods and covers all pods that jobs name.
+// PodsInRow returns the number of shared pods per row. There is one row per replica. It
+// is at least fabric.pods and covers all pods that jobs name.
 func (s *Scenario) PodsInRow() int {
 	n := s.Fabric.Pods
 	for i := range s.Jobs {
@@ -17,8 +17,8 @@ func (s *Scenario) PodsInRow() int {
 	return n
 }
 
-// Rows returns the number of rows of pods that an isolated job is simulated on: one per replica, or
-// a single row that stands for all.
+// Rows returns the number of rows of pods that an isolated job is simulated on: one per
+// replica, or a single row that stands for all.
 func (s *Scenario) Rows() int {
 	if s.BuildOptions().All {
 		return s.Workload.Replicas()
@@ -26,8 +26,8 @@ func (s *Scenario) Rows() int {
 	return 1
 }
 
-// PodPorts returns the ports (U_p) of the shared pods, row after row. The default is the number of
-// GPUs that jobs have in a pod.
+// PodPorts returns the ports (U_p) of the shared pods, row after row. The default is the
+// number of GPUs that jobs have in a pod.
 func (s *Scenario) PodPorts() []int {
 	n, rows := s.PodsInRow(), 1
 	for i := range s.Jobs {

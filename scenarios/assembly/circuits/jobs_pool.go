@@ -20,9 +20,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// circuitPool simulates repeated iterations of all jobs on shared circuits. The circuits of all jobs
-// between the same two pods form one bundle, which every job may use. Each job keeps its own GPUs
-// and network interfaces.
+// circuitPool simulates repeated iterations of all jobs on shared circuits. The circuits
+// of all jobs between the same two pods form one bundle, which every job may use. Each
+// job keeps its own GPUs and network interfaces.
 type circuitPool struct {
 	system      *jobsSystem
 	service     flow.Service
@@ -34,8 +34,8 @@ type circuitPool struct {
 	jobOf       []int32         // job, indexed by task; -1 for the start
 }
 
-// newPool builds the network and the graph of all iterations. It fails if the graph exceeds the
-// memory limit.
+// newPool builds the network and the graph of all iterations. It fails if the graph
+// exceeds the memory limit.
 func (m *jobsSystem) newPool() (*circuitPool, error) {
 	p := &circuitPool{
 		system: m,
@@ -47,7 +47,8 @@ func (m *jobsSystem) newPool() (*circuitPool, error) {
 		p.service = service
 	}
 
-	// The graph repeats the inter-pod DAG of each job. Estimate its size before it is built.
+	// The graph repeats the inter-pod DAG of each job. Estimate its size before it is
+	// built.
 	repeats := m.repeats()
 	tasks := 0.0
 	for j, sys := range m.jobs {
@@ -92,8 +93,9 @@ func (m *jobsSystem) newPool() (*circuitPool, error) {
 	return p, nil
 }
 
-// repeats returns how often each job repeats its iteration. All jobs run until the job with the
-// longest iteration has made policy.repeat.iterations, by their times on the ideal fabric.
+// repeats returns how often each job repeats its iteration. All jobs run until the job
+// with the longest iteration has made policy.repeat.iterations, by their times on the
+// ideal fabric.
 func (m *jobsSystem) repeats() []int {
 	// The longest iteration, and the start of the job that starts last.
 	longest, last := 0.0, 0.0
@@ -151,8 +153,8 @@ func (p *circuitPool) addNodes(all *fabric.Pods, j int) {
 	all.PeerDirections = max(all.PeerDirections, jobPods.PeerDirections)
 }
 
-// addIterations adds count iterations of job j in sequence, starting at the job's phase. Its first
-// node has the given number.
+// addIterations adds count iterations of job j in sequence, starting at the job's phase.
+// Its first node has the given number.
 func (p *circuitPool) addIterations(sys *circuitSystem, j, count int, node int32) {
 	graph := sys.interPodGraph
 
@@ -160,8 +162,8 @@ func (p *circuitPool) addIterations(sys *circuitSystem, j, count int, node int32
 	p.firstTasks = append(p.firstTasks, nil)
 	previous, lag := int32(0), p.system.scenario.Jobs[j].Phase
 	for range count {
-		// Copy the tasks and dependencies with the offset of this iteration, and link it to the
-		// previous one.
+		// Copy the tasks and dependencies with the offset of this iteration, and link it
+		// to the previous one.
 		first := int32(len(p.graph.Tasks))
 		for i, t := range graph.Tasks {
 			t.Src, t.Dst = t.Src+node, t.Dst+node
@@ -211,14 +213,15 @@ func (p *circuitPool) sumCircuits(circuits [][]int) []int {
 // iterationSpan holds the start and the end of a simulated iteration.
 type iterationSpan struct{ start, end engine.Time }
 
-// simulate simulates all iterations on shared circuits. The result is indexed by job and iteration.
+// simulate simulates all iterations on shared circuits. The result is indexed by job and
+// iteration.
 func (p *circuitPool) simulate(ctx context.Context, circuits [][]int) ([][]iterationSpan, error) {
 	n, err := p.optical.Provision(p.sumCircuits(circuits))
 	if err != nil {
 		return nil, err
 	}
-	// Under priority levels, the default tails of the repeated graph would favour jobs with more
-	// iterations ahead; see tails.
+	// Under priority levels, the default tails of the repeated graph would favour jobs
+	// with more iterations ahead; see tails.
 	o := flow.Options{Service: p.service}
 	if p.service == flow.LevelPriority {
 		o.Tails = p.tails(n)
@@ -244,10 +247,10 @@ func (p *circuitPool) simulate(ctx context.Context, circuits [][]int) ([][]itera
 	return out, nil
 }
 
-// tails returns the tails that define priority levels, in ticks, indexed by task. The tail of a task
-// is the longest path from its end to the end of its iteration, if every transfer has the network to
-// itself. Paths end with the iteration, so that a job gains no priority from the number of its
-// remaining iterations.
+// tails returns the tails that define priority levels, in ticks, indexed by task. The
+// tail of a task is the longest path from its end to the end of its iteration, if every
+// transfer has the network to itself. Paths end with the iteration, so that a job gains
+// no priority from the number of its remaining iterations.
 func (p *circuitPool) tails(n *engine.Network) []float64 {
 	tails := make([]float64, len(p.graph.Tasks))
 	for j, sys := range p.system.jobs {
@@ -280,8 +283,9 @@ func (p *circuitPool) minDuration(n *engine.Network, id int32) float64 {
 	return float64(t.Duration) + 8*float64(t.Bytes)/rate*float64(engine.Second)
 }
 
-// measure simulates a decision on shared circuits and adds the iteration times of all jobs. It
-// counts the iterations after the warm-up that lie within the time in which all jobs run.
+// measure simulates a decision on shared circuits and adds the iteration times of all
+// jobs. It counts the iterations after the warm-up that lie within the time in which all
+// jobs run.
 func (p *circuitPool) measure(
 	ctx context.Context, row *result.Row, d *topology.JobsDecision,
 ) error {
@@ -334,10 +338,10 @@ func (p *circuitPool) measure(
 	return nil
 }
 
-// drift returns by how much the phase of a job changes relative to the first job, whose iterations
-// are the cycles. The phase is the position of the start of an iteration within the cycle, as a
-// fraction of its length. The result is the maximum distance from the first phase, modulo a cycle,
-// and at most 0.5.
+// drift returns by how much the phase of a job changes relative to the first job, whose
+// iterations are the cycles. The phase is the position of the start of an iteration
+// within the cycle, as a fraction of its length. The result is the maximum distance from
+// the first phase, modulo a cycle, and at most 0.5.
 func drift(spans, cycles []iterationSpan) float64 {
 	maxShift, reference := 0.0, math.NaN()
 	k := 0 // the cycle in which the iteration starts

@@ -14,17 +14,17 @@ import (
 	"sim/scenarios/result"
 )
 
-// lentPorts holds the ports that a port-lending job leaves to the scenario's job, the port-borrowing
-// job. Both jobs run in the same pods.
+// lentPorts holds the ports that a port-lending job leaves to the scenario's job, the
+// port-borrowing job. Both jobs run in the same pods.
 type lentPorts struct {
 	*topology.Loan
 	lender          *circuitSystem    // the port-lending job, with its own references
 	ownPortsProblem *topology.Problem // problem of the port-borrowing job without lent ports
 }
 
-// buildBorrower builds the system of the port-borrowing job. It has the stages of s in reverse
-// order, its own ports, and the ports that the port-lending job does not use. This is Model^T of the
-// DELTA paper (Sec. V-D, Fig. 10).
+// buildBorrower builds the system of the port-borrowing job. It has the stages of s in
+// reverse order, its own ports, and the ports that the port-lending job does not use.
+// This is Model^T of the DELTA paper (Sec. V-D, Fig. 10).
 func buildBorrower(ctx context.Context, s *Scenario, workers int) (*circuitSystem, error) {
 	lender, err := buildInPods(ctx, s, nil)
 	if err != nil {
@@ -43,7 +43,8 @@ func buildBorrower(ctx context.Context, s *Scenario, workers int) (*circuitSyste
 	if err != nil {
 		return nil, err
 	}
-	// The lending job keeps its minimum makespan, within the tolerance, and minimises its ports.
+	// The lending job keeps its minimum makespan, within the tolerance, and minimises its
+	// ports.
 	ties := topology.LoanTies(s.Policy.DonorTies)
 	lent, err := lender.problem.Lend(ctx, allocator.Policy, sys.problem, ties, settings)
 	if err != nil {
@@ -66,8 +67,8 @@ func buildBorrower(ctx context.Context, s *Scenario, workers int) (*circuitSyste
 	return sys, sys.simulateReference(ctx)
 }
 
-// measure adds to the row of a policy the decision of the port-lending job, and the makespan that the
-// policy achieves without lent ports.
+// measure adds to the row of a policy the decision of the port-lending job, and the
+// makespan that the policy achieves without lent ports.
 func (g *lentPorts) measure(
 	ctx context.Context, sys *circuitSystem, policy topology.Policy, settings topology.Options,
 	row *result.Row,

@@ -41,7 +41,8 @@ func (sys *circuitSystem) endMetric() string {
 	return "makespan_s"
 }
 
-// hasComputes reports whether the work consists of computes and transfers, rather than of traffic.
+// hasComputes reports whether the work consists of computes and transfers, rather than of
+// traffic.
 func (sys *circuitSystem) hasComputes() bool { return sys.iteration != nil }
 
 // countTransfers returns the number of inter-pod transfers.
@@ -63,8 +64,8 @@ func (sys *circuitSystem) decisionRow(name string, d *topology.Decision) result.
 	return row
 }
 
-// newRow returns a row with the used and total ports of a decision, the number of evaluations of its
-// search, and the reason why the search ended early; "" if it did not.
+// newRow returns a row with the used and total ports of a decision, the number of
+// evaluations of its search, and the reason why the search ended early; "" if it did not.
 func newRow(name string, ports, total int, evaluations int64, stopped string) result.Row {
 	row := result.Row{
 		Policy: name,
@@ -81,7 +82,8 @@ func newRow(name string, ports, total int, evaluations int64, stopped string) re
 	return row
 }
 
-// simulationRow returns the row of a decision whose simulation has trace t and ends at end.
+// simulationRow returns the row of a decision whose simulation has trace t and ends at
+// end.
 func (sys *circuitSystem) simulationRow(
 	name string, d *topology.Decision, end engine.Time, t *engine.Trace,
 ) result.Row {
@@ -114,11 +116,11 @@ func (sys *circuitSystem) simulationRow(
 	return row
 }
 
-// boundOf returns a lower bound on the makespan that holds at the level of the scenario, and its
-// model. It returns 0 and a reason if no such bound is known.
+// boundOf returns a lower bound on the makespan that holds at the level of the scenario,
+// and its model. It returns 0 and a reason if no such bound is known.
 //
-// Packets do not share circuits exactly as any service of flow simulation does. At level packet, a
-// bound for one service is therefore replaced by the bound for any sharing.
+// Packets do not share circuits exactly as any service of flow simulation does. At level
+// packet, a bound for one service is therefore replaced by the bound for any sharing.
 func (sys *circuitSystem) boundOf(d *topology.Decision) (bound engine.Time, model, reason string) {
 	// Bounds of these two models do not depend on how transfers share circuits.
 	holdsForAnySharing := d.BoundModel == topology.AnyService || d.BoundModel == topology.AnySequence
@@ -134,8 +136,8 @@ func (sys *circuitSystem) boundOf(d *topology.Decision) (bound engine.Time, mode
 	return sys.anyServiceBound, topology.AnyService, ""
 }
 
-// addIterationMetrics adds the metrics of a training step that ends at end: exposed communication,
-// and the transfer time on the critical path relative to the ideal fabric.
+// addIterationMetrics adds the metrics of a training step that ends at end: exposed
+// communication, and the transfer time on the critical path relative to the ideal fabric.
 func (sys *circuitSystem) addIterationMetrics(
 	row *result.Row, end engine.Time, t *engine.Trace,
 ) {
@@ -187,8 +189,9 @@ func (sys *circuitSystem) addSolverMetrics(row *result.Row, r *topology.SolverRe
 	}
 }
 
-// formatMatrix formats circuits as a matrix of pods, with a last column of circuits to DP peers. It
-// returns a list instead if the matrix would be too large, or if all replicas have pods.
+// formatMatrix formats circuits as a matrix of pods, with a last column of circuits to DP
+// peers. It returns a list instead if the matrix would be too large, or if all replicas
+// have pods.
 func (sys *circuitSystem) formatMatrix(circuits []int) string {
 	const maxPods = 16 // a line of the matrix then has about 125 characters
 	pods := sys.optical.Pods

@@ -17,7 +17,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// movesCircuits reports whether some compared allocator moves circuits during an iteration.
+// movesCircuits reports whether some compared allocator moves circuits during an
+// iteration.
 func (s *Scenario) movesCircuits() bool {
 	return slices.ContainsFunc(s.Policy.Allocators, func(name string) bool {
 		row, err := topology.Find(name)
@@ -25,15 +26,16 @@ func (s *Scenario) movesCircuits() bool {
 	})
 }
 
-// movingNetwork returns the network of iteration n of a decision whose circuits move, with its
-// changes over time. It fails if active circuits and circuits that are being set up exceed the ports
-// at any time.
+// movingNetwork returns the network of iteration n of a decision whose circuits move,
+// with its changes over time. It fails if active circuits and circuits that are being set
+// up exceed the ports at any time.
 func (sys *circuitSystem) movingNetwork(d *topology.Decision, n int) (*engine.Network, error) {
 	return sys.problem.Network(sys.optical, d.Moves.Sequence, d.Moves.Runs, n)
 }
 
-// simulateMoves simulates the iterations of a decision whose circuits move, on the complete DAG: the
-// first one and the repeating ones. It returns the trace of the last one.
+// simulateMoves simulates the iterations of a decision whose circuits move, on the
+// complete DAG: the first one and the repeating ones. It returns the trace of the last
+// one.
 func (sys *circuitSystem) simulateMoves(
 	ctx context.Context, d *topology.Decision,
 ) (trace *engine.Trace, err error) {
@@ -57,9 +59,10 @@ func (sys *circuitSystem) simulateMoves(
 	return trace, nil
 }
 
-// resimulateMoves simulates the last planned iteration of a decision whose circuits move, on a
-// variant of the graph with the same tasks. All links have their rates multiplied by factor. Circuits
-// still move after the events that trigger them, which may occur at other times than planned.
+// resimulateMoves simulates the last planned iteration of a decision whose circuits move,
+// on a variant of the graph with the same tasks. All links have their rates multiplied by
+// factor. Circuits still move after the events that trigger them, which may occur at
+// other times than planned.
 func (sys *circuitSystem) resimulateMoves(
 	ctx context.Context, d *topology.Decision, g *engine.Graph, factor float64,
 ) (*engine.Trace, error) {
@@ -72,7 +75,8 @@ func (sys *circuitSystem) resimulateMoves(
 		return nil, err
 	}
 
-	// Scale the rates of the network and of the pods, from which the rates of bundles follow.
+	// Scale the rates of the network and of the pods, from which the rates of bundles
+	// follow.
 	o := *sys.optical
 	o.Network = composition.ScaleNetworkRates(o.Network, factor, nil)
 	o.Pods = slices.Clone(o.Pods)
@@ -87,7 +91,8 @@ func (sys *circuitSystem) resimulateMoves(
 	return c.Resimulate(ctx, p, d.Service)
 }
 
-// addMoveMetrics adds the metrics of moving circuits for a last iteration that ends at end.
+// addMoveMetrics adds the metrics of moving circuits for a last iteration that ends at
+// end.
 func (sys *circuitSystem) addMoveMetrics(row *result.Row, d *topology.Decision, end engine.Time) {
 	m := d.Moves
 	if m == nil && !sys.scenario.movesCircuits() {
@@ -126,7 +131,8 @@ func (sys *circuitSystem) addMoveMetrics(row *result.Row, d *topology.Decision, 
 	}
 }
 
-// formatMoves formats the circuit moves of the last iteration with their events, one per line.
+// formatMoves formats the circuit moves of the last iteration with their events, one per
+// line.
 func (sys *circuitSystem) formatMoves(m *topology.Moves) string {
 	const maxLines = 24 // about one screen
 	var lines []string
@@ -191,8 +197,8 @@ func (sys *circuitSystem) listMoves(m *topology.Moves) []result.Move {
 	return out
 }
 
-// stepEvent describes the event that triggers a step of a sequence of topologies. The slice
-// transfers holds the number of transfers of each bundle.
+// stepEvent describes the event that triggers a step of a sequence of topologies. The
+// slice transfers holds the number of transfers of each bundle.
 func (sys *circuitSystem) stepEvent(s *topology.Step, transfers []int) string {
 	switch s.Bundle {
 	case topology.AtEnd:

@@ -13,7 +13,8 @@ import (
 )
 
 // newLiveController returns the controller that moves the circuits of a decision during a
-// packet-level simulation of its last planned iteration. It also returns the network at the start.
+// packet-level simulation of its last planned iteration. It also returns the network at
+// the start.
 func (sys *circuitSystem) newLiveController(
 	ctx context.Context, d *topology.Decision,
 ) (*topology.LiveController, *engine.Network, error) {
@@ -39,9 +40,9 @@ func (sys *circuitSystem) newLiveController(
 	return c.Live(), n, nil
 }
 
-// newControllers returns a function that returns the controller of iteration k of a decision whose
-// circuits move, on the complete DAG. The function fails if that iteration does not end when the
-// inter-pod DAG ends.
+// newControllers returns a function that returns the controller of iteration k of a
+// decision whose circuits move, on the complete DAG. The function fails if that iteration
+// does not end when the inter-pod DAG ends.
 func (sys *circuitSystem) newControllers(
 	ctx context.Context, d *topology.Decision,
 ) (func(k int) (*topology.Controller, error), error) {
@@ -70,9 +71,9 @@ func (sys *circuitSystem) newControllers(
 	}, nil
 }
 
-// reactToParts adapts a reaction for a packet-level graph in which a task of the job consists of
-// several parts. The task has ended when all its parts have ended. Circuits have other link numbers
-// in the two graphs. The result is nil if react is nil.
+// reactToParts adapts a reaction for a packet-level graph in which a task of the job
+// consists of several parts. The task has ended when all its parts have ended. Circuits
+// have other link numbers in the two graphs. The result is nil if react is nil.
 func reactToParts(k *fabric.Packets, tasks int, react packet.Reaction) packet.Reaction {
 	if react == nil {
 		return nil

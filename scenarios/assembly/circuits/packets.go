@@ -1,6 +1,6 @@
-// This file simulates decisions at level packet. The simulation at level flow, which comes
-// first, defines the order in which transfers use shared links. Results at the two levels
-// differ by at most the packet slack.
+// This file simulates decisions at level packet. The simulation at level flow, which
+// comes first, defines the order in which transfers use shared links. Results at the two
+// levels differ by at most the packet slack.
 
 package circuits
 
@@ -15,9 +15,10 @@ import (
 	"sim/scenarios/result"
 )
 
-// simulatePackets simulates a run at level packet, given its result at level flow. It returns by how
-// much packets may end later than fluid; 0 if no bound is known. If circuits move, it also returns
-// their moves with the times at which packets triggered them.
+// simulatePackets simulates a run at level packet, given its result at level flow. It
+// returns by how much packets may end later than fluid; 0 if no bound is known. If
+// circuits move, it also returns their moves with the times at which packets triggered
+// them.
 func (sys *circuitSystem) simulatePackets(
 	ctx context.Context, d *topology.Decision, run *composition.Run,
 ) (slack engine.Time, moves *topology.Moves, err error) {
@@ -43,8 +44,8 @@ func (sys *circuitSystem) simulatePackets(
 		return 0, &m, nil
 	}
 
-	// Circuits stay, so the lateness of packets is bounded, unless links follow each other in a
-	// cycle.
+	// Circuits stay, so the lateness of packets is bounded, unless links follow each
+	// other in a cycle.
 	k := run.Result.Packets
 	slack, err = packet.Slack(k.Graph, k.Network, k.Flows, k.Paths, k.Bytes, k.Options.Reference)
 	if errors.Is(err, packet.ErrSlack) && sys.innerTiers != nil {
@@ -53,9 +54,10 @@ func (sys *circuitSystem) simulatePackets(
 	return slack, nil, err
 }
 
-// packetLowering returns the function composition.Decision.ToPackets. At level packet, transfers are
-// ordered by the trace of the same job at level flow. This is fluidTrace for the job itself on
-// network n; variants of the job or the network are simulated. If circuits move, react moves them.
+// packetLowering returns the function composition.Decision.ToPackets. At level packet,
+// transfers are ordered by the trace of the same job at level flow. This is fluidTrace
+// for the job itself on network n; variants of the job or the network are simulated. If
+// circuits move, react moves them.
 func (sys *circuitSystem) packetLowering(
 	n *engine.Network, fluidTrace *engine.Trace, react packet.Reaction,
 ) func(context.Context, *composition.Job, *composition.Decision) (*composition.Packets, error) {
@@ -64,7 +66,8 @@ func (sys *circuitSystem) packetLowering(
 	) (*composition.Packets, error) {
 		fluid := fluidTrace
 		if j.Graph != sys.undelayedGraph || d.Network != n {
-			// Packets are ordered by the rates at level flow, so the trace must contain them.
+			// Packets are ordered by the rates at level flow, so the trace must contain
+			// them.
 			withRates := *d
 			withRates.Flow.Rates = true
 			r, err := composition.Simulate(ctx, "flow", j, &withRates)
@@ -94,8 +97,8 @@ func (sys *circuitSystem) packetLowering(
 	}
 }
 
-// addPacketMetrics adds packet statistics, and the makespan at level flow with the bound on the
-// difference.
+// addPacketMetrics adds packet statistics, and the makespan at level flow with the bound
+// on the difference.
 func (d *allocationResult) addPacketMetrics(row *result.Row) {
 	row.Metrics["fluid_s"] = d.Makespan.Seconds()
 	if d.packetSlack > 0 {

@@ -11,8 +11,9 @@ import (
 	"sim/scenarios/assembly/composition"
 )
 
-// injectPoisson simulates packets from Poisson sources on the circuits of a decision, and adds their
-// metrics. Each GPU sends each packet to a random one of the destinations of its traffic.
+// injectPoisson simulates packets from Poisson sources on the circuits of a decision, and
+// adds their metrics. Each GPU sends each packet to a random one of the destinations of
+// its traffic.
 func (z *circuitLoads) injectPoisson(ctx context.Context, d *topology.Decision) error {
 	sys, w := z.system, &z.system.scenario.Workload
 	n, err := sys.optical.Provision(d.Circuits)
@@ -55,8 +56,8 @@ func (z *circuitLoads) injectPoisson(ctx context.Context, d *topology.Decision) 
 		return err
 	}
 
-	// The accepted load is the delivered rate relative to the capacity of all network interfaces,
-	// during the measured time.
+	// The accepted load is the delivered rate relative to the capacity of all network
+	// interfaces, during the measured time.
 	z.packets.MeasurePackets(&z.row)
 	capacity := rate * w.Duration.Seconds() * float64(gpus)
 	z.row.Metrics["accepted_load"] = 8 * float64(z.packets.Stats.MeasuredBytes) / capacity

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// maxReplicasSearched is the number of replicas up to which searching allocators choose the
-	// circuits of each replica, in one problem. Beyond it, all replicas of a kind have the same
-	// circuits.
+	// maxReplicasSearched is the number of replicas up to which searching allocators
+	// choose the circuits of each replica, in one problem. Beyond it, all replicas of a
+	// kind have the same circuits.
 	maxReplicasSearched = 16
-	// maxReplicaKinds limits the kinds of replicas beyond maxReplicasSearched. Each kind is a
-	// problem of its own.
+	// maxReplicaKinds limits the kinds of replicas beyond maxReplicasSearched. Each kind
+	// is a problem of its own.
 	maxReplicaKinds = 8
 )
 
-// usesReplicaKinds reports whether the replicas of a kind have the same circuits. This requires that
-// a single replica can stand for all.
+// usesReplicaKinds reports whether the replicas of a kind have the same circuits. This
+// requires that a single replica can stand for all.
 func (sys *circuitSystem) usesReplicaKinds() bool {
 	it := sys.iteration
 	return it != nil && !sys.scenario.isTraffic() && it.All && sys.lending == nil &&
@@ -41,10 +41,10 @@ type replicaKinds struct {
 	representatives []int // replica that stands for a kind, indexed by kind
 }
 
-// groupReplicas returns the kinds of replicas, in the order of their first replicas. A kind is a set
-// of identical replicas. If there are more than maxKinds such sets, replicas of similar compute
-// speed also form one kind, if all their other properties are equal. The slowest then represents
-// the kind.
+// groupReplicas returns the kinds of replicas, in the order of their first replicas. A
+// kind is a set of identical replicas. If there are more than maxKinds such sets,
+// replicas of similar compute speed also form one kind, if all their other properties are
+// equal. The slowest then represents the kind.
 func (sys *circuitSystem) groupReplicas(maxKinds int) replicaKinds {
 	n := sys.iteration.Spec.Replicas()
 	// A larger compute scale means a slower replica.
@@ -54,8 +54,8 @@ func (sys *circuitSystem) groupReplicas(maxKinds int) replicaKinds {
 		return x.PortBandwidth == y.PortBandwidth && x.PortsPerPod == y.PortsPerPod &&
 			slices.Equal(x.PodMap, y.PodMap)
 	}
-	// group assigns each replica, in the given order, to the first kind whose representative
-	// matches.
+	// group assigns each replica, in the given order, to the first kind whose
+	// representative matches.
 	group := func(order []int, isSameKind func(first, r int) bool) (z replicaKinds) {
 		z.kindOf = make([]int, n)
 		for _, r := range order {
@@ -82,7 +82,8 @@ func (sys *circuitSystem) groupReplicas(maxKinds int) replicaKinds {
 		return z
 	}
 
-	// Divide the range of compute scales into maxKinds intervals, from the slowest replica on.
+	// Divide the range of compute scales into maxKinds intervals, from the slowest
+	// replica on.
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scale(b), scale(a)) })
 	slowest, fastest := scale(order[0]), scale(order[n-1])
 	step := (slowest - fastest) / float64(maxKinds)
@@ -100,9 +101,9 @@ type perKindDecision struct {
 	evaluations int64                // sum over all decisions
 }
 
-// replicaSystem returns replica r as an isolated job, with its problem. The times earliestSync,
-// indexed by virtual stage and part of its gradients, delay the start of synchronisation; nil means
-// that it starts when gradients are ready.
+// replicaSystem returns replica r as an isolated job, with its problem. The times
+// earliestSync, indexed by virtual stage and part of its gradients, delay the start of
+// synchronisation; nil means that it starts when gradients are ready.
 func (sys *circuitSystem) replicaSystem(
 	ctx context.Context, r int, earliestSync [][]engine.Time,
 ) (*circuitSystem, error) {
@@ -119,12 +120,13 @@ func (sys *circuitSystem) replicaSystem(
 	return single, single.defineProblem(ctx)
 }
 
-// setKindBounds gives the problem the largest lower bound of a single replica of any kind.
+// setKindBounds gives the problem the largest lower bound of a single replica of any
+// kind.
 //
-// It is valid for all replicas together. There, the replica has the same transfers, also waits for
-// other replicas, and has links that are not faster. With y circuits to one DP peer pod and z to the
-// other, the half of its synchronisation with fewer circuits takes at least as long as with
-// min(y, z) circuits to both.
+// It is valid for all replicas together. There, the replica has the same transfers, also
+// waits for other replicas, and has links that are not faster. With y circuits to one DP
+// peer pod and z to the other, the half of its synchronisation with fewer circuits takes
+// at least as long as with min(y, z) circuits to both.
 func (sys *circuitSystem) setKindBounds(ctx context.Context) error {
 	for _, r := range sys.groupReplicas(maxReplicaKinds).representatives {
 		single, err := sys.replicaSystem(ctx, r, nil)
@@ -140,9 +142,9 @@ func (sys *circuitSystem) setKindBounds(ctx context.Context) error {
 	return nil
 }
 
-// decidePerKind decides for one isolated replica of each kind (DELTA, Sec. IV-A.1). The first pass
-// finds when the gradients of all kinds are ready. In the second pass, synchronisation starts no
-// earlier than in the slowest replica.
+// decidePerKind decides for one isolated replica of each kind (DELTA, Sec. IV-A.1). The
+// first pass finds when the gradients of all kinds are ready. In the second pass,
+// synchronisation starts no earlier than in the slowest replica.
 func (sys *circuitSystem) decidePerKind(
 	ctx context.Context, policy topology.Policy, settings topology.Options, kinds replicaKinds,
 ) (*perKindDecision, error) {
@@ -175,7 +177,8 @@ func (sys *circuitSystem) decidePerKind(
 			}
 			z.systems[k], z.decisions[k] = single, decision
 			z.evaluations += decision.Evaluations
-			// Only the first pass determines the times of synchronisation and the slowest replica.
+			// Only the first pass determines the times of synchronisation and the slowest
+			// replica.
 			if pass > 0 {
 				continue
 			}
@@ -188,24 +191,25 @@ func (sys *circuitSystem) decidePerKind(
 				z.slowest, latestReady = r, readyTime
 			}
 		}
-		// The second pass starts synchronisation when the gradients of all kinds are ready.
+		// The second pass starts synchronisation when the gradients of all kinds are
+		// ready.
 		earliestSync = ready
 	}
 	return z, nil
 }
 
-// grantRules are the rules for the circuits of a bundle between two replicas. They take the number
-// that the slowest replica requests, whose schedule is the baseline for all, or the minimum or the
-// maximum that the replicas at both ends request.
+// grantRules are the rules for the circuits of a bundle between two replicas. They take
+// the number that the slowest replica requests, whose schedule is the baseline for all,
+// or the minimum or the maximum that the replicas at both ends request.
 var grantRules = []func(slowest, a, b int) int{
 	func(slowest, _, _ int) int { return slowest },
 	func(_, a, b int) int { return min(a, b) },
 	func(_, a, b int) int { return max(a, b) },
 }
 
-// decompose decides for one replica of each kind and merges the decisions by each of grantRules. It
-// returns the topology with the minimum makespan of all replicas. If ports do not suffice, the
-// other replicas lose circuits before the slowest replica does.
+// decompose decides for one replica of each kind and merges the decisions by each of
+// grantRules. It returns the topology with the minimum makespan of all replicas. If ports
+// do not suffice, the other replicas lose circuits before the slowest replica does.
 func (sys *circuitSystem) decompose(
 	ctx context.Context, policy topology.Policy, settings topology.Options,
 ) (*topology.Decision, error) {
@@ -235,9 +239,9 @@ func (sys *circuitSystem) decompose(
 		}
 	}
 
-	// Searching allocators also minimise ports. In mode "decomposed" each bundle loses circuits
-	// separately. Otherwise all bundles of a group lose circuits together, starting from the merged
-	// decisions of single replicas with minimum ports.
+	// Searching allocators also minimise ports. In mode "decomposed" each bundle loses
+	// circuits separately. Otherwise all bundles of a group lose circuits together,
+	// starting from the merged decisions of single replicas with minimum ports.
 	switch {
 	case !perKind.decisions[0].Searched:
 	case !sharesCircuits:
@@ -252,7 +256,8 @@ func (sys *circuitSystem) decompose(
 		sys.problem.MinimisePortsInGroups(ctx, d, settings, fewer, groups)
 	}
 
-	// The decision reports the work and the early end of the searches for single replicas.
+	// The decision reports the work and the early end of the searches for single
+	// replicas.
 	d.Evaluations += perKind.evaluations
 	for k, c := range perKind.decisions {
 		if c.Stopped != "" {
@@ -262,15 +267,15 @@ func (sys *circuitSystem) decompose(
 	return d, nil
 }
 
-// bundleGroups groups the bundles that must have equal numbers of circuits. A group joins the same
-// two pods of replicas of the same two kinds.
+// bundleGroups groups the bundles that must have equal numbers of circuits. A group joins
+// the same two pods of replicas of the same two kinds.
 func (sys *circuitSystem) bundleGroups(kindOf []int) [][]int {
 	pods := sys.scenario.PodsPerReplica()
 	var all [][]int
 	groupOf := map[[4]int]int{}
 	for e, b := range sys.optical.Bundles {
-		// The key consists of the kind and the pod within the replica at both ends, in a canonical
-		// order.
+		// The key consists of the kind and the pod within the replica at both ends, in a
+		// canonical order.
 		from := [2]int{kindOf[int(b.A)/pods], int(b.A) % pods}
 		to := [2]int{kindOf[int(b.B)/pods], int(b.B) % pods}
 		if slices.Compare(from[:], to[:]) > 0 {
@@ -287,9 +292,9 @@ func (sys *circuitSystem) bundleGroups(kindOf []int) [][]int {
 	return all
 }
 
-// raiseReadyTimes simulates a decision for this single replica. It raises ready, indexed by virtual
-// stage and part of its gradients, to the times at which the replica's gradients are ready. It
-// returns the time of the last one.
+// raiseReadyTimes simulates a decision for this single replica. It raises ready, indexed
+// by virtual stage and part of its gradients, to the times at which the replica's
+// gradients are ready. It returns the time of the last one.
 func (sys *circuitSystem) raiseReadyTimes(
 	ctx context.Context, d *topology.Decision, ready [][]engine.Time,
 ) (engine.Time, error) {
@@ -316,15 +321,15 @@ func (sys *circuitSystem) raiseReadyTimes(
 	return last, nil
 }
 
-// mergeDecisions combines the decisions of all kinds into a topology of the whole job. The function
-// grant returns the circuits of a bundle between two replicas, given the requests of the slowest
-// replica and of the replicas at both ends. The slice yielding lists the bundles inside replicas
-// other than the slowest one.
+// mergeDecisions combines the decisions of all kinds into a topology of the whole job.
+// The function grant returns the circuits of a bundle between two replicas, given the
+// requests of the slowest replica and of the replicas at both ends. The slice yielding
+// lists the bundles inside replicas other than the slowest one.
 func (sys *circuitSystem) mergeDecisions(
 	perKind *perKindDecision, grant func(slowest, a, b int) int,
 ) (x, yielding []int) {
-	// Requested circuits, indexed by kind and pods of a replica. The diagonal holds the circuits
-	// to DP peer pods.
+	// Requested circuits, indexed by kind and pods of a replica. The diagonal holds the
+	// circuits to DP peer pods.
 	pods := sys.scenario.PodsPerReplica()
 	requested := make([]map[[2]int32]int, len(perKind.systems))
 	for k, single := range perKind.systems {
@@ -334,8 +339,9 @@ func (sys *circuitSystem) mergeDecisions(
 		}
 	}
 
-	// Inside a replica, a bundle gets what its kind requests. Between two replicas, it gets what
-	// the rule grants. Every bundle has at least one circuit.
+	// Inside a replica, a bundle has the circuits that its kind requests. Between two
+	// replicas, it has the circuits that the rule grants. Every bundle has at least one
+	// circuit.
 	slowest := requested[perKind.kindOf[perKind.slowest]]
 	x = make([]int, len(sys.optical.Bundles))
 	for e, b := range sys.optical.Bundles {

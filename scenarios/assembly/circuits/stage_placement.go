@@ -22,8 +22,8 @@ import (
 	"sim/workloads/training"
 )
 
-// StepDims returns the dimensions of parallelism of a training step, in the order in which its ranks
-// are numbered.
+// StepDims returns the dimensions of parallelism of a training step, in the order in
+// which its ranks are numbered.
 func StepDims(w *training.Spec) []mapping.Dim {
 	return []mapping.Dim{
 		{Name: "tp", Size: w.TP},
@@ -34,8 +34,8 @@ func StepDims(w *training.Spec) []mapping.Dim {
 	}
 }
 
-// CanMixReplicas reports whether a mapping may place stages of several replicas in one pod. All
-// replicas are then simulated.
+// CanMixReplicas reports whether a mapping may place stages of several replicas in one
+// pod. All replicas are then simulated.
 func (s *Scenario) CanMixReplicas() bool {
 	return s.Mapping.IsSet() && s.Workload.Replicas() <= maxReplicasSearched
 }
@@ -45,8 +45,8 @@ func (s *Scenario) stagesPerPod() int {
 	return s.Fabric.GPUsPerPodPerReplica / s.Workload.StageGPUs()
 }
 
-// placeStages places stages by a mapping that needs no search. Its errors have the form "problem;
-// want remedy".
+// placeStages places stages by a mapping that needs no search. Its errors have the form
+// "problem; want remedy".
 func (s *Scenario) placeStages(ctx context.Context, text string) (*input.StagePlacement, error) {
 	w := &s.Workload.Spec
 	// Every GPU of a pod is a slot for one rank.
@@ -75,8 +75,8 @@ func (s *Scenario) placeStages(ctx context.Context, text string) (*input.StagePl
 	return s.newStagePlacement(pods), nil
 }
 
-// newStagePlacement returns the placement of the stages of all replicas in the given pods, indexed
-// by stage, replica after replica.
+// newStagePlacement returns the placement of the stages of all replicas in the given
+// pods, indexed by stage, replica after replica.
 func (s *Scenario) newStagePlacement(pods []int32) *input.StagePlacement {
 	placement := &input.StagePlacement{Pods: mapping.Canonical(pods), IdenticalReplicas: true}
 	// PodNumbers keeps the numbers that the mapping gave, for messages and names.
@@ -85,8 +85,8 @@ func (s *Scenario) newStagePlacement(pods []int32) *input.StagePlacement {
 		placement.PodNumbers[pod] = int(pods[u])
 	}
 
-	// Replicas are identical if replica r has the pods of replica 0, shifted by the pods of r
-	// replicas.
+	// Replicas are identical if replica r has the pods of replica 0, shifted by the pods
+	// of r replicas.
 	pp := s.Workload.PP
 	for r := range s.Workload.Replicas() {
 		offset := int32(r * s.PodsPerReplica())
@@ -99,11 +99,12 @@ func (s *Scenario) newStagePlacement(pods []int32) *input.StagePlacement {
 	return placement
 }
 
-// visitNeighbours calls visit with each pair of stages, of all replicas, that exchange data.
+// visitNeighbours calls visit with each pair of stages, of all replicas, that exchange
+// data.
 func (s *Scenario) visitNeighbours(visit func(a, b int)) {
 	w := &s.Workload.Spec
-	// Neighbours of the pipeline, and equal stages of neighbouring replicas on the ring of
-	// replicas.
+	// Neighbours of the pipeline, and equal stages of neighbouring replicas on the ring
+	// of replicas.
 	for r := range w.Replicas() {
 		for _, pair := range w.Neighbours() {
 			visit(r*w.PP+pair[0], r*w.PP+pair[1])
@@ -116,8 +117,8 @@ func (s *Scenario) visitNeighbours(visit func(a, b int)) {
 	}
 }
 
-// CheckMappings rejects mappings of stages, or of the blocks of several jobs, that do not fit the
-// pods. All other keys must be valid.
+// CheckMappings rejects mappings of stages, or of the blocks of several jobs, that do not
+// fit the pods. All other keys must be valid.
 func CheckMappings(c *schema.Reader, s *Scenario) {
 	assembly.CheckMappings(c, &s.Mapping, func(text string) error {
 		if len(s.Jobs) > 0 {
@@ -132,9 +133,9 @@ func CheckMappings(c *schema.Reader, s *Scenario) {
 	})
 }
 
-// checkPlacement returns an error if a placement of stages cannot be simulated: a single replica
-// cannot stand for all, too many different replicas would share one search, or a pod has fewer ports
-// than pods that it exchanges data with.
+// checkPlacement returns an error if a placement of stages cannot be simulated: a single
+// replica cannot stand for all, too many different replicas would share one search, or a
+// pod has fewer ports than pods that it exchanges data with.
 func (s *Scenario) checkPlacement(placement *input.StagePlacement) error {
 	switch n := s.Workload.Replicas(); {
 	case placement.IdenticalReplicas:
@@ -160,8 +161,9 @@ func (s *Scenario) checkPlacement(placement *input.StagePlacement) error {
 	return nil
 }
 
-// buildMapped builds the system of a training step whose stages are placed by a mapping. Its
-// reference is the reference of the system with stages in order, so that mappings can be compared.
+// buildMapped builds the system of a training step whose stages are placed by a mapping.
+// Its reference is the reference of the system with stages in order, so that mappings can
+// be compared.
 func buildMapped(ctx context.Context, s *Scenario) (*circuitSystem, error) {
 	inOrder, err := buildInPods(ctx, s, nil)
 	if err != nil {
@@ -188,8 +190,8 @@ func buildMapped(ctx context.Context, s *Scenario) (*circuitSystem, error) {
 	return sys, sys.defineProblem(ctx)
 }
 
-// addMappingMetrics adds the metrics of a mapping of stages to pods: the bytes between pods, and the
-// effort and the bound of the search for the mapping.
+// addMappingMetrics adds the metrics of a mapping of stages to pods: the bytes between
+// pods, and the effort and the bound of the search for the mapping.
 func (sys *circuitSystem) addMappingMetrics(row *result.Row) {
 	z := sys.scenario.Stages
 	if z == nil {
@@ -215,9 +217,10 @@ func (sys *circuitSystem) addMappingMetrics(row *result.Row) {
 	}
 }
 
-// searchStages searches for the best placement of stages under the first allocator. It places the
-// stages of all replicas. If a single replica stands for all, or replicas are too many, it places
-// the stages of one replica, and all others follow it in pods of their own.
+// searchStages searches for the best placement of stages under the first allocator. It
+// places the stages of all replicas. If a single replica stands for all, or replicas are
+// too many, it places the stages of one replica, and all others follow it in pods of
+// their own.
 func (s *Scenario) searchStages(ctx context.Context) (*input.StagePlacement, error) {
 	w := &s.Workload.Spec
 	replicas := w.Replicas()
@@ -278,8 +281,9 @@ func (s *Scenario) searchStages(ctx context.Context) (*input.StagePlacement, err
 	return out, nil
 }
 
-// rotations returns the permutations of stages that rotate or reflect the ring of replicas, except
-// for the identity. Entry i of a permutation is the image of stage i, counted over all replicas.
+// rotations returns the permutations of stages that rotate or reflect the ring of
+// replicas, except for the identity. Entry i of a permutation is the image of stage i,
+// counted over all replicas.
 func rotations(replicas, pp int) (all [][]int32) {
 	for turn := range replicas {
 		for _, step := range []int{1, -1} {
@@ -301,21 +305,23 @@ func rotations(replicas, pp int) (all [][]int32) {
 	return all
 }
 
-// stageEvaluator evaluates placements of stages for mapping.Grouping. A placement holds the pod of
-// each stage, or -1 if the stage is not placed yet.
+// stageEvaluator evaluates placements of stages for mapping.Grouping. A placement holds
+// the pod of each stage, or -1 if the stage is not placed yet.
 type stageEvaluator struct {
 	scenario  *Scenario
 	iteration *training.Iteration // of all replicas, or of one that stands for all
 	layout    training.Layout
 	policy    topology.Policy // the first allocator of the scenario
 
-	// separate has one pod per stage. Its inter-pod DAG contains every transfer that may be between
-	// pods. taskStages holds the stages at both ends of each of its tasks, and -1 for other tasks.
+	// separate has one pod per stage. Its inter-pod DAG contains every transfer that may
+	// be between pods. taskStages holds the stages at both ends of each of its tasks, and
+	// -1 for other tasks.
 	separate   *circuitSystem
 	taskStages [][2]int32
 }
 
-// newStageEvaluator builds the iteration of the given number of replicas and its separate system.
+// newStageEvaluator builds the iteration of the given number of replicas and its separate
+// system.
 func newStageEvaluator(ctx context.Context, s *Scenario, replicas int) (*stageEvaluator, error) {
 	// Build the requested number of replicas, whatever the scenario would simulate.
 	one := *s
@@ -370,7 +376,8 @@ func newStageEvaluator(ctx context.Context, s *Scenario, replicas int) (*stageEv
 	return evaluator, nil
 }
 
-// place returns the system of a layout, with its inter-pod DAG but without circuits and problem.
+// place returns the system of a layout, with its inter-pod DAG but without circuits and
+// problem.
 func (z *stageEvaluator) place(l training.Layout) (sys *circuitSystem, err error) {
 	sys = &circuitSystem{scenario: z.scenario, graph: z.iteration.Graph, iteration: z.iteration}
 	if sys.pods, err = z.iteration.Place(l); err != nil {
@@ -391,10 +398,11 @@ func (z *stageEvaluator) fits(pods []int32, _, pod int32) bool {
 	return n < z.scenario.stagesPerPod()
 }
 
-// lowerBound returns a lower bound on the iteration time of every placement that contains the given
-// partial one, under any topology. In the relaxation, transfers between pods that are known to
-// differ use only their network interfaces, shared optimally. All other transfers take no time. For
-// complete placements the bound of their topology problem also counts.
+// lowerBound returns a lower bound on the iteration time of every placement that contains
+// the given partial one, under any topology. In the relaxation, transfers between pods
+// that are known to differ use only their network interfaces, shared optimally. All other
+// transfers take no time. For complete placements the bound of their topology problem
+// also counts.
 func (z *stageEvaluator) lowerBound(ctx context.Context, pods []int32) (float64, error) {
 	sys := z.separate
 	// A pod that is full cannot hold any stage that is not placed yet.
@@ -404,7 +412,8 @@ func (z *stageEvaluator) lowerBound(ctx context.Context, pods []int32) (float64,
 			isFull[pod] = !z.fits(pods, 0, pod)
 		}
 	}
-	// areSeparate reports whether two stages are in different pods in every such placement.
+	// areSeparate reports whether two stages are in different pods in every such
+	// placement.
 	areSeparate := func(a, b int32) bool {
 		switch x, y := pods[a], pods[b]; {
 		case a == b:
@@ -463,8 +472,8 @@ func (z *stageEvaluator) newProblem(pods []int32) (*topology.Problem, error) {
 	return topology.NewProblem(sys.interPodGraph, o)
 }
 
-// ignoreInfeasible returns nil if an error reports an infeasible placement: ports do not suffice, or
-// jobs cannot share their pods. It returns other errors unchanged.
+// ignoreInfeasible returns nil if an error reports an infeasible placement: ports do not
+// suffice, or jobs cannot share their pods. It returns other errors unchanged.
 func ignoreInfeasible(err error) error {
 	if errors.Is(err, topology.ErrPorts) || errors.Is(err, topology.ErrShared) {
 		return nil
@@ -481,9 +490,9 @@ func (z *stageEvaluator) estimate(ctx context.Context, pods []int32) (float64, e
 	return float64(p.EstimateMakespan(ctx)), ctx.Err()
 }
 
-// evaluate returns the iteration time on the topology that the allocator chooses. The bound holds
-// for all topologies; it is 0 if the allocator computes none. Unless thorough, the allocator has a
-// small budget.
+// evaluate returns the iteration time on the topology that the allocator chooses. The
+// bound holds for all topologies; it is 0 if the allocator computes none. Unless
+// thorough, the allocator has a small budget.
 func (z *stageEvaluator) evaluate(
 	ctx context.Context, pods []int32, thorough bool,
 ) (value, bound float64, err error) {
@@ -491,8 +500,8 @@ func (z *stageEvaluator) evaluate(
 	if err != nil {
 		return math.Inf(1), math.Inf(1), ignoreInfeasible(err)
 	}
-	// Evaluations run one after the other. A brief one uses a fraction of the budget of the
-	// allocator.
+	// Evaluations run one after the other. A brief one uses a fraction of the budget of
+	// the allocator.
 	o := z.scenario.allocatorOptions(1)
 	if p.Brief = !thorough; p.Brief {
 		o = o.Brief()

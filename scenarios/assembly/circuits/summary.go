@@ -24,8 +24,9 @@ func (s *Scenario) Summary() string {
 		s.Fabric.GPUsPerPodPerReplica, s.portSummary())
 }
 
-// portSummary describes the number and the rate of the optical ports per pod. It lists the replicas
-// that differ, or the range of their ports and rates if they are more than assembly.MaxNamedItems.
+// portSummary describes the number and the rate of the optical ports per pod. It lists
+// the replicas that differ, or the range of their ports and rates if they are more than
+// assembly.MaxNamedItems.
 func (s *Scenario) portSummary() string {
 	f := &s.Fabric
 	text := fmt.Sprintf("%s of %v", assembly.Plural(f.PortsPerPod, "optical port"), f.PortBandwidth)

@@ -27,51 +27,52 @@ import (
 type circuitSystem struct {
 	scenario *Scenario
 
-	// graph is the complete DAG, which traces describe. Its dependencies include the latencies
-	// inside pods.
+	// graph is the complete DAG, which traces describe. Its dependencies include the
+	// latencies inside pods.
 	graph *engine.Graph
-	// undelayedGraph is the same DAG without these latencies. Data arrives when its last bit is
-	// sent.
+	// undelayedGraph is the same DAG without these latencies. Data arrives when its last
+	// bit is sent.
 	undelayedGraph *engine.Graph
 	// iteration is the training step or rank work behind graph; nil for traffic.
 	iteration *training.Iteration
-	// baseTasks holds the tasks of iteration before calls inside inner tiers lengthened its passes;
-	// nil without such tiers.
+	// baseTasks holds the tasks of iteration before calls inside inner tiers lengthened
+	// its passes; nil without such tiers.
 	baseTasks []engine.Task
 	// expander expanded the collective calls; nil if they are not in the graph.
 	expander *calls.Expander
 
 	pods       *fabric.Pods
 	innerTiers *links.Tiers // tiers inside pods; nil if a switch joins the GPUs of a pod
-	// tierStart holds the first link of each tier among the links of a pod, followed by their
-	// number.
+	// tierStart holds the first link of each tier among the links of a pod, followed by
+	// their number.
 	tierStart []int
 	optical   *fabric.Optical // circuits between pods, with the routes of graph
 
-	// interPodGraph is the inter-pod DAG, on which allocators decide. origin maps its tasks to
-	// tasks of graph, and to -1 if a task has no counterpart.
+	// interPodGraph is the inter-pod DAG, on which allocators decide. origin maps its
+	// tasks to tasks of graph, and to -1 if a task has no counterpart.
 	interPodGraph *engine.Graph
 	origin        []int32
 	problem       *topology.Problem
-	// anyServiceBound is a lower bound on the makespan of every topology under any sharing of
-	// circuits; 0 if it was not computed.
+	// anyServiceBound is a lower bound on the makespan of every topology under any
+	// sharing of circuits; 0 if it was not computed.
 	anyServiceBound engine.Time
 
 	// IdealReference is computed on interPodGraph.
 	composition.IdealReference
 	referenceTrace *engine.Trace // trace of graph on the reference network
-	// referenceCircuits is the topology of the reference; nil if the ideal fabric is the reference.
+	// referenceCircuits is the topology of the reference; nil if the ideal fabric is the
+	// reference.
 	referenceCircuits []int
-	// inOrder is the system with stages in their default order. Its reference serves all mappings.
-	// It is nil if the scenario has no mapping.
+	// inOrder is the system with stages in their default order. Its reference serves all
+	// mappings. It is nil if the scenario has no mapping.
 	inOrder *circuitSystem
 
 	trials  *trials    // nil without trials
 	lending *lentPorts // ports of a port-lending job; nil without one
 }
 
-// New returns the system of s. If a port-lending job's topology is decided first, it uses the given
-// number of workers; 0 means one.
+// New returns the system of s. If a port-lending job's topology is decided first, it uses
+// the given number of workers; 0 means one.
 func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	switch {
 	case len(s.Jobs) > 0 && s.Mapping.IsSet():
@@ -89,15 +90,16 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 		return sys, nil
 	}
 
-	// The bound of single replicas is stronger than the shared bound, whose search is too small for
-	// many replicas.
+	// The bound of single replicas is stronger than the shared bound, whose search is too
+	// small for many replicas.
 	if sys.usesReplicaKinds() {
 		if err := sys.setKindBounds(ctx); err != nil {
 			return nil, err
 		}
 	}
-	// The bound serves all rows, so its computation must not count towards the time limit of one
-	// allocator. If all allocators have time limits, each computes the bound within its own.
+	// The bound serves all rows, so its computation must not count towards the time limit
+	// of one allocator. If all allocators have time limits, each computes the bound
+	// within its own.
 	if !s.allHaveTimeLimits() {
 		if sys.anyServiceBound, err = sys.problem.Bound(ctx); err != nil {
 			return nil, err
@@ -106,8 +108,8 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	return sys, nil
 }
 
-// buildSystem builds the system of a single job, with its trials. It returns the error of ctx if
-// ctx is cancelled.
+// buildSystem builds the system of a single job, with its trials. It returns the error of
+// ctx if ctx is cancelled.
 func buildSystem(ctx context.Context, s *Scenario, workers int) (sys *circuitSystem, err error) {
 	switch {
 	case s.isTraffic():
@@ -127,8 +129,8 @@ func buildSystem(ctx context.Context, s *Scenario, workers int) (sys *circuitSys
 	return sys, err
 }
 
-// buildInPods builds the system of a training step without trials. The slice pods holds the numbers
-// of the pods for their names; nil means they count from 0.
+// buildInPods builds the system of a training step without trials. The slice pods holds
+// the numbers of the pods for their names; nil means they count from 0.
 func buildInPods(ctx context.Context, s *Scenario, pods []int) (*circuitSystem, error) {
 	// Only the names of pods depend on their numbers.
 	extent := s.BuildOptions()
@@ -145,13 +147,14 @@ func buildInPods(ctx context.Context, s *Scenario, pods []int) (*circuitSystem, 
 	return sys, sys.simulateReference(ctx)
 }
 
-// buildIteration builds the graph of a training step and routes it over its pods. It defines no
-// problem and no reference.
+// buildIteration builds the graph of a training step and routes it over its pods. It
+// defines no problem and no reference.
 func buildIteration(
 	ctx context.Context, s *Scenario, spec training.Spec, extent training.BuildOptions,
 	layout training.Layout,
 ) (*circuitSystem, error) {
-	// Calls that are not in the graph are part of passes and of aggregated synchronisation.
+	// Calls that are not in the graph are part of passes and of aggregated
+	// synchronisation.
 	var expander *calls.Expander
 	if spec.CallsInGraph() {
 		expander = s.StepExpander(&spec)
@@ -173,8 +176,8 @@ func buildIteration(
 	return sys, sys.routeGraph(ctx)
 }
 
-// routeGraph adds the networks inside pods, delays dependencies by their latencies, and routes the
-// graph over pods and circuits.
+// routeGraph adds the networks inside pods, delays dependencies by their latencies, and
+// routes the graph over pods and circuits.
 func (sys *circuitSystem) routeGraph(ctx context.Context) (err error) {
 	// The overhead delays senders. It is part of the workload, so both graphs have it.
 	sys.graph.MessageOverhead = sys.scenario.Engine.MessageOverhead
@@ -200,7 +203,8 @@ func (sys *circuitSystem) routeGraph(ctx context.Context) (err error) {
 	return ctx.Err()
 }
 
-// defineProblem reduces the graph to its inter-pod DAG and defines the topology problem on it.
+// defineProblem reduces the graph to its inter-pod DAG and defines the topology problem
+// on it.
 func (sys *circuitSystem) defineProblem(ctx context.Context) (err error) {
 	// Computes and uncontended transfers become delays of the inter-pod DAG.
 	uncontended, err := sys.uncontendedDurations(ctx)
@@ -230,12 +234,13 @@ func (sys *circuitSystem) defineProblem(ctx context.Context) (err error) {
 	return nil
 }
 
-// simulateReference computes the reference of all allocators: compute alone and the ideal fabric.
-// Work without an end has no reference.
+// simulateReference computes the reference of all allocators: compute alone and the ideal
+// fabric. Work without an end has no reference.
 //
-// The ideal fabric may share its links in any manner, so the best of several services counts. Since
-// no service is always best, the best topology found may still be faster. The ideal fabric can
-// carry whatever circuits carry, so that topology then becomes the reference.
+// The ideal fabric may share its links in any manner, so the best of several services
+// counts. Since no service is always best, the best topology found may still be faster.
+// The ideal fabric can carry whatever circuits carry, so that topology then becomes the
+// reference.
 func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 	if sys.scenario.isEndless() {
 		return nil
@@ -250,7 +255,8 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 		return err
 	}
 
-	// Calls inside pods count as communication, even if the inter-pod DAG merged them into delays.
+	// Calls inside pods count as communication, even if the inter-pod DAG merged them
+	// into delays.
 	if sys.expander != nil {
 		network := sys.optical.Network
 		sys.Times.Compute, err = composition.ComputeMakespan(ctx, sys.undelayedGraph, network)

@@ -1,5 +1,6 @@
-// This file builds the networks inside pods if the scenario describes inner tiers, such as
-// servers with fast links. It also assigns the resources of the whole network to tiers.
+// This file builds the networks inside pods if the scenario describes inner tiers, such
+// as servers with fast links. It also assigns the resources of the whole network to
+// tiers.
 
 package circuits
 
@@ -13,7 +14,8 @@ import (
 	"sim/policies/routing"
 )
 
-// tierGPUs returns the number of GPUs in a domain of each tier inside pods, innermost first.
+// tierGPUs returns the number of GPUs in a domain of each tier inside pods, innermost
+// first.
 func (s *Scenario) tierGPUs() (gpus []int) {
 	for _, t := range s.Fabric.InnerTiers {
 		gpus = append(gpus, t.GPUs())
@@ -21,9 +23,9 @@ func (s *Scenario) tierGPUs() (gpus []int) {
 	return gpus
 }
 
-// newInnerNetwork builds the networks inside pods and routes the transfers of the graph over them.
-// Each pod is a domain of the outermost inner tier. Nodes are single GPUs, in the order of their
-// indices in the pod.
+// newInnerNetwork builds the networks inside pods and routes the transfers of the graph
+// over them. Each pod is a domain of the outermost inner tier. Nodes are single GPUs, in
+// the order of their indices in the pod.
 func (sys *circuitSystem) newInnerNetwork(ctx context.Context) (*fabric.PodNetwork, error) {
 	last := len(sys.scenario.Fabric.InnerTiers) - 1
 	domain, tierStart := sys.innerTiers.Domain(last)
@@ -102,14 +104,14 @@ func (sys *circuitSystem) newInnerNetwork(ctx context.Context) (*fabric.PodNetwo
 	return &fabric.PodNetwork{Network: n, Path: path}, nil
 }
 
-// innerTier returns the index of the tier that contains a link of a domain. The slice tierStart holds
-// the first link of each tier, followed by the number of links.
+// innerTier returns the index of the tier that contains a link of a domain. The slice
+// tierStart holds the first link of each tier, followed by the number of links.
 func innerTier(tierStart []int, link int) int {
 	return slices.IndexFunc(tierStart, func(first int) bool { return first > link }) - 1
 }
 
-// tierKinds returns the kinds of the tiers that all work passes through, innermost first; nil without
-// tiers inside pods.
+// tierKinds returns the kinds of the tiers that all work passes through, innermost first;
+// nil without tiers inside pods.
 func (s *Scenario) tierKinds() (kinds []string) {
 	for _, t := range s.Fabric.InnerTiers {
 		kinds = append(kinds, t.Kinds()...)
@@ -120,9 +122,9 @@ func (s *Scenario) tierKinds() (kinds []string) {
 	return kinds
 }
 
-// tierOf returns the index of the tier of a resource of the network. Network interfaces and circuits
-// belong to the outermost tier. The resources of the network interfaces, two per interface, precede
-// the links inside pods.
+// tierOf returns the index of the tier of a resource of the network. Network interfaces
+// and circuits belong to the outermost tier. The resources of the network interfaces, two
+// per interface, precede the links inside pods.
 func (sys *circuitSystem) tierOf(resource int32) int {
 	firstNIC := sys.optical.Network.GroupResource(0)
 	innerIndex := int(resource-firstNIC) - 2*len(sys.pods.NICs)

@@ -10,8 +10,8 @@ import (
 	"sim/engine"
 )
 
-// buildTraffic builds the system of work on all GPUs of the pods: traffic, a collective call or rank
-// work such as a trace.
+// buildTraffic builds the system of work on all GPUs of the pods: traffic, a collective
+// call or rank work such as a trace.
 func buildTraffic(ctx context.Context, s *Scenario) (*circuitSystem, error) {
 	sys, w := &circuitSystem{scenario: s, pods: s.Workload.Pods.New()}, &s.Workload
 	var err error
@@ -40,8 +40,8 @@ func buildTraffic(ctx context.Context, s *Scenario) (*circuitSystem, error) {
 	return sys, sys.simulateReference(ctx)
 }
 
-// nameTransfers sets the names and the numbers of flows of the transfers of traffic. A transfer
-// between two nodes has one flow per pair of their GPUs.
+// nameTransfers sets the names and the numbers of flows of the transfers of traffic. A
+// transfer between two nodes has one flow per pair of their GPUs.
 func (sys *circuitSystem) nameTransfers() {
 	u, pods := sys.scenario.Workload.Pods, sys.pods.Pods
 	for i := range sys.graph.Tasks {

@@ -19,27 +19,29 @@ import (
 	"sim/workloads/training"
 )
 
-// trials simulates decisions again under conditions that the plan does not cover (docs/replay.md):
-// jitter of compute times, a slow replica, another sequence length, or lost circuits. It is shared by
-// all policies of a run and safe for concurrent use.
+// trials simulates decisions again under conditions that the plan does not cover
+// (docs/replay.md): jitter of compute times, a slow replica, another sequence length, or
+// lost circuits. It is shared by all policies of a run and safe for concurrent use.
 //
-// Each trial has its own seed. All policies see the same perturbations in trial i, so that their
-// results can be compared pairwise.
+// Each trial has its own seed. All policies see the same perturbations in trial i, so
+// that their results can be compared pairwise.
 type trials struct {
 	planSystem *circuitSystem // on which allocators decide
-	// circuitSystem is simulated. It differs from planSystem if perturbations make replicas differ
-	// that the plan represents by one replica, or if the sequence length changes.
+	// circuitSystem is simulated. It differs from planSystem if perturbations make
+	// replicas differ that the plan represents by one replica, or if the sequence length
+	// changes.
 	*circuitSystem
 	seeds        []uint64 // indexed by trial
 	perturbation training.Perturbation
 
-	// Evaluators of the graph without perturbations. Trials use clones of them. computeEvaluator has
-	// transfers that take no time.
+	// Evaluators of the graph without perturbations. Trials use clones of them.
+	// computeEvaluator has transfers that take no time.
 	circuitEvaluator, idealEvaluator, computeEvaluator *flow.Evaluator
 
 	mu sync.Mutex
-	// times holds the reference times of each trial, with the same perturbations; nil until they are
-	// simulated. maxGap is the maximum relative gap of an ideal makespan to its lower bound.
+	// times holds the reference times of each trial, with the same perturbations; nil
+	// until they are simulated. maxGap is the maximum relative gap of an ideal makespan
+	// to its lower bound.
 	times  []training.ReferenceTimes
 	maxGap float64
 }
@@ -69,7 +71,8 @@ func newTrials(ctx context.Context, sys *circuitSystem) (*trials, error) {
 	all := sys.iteration.All || k.MakesReplicasDiffer()
 	if all != sys.iteration.All || k.Sequence != s.Workload.Sequence {
 		spec, x := sys.iteration.Spec, s.BuildOptions()
-		// Replicas that the plan represents by one are identical: their compute scale is 1.
+		// Replicas that the plan represents by one are identical: their compute scale is
+		// 1.
 		spec.Sequence, x.All = k.Sequence, all
 		r.circuitSystem, err = buildIteration(ctx, s, spec, x, s.jobLayout(all))
 		if err != nil {
@@ -94,8 +97,9 @@ func newTrials(ctx context.Context, sys *circuitSystem) (*trials, error) {
 	return r, err
 }
 
-// planBundles returns the bundle of the plan whose circuits a simulated bundle has, indexed by
-// simulated bundle. If one replica of the plan stands for all, its decision holds for each replica.
+// planBundles returns the bundle of the plan whose circuits a simulated bundle has,
+// indexed by simulated bundle. If one replica of the plan stands for all, its decision
+// holds for each replica.
 func (r *trials) planBundles() ([]int, error) {
 	planBundle := map[[2]int32]int{}
 	for e, b := range r.planSystem.optical.Bundles {
@@ -120,8 +124,8 @@ func (r *trials) planBundles() ([]int, error) {
 	return bundles, nil
 }
 
-// circuitsOf returns the circuits of a decision, indexed by simulated bundle. The argument is indexed
-// by bundle of the plan.
+// circuitsOf returns the circuits of a decision, indexed by simulated bundle. The
+// argument is indexed by bundle of the plan.
 func (r *trials) circuitsOf(circuits []int) ([]int, error) {
 	bundles, err := r.planBundles()
 	if err != nil {
@@ -144,9 +148,9 @@ func (r *trials) setCircuits(e *flow.Evaluator, x []int) {
 	}
 }
 
-// measure simulates the trials of a decision and adds their metrics to its row. If the decision has
-// fewer circuits than a trial loses, it returns a result that rejects the policy. It returns the
-// error of ctx if ctx is cancelled.
+// measure simulates the trials of a decision and adds their metrics to its row. If the
+// decision has fewer circuits than a trial loses, it returns a result that rejects the
+// policy. It returns the error of ctx if ctx is cancelled.
 func (r *trials) measure(
 	ctx context.Context, d *topology.Decision, controller *lossController, row *result.Row,
 	workers int,
@@ -193,12 +197,12 @@ func (r *trials) measure(
 	return nil, nil
 }
 
-// stalled replaces the makespan of a trial that does not end, because transfers have lost all their
-// circuits.
+// stalled replaces the makespan of a trial that does not end, because transfers have lost
+// all their circuits.
 const stalled = engine.Never
 
-// simulate simulates all trials of a topology under a service and returns their makespans. With a
-// controller it also returns the iterations after the reaction.
+// simulate simulates all trials of a topology under a service and returns their
+// makespans. With a controller it also returns the iterations after the reaction.
 func (r *trials) simulate(
 	ctx context.Context, circuits []int, service flow.Service, controller *lossController,
 	workers int,
@@ -246,7 +250,8 @@ func (r *trials) simulate(
 	return ends, later, err
 }
 
-// baseEvaluator returns the evaluator that trials on circuits clone, with the given service.
+// baseEvaluator returns the evaluator that trials on circuits clone, with the given
+// service.
 func (r *trials) baseEvaluator(ctx context.Context, service flow.Service) *flow.Evaluator {
 	base := r.circuitEvaluator.Clone()
 	base.SetContext(ctx)
@@ -254,8 +259,8 @@ func (r *trials) baseEvaluator(ctx context.Context, service flow.Service) *flow.
 	return base
 }
 
-// fixPriorities fixes the priorities of the plan in e, if trials use nominal priorities. Otherwise
-// priorities follow from the perturbed durations of each trial.
+// fixPriorities fixes the priorities of the plan in e, if trials use nominal priorities.
+// Otherwise priorities follow from the perturbed durations of each trial.
 func (r *trials) fixPriorities(e *flow.Evaluator) error {
 	if r.scenario.Replay.Priorities != "nominal" {
 		return nil
@@ -263,8 +268,8 @@ func (r *trials) fixPriorities(e *flow.Evaluator) error {
 	return e.SetTails(e.Spans().Tail)
 }
 
-// runTrials calls run for every trial, with a clone of base that has the durations of the trial. It
-// returns the makespans, indexed by trial.
+// runTrials calls run for every trial, with a clone of base that has the durations of the
+// trial. It returns the makespans, indexed by trial.
 func (r *trials) runTrials(
 	ctx context.Context, base *flow.Evaluator, workers int,
 	run func(e *flow.Evaluator, i int) (engine.Time, error),
@@ -292,7 +297,8 @@ func makespan(e *flow.Evaluator) engine.Time {
 	return end
 }
 
-// setDurations sets the durations of trial i in e. The slice d is scratch memory, indexed by task.
+// setDurations sets the durations of trial i in e. The slice d is scratch memory, indexed
+// by task.
 func (r *trials) setDurations(e *flow.Evaluator, i int, d []engine.Time) error {
 	if err := r.iteration.Durations(r.perturbation, r.seeds[i], d); err != nil {
 		return fmt.Errorf("trial %d: %w", i, err)

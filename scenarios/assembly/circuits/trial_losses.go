@@ -1,6 +1,6 @@
 // This file draws the circuits that go down in a trial, and applies their losses to a
-// simulation. A loss takes effect at the start of the iteration or at a random time within
-// it.
+// simulation. A loss takes effect at the start of the iteration or at a random time
+// within it.
 
 package circuits
 
@@ -22,12 +22,12 @@ type circuitLoss struct {
 	time   float64 // random time of the loss, as a fraction of the planned makespan
 }
 
-// drawLosses draws n circuits of a topology, indexed by bundle. All sets of n circuits are equally
-// likely.
+// drawLosses draws n circuits of a topology, indexed by bundle. All sets of n circuits
+// are equally likely.
 //
-// The rank of circuit k of a bundle depends only on the seed, the bundle and k. If two topologies
-// share most of their circuits, most trials therefore take the same circuits from both. This reduces
-// the variance of their difference (common random numbers).
+// The rank of circuit k of a bundle depends only on the seed, the bundle and k. If two
+// topologies share most of their circuits, most trials therefore take the same circuits
+// from both. This reduces the variance of their difference (common random numbers).
 func drawLosses(circuits []int, n int, seed uint64) []circuitLoss {
 	if n == 0 {
 		return nil
@@ -44,9 +44,9 @@ func drawLosses(circuits []int, n int, seed uint64) []circuitLoss {
 	return losses[:min(n, len(losses))]
 }
 
-// applyLosses takes the lost circuits of a trial from e: at the start, or each at its random time
-// within the planned makespan. A controller, if not nil, reacts to the last loss after its decision
-// time.
+// applyLosses takes the lost circuits of a trial from e: at the start, or each at its
+// random time within the planned makespan. A controller, if not nil, reacts to the last
+// loss after its decision time.
 //
 // It returns the topology at the end, and whether the controller has moved circuits.
 func (r *trials) applyLosses(

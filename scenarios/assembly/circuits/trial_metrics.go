@@ -11,8 +11,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// addTrialMetrics adds the results of all trials to a row, given their makespans. Metrics cover the
-// trials that end. Samples hold the value of each of these trials, in the order of their seeds.
+// addTrialMetrics adds the results of all trials to a row, given their makespans. Metrics
+// cover the trials that end. Samples hold the value of each of these trials, in the order
+// of their seeds.
 func (r *trials) addTrialMetrics(row *result.Row, ends []engine.Time) {
 	var nct, makespan, trial []float64
 	undefined := 0 // trials whose NCT is undefined
@@ -81,8 +82,8 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// quantile returns the p-quantile by the nearest-rank method: the smallest value such that at least a
-// fraction p of the values do not exceed it.
+// quantile returns the p-quantile by the nearest-rank method: the smallest value such
+// that at least a fraction p of the values do not exceed it.
 func quantile(v []float64, p float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	const slack = 1e-9 // absorbs rounding errors: 0.95 x 100 must count as 95

@@ -11,9 +11,10 @@ import (
 	"sim/policies/topology"
 )
 
-// simulateMoves simulates the trials of a decision whose circuits move and returns their makespans.
-// Each trial is one of the iterations that repeat. It starts in their planned state, in which
-// circuits may still be down. The change back to the first topology is thus part of its time.
+// simulateMoves simulates the trials of a decision whose circuits move and returns their
+// makespans. Each trial is one of the iterations that repeat. It starts in their planned
+// state, in which circuits may still be down. The change back to the first topology is
+// thus part of its time.
 func (r *trials) simulateMoves(
 	ctx context.Context, d *topology.Decision, workers int,
 ) ([]engine.Time, error) {
@@ -41,10 +42,10 @@ func (r *trials) simulateMoves(
 	return r.runTrials(ctx, base, workers, run)
 }
 
-// controller returns the controller of a decision whose circuits move, for the simulated graph. It
-// also returns the problem of that graph. Both have the sequence length of the plan, because the
-// order of events in the plan defines when circuits move. It fails if the graph does not end when
-// the plan says.
+// controller returns the controller of a decision whose circuits move, for the simulated
+// graph. It also returns the problem of that graph. Both have the sequence length of the
+// plan, because the order of events in the plan defines when circuits move. It fails if
+// the graph does not end when the plan says.
 func (r *trials) controller(
 	ctx context.Context, d *topology.Decision,
 ) (*topology.Problem, *topology.Controller, error) {

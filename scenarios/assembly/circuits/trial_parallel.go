@@ -9,12 +9,13 @@ import (
 	"sync/atomic"
 )
 
-// maxWorkers bounds the goroutines of all trials. Each one holds the state of a simulation.
+// maxWorkers bounds the goroutines of all trials. Each one holds the state of a
+// simulation.
 const maxWorkers = 64
 
-// forEach calls a function for 0 to n-1, on several goroutines. Each goroutine calls start once to
-// get its function. forEach ends early with the error of ctx, or with the error of the smallest
-// number whose call fails.
+// forEach calls a function for 0 to n-1, on several goroutines. Each goroutine calls
+// start once to get its function. forEach ends early with the error of ctx, or with the
+// error of the smallest number whose call fails.
 func forEach(ctx context.Context, n, workers int, start func() func(i int) error) error {
 	var (
 		next   atomic.Int64
@@ -37,8 +38,8 @@ func forEach(ctx context.Context, n, workers int, start func() func(i int) error
 		})
 	}
 
-	// Numbers are started in order. All numbers below one that failed were therefore completed, and
-	// the first error does not depend on the number of goroutines.
+	// Numbers are started in order. All numbers below one that failed were therefore
+	// completed, and the first error does not depend on the number of goroutines.
 	group.Wait()
 	for _, err := range errs {
 		if err != nil {

@@ -13,19 +13,20 @@ import (
 	"sim/policies/topology"
 )
 
-// lossController reacts to lost circuits. It calls the allocator of the plan again, with the ports
-// that remain. It is safe for concurrent use.
+// lossController reacts to lost circuits. It calls the allocator of the plan again, with
+// the ports that remain. It is safe for concurrent use.
 type lossController struct {
 	planSystem *circuitSystem
 	policy     topology.Policy
 	options    topology.Options
 
-	// decisions caches the circuits, indexed by bundle of the plan, by the remaining ports. nil means
-	// that the ports do not connect all pods that exchange data.
+	// decisions caches the circuits, indexed by bundle of the plan, by the remaining
+	// ports. nil means that the ports do not connect all pods that exchange data.
 	decisions once.Map[string, []int]
 }
 
-// newLossController returns the controller for a policy; nil if trials keep their topology.
+// newLossController returns the controller for a policy; nil if trials keep their
+// topology.
 func (r *trials) newLossController(policy topology.Policy, o topology.Options) *lossController {
 	if r.scenario.Replay.React != "redecide" {
 		return nil
@@ -34,8 +35,8 @@ func (r *trials) newLossController(policy topology.Policy, o topology.Options) *
 	return &lossController{planSystem: r.planSystem, policy: policy, options: o}
 }
 
-// decide returns the circuits that the allocator chooses with the given ports, indexed by pod of the
-// plan. It returns nil if there is no feasible topology.
+// decide returns the circuits that the allocator chooses with the given ports, indexed by
+// pod of the plan. It returns nil if there is no feasible topology.
 func (c *lossController) decide(ctx context.Context, ports []int) ([]int, error) {
 	return c.decisions.Get(ctx, fmt.Sprint(ports), func() ([]int, error) {
 		// The problem of the plan with the remaining ports of each pod.
@@ -58,12 +59,12 @@ func (c *lossController) decide(ctx context.Context, ports []int) ([]int, error)
 	})
 }
 
-// redecide returns the topology of a trial after the controller's decision. A lost circuit makes a
-// port unusable in each of its pods. If the remaining ports do not connect all pods that exchange
-// data, redecide returns the remaining circuits.
+// redecide returns the topology of a trial after the controller's decision. A lost
+// circuit makes a port unusable in each of its pods. If the remaining ports do not
+// connect all pods that exchange data, redecide returns the remaining circuits.
 //
-// If one replica of the plan stands for all, each simulated replica decides separately. A bundle
-// between two replicas has the minimum of their decisions.
+// If one replica of the plan stands for all, each simulated replica decides separately. A
+// bundle between two replicas has the minimum of their decisions.
 func (r *trials) redecide(
 	ctx context.Context, controller *lossController, remaining []int, lost []circuitLoss,
 ) ([]int, error) {
@@ -104,10 +105,10 @@ func (r *trials) redecide(
 	return circuits, nil
 }
 
-// moveChanges returns the rate changes of a move between two topologies that starts at the given
-// time. Circuits that are removed stop immediately. Circuits that are added carry data after the
-// reconfiguration delay. If the switch stops all circuits during the move, none carries data in that
-// time.
+// moveChanges returns the rate changes of a move between two topologies that starts at
+// the given time. Circuits that are removed stop immediately. Circuits that are added
+// carry data after the reconfiguration delay. If the switch stops all circuits during the
+// move, none carries data in that time.
 func (r *trials) moveChanges(time engine.Time, from, to []int) []engine.Change {
 	s := r.scenario.Fabric.SwitchingModel()
 	if slices.Equal(from, to) {
@@ -138,8 +139,8 @@ func (r *trials) rateChanges(time engine.Time, from, to []int) (all []engine.Cha
 	return all
 }
 
-// laterIterations holds the iterations that follow the loss of circuits, on the controller's
-// topology.
+// laterIterations holds the iterations that follow the loss of circuits, on the
+// controller's topology.
 type laterIterations struct {
 	ends     []engine.Time // makespan, indexed by trial
 	numMoved int           // trials in which the controller moved circuits

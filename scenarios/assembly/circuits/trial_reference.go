@@ -12,12 +12,13 @@ import (
 	"sim/workloads/training"
 )
 
-// references simulates the reference of each trial: compute alone and the ideal fabric, with the
-// perturbed compute times of the trial but without lost circuits. It runs once for all policies.
+// references simulates the reference of each trial: compute alone and the ideal fabric,
+// with the perturbed compute times of the trial but without lost circuits. It runs once
+// for all policies.
 //
-// As in the plan, the ideal fabric uses the best of several services, which may depend on the
-// perturbed times. If a topology is the reference of the plan, it is also simulated, and the faster of
-// the two counts.
+// As in the plan, the ideal fabric uses the best of several services, which may depend on
+// the perturbed times. If a topology is the reference of the plan, it is also simulated,
+// and the faster of the two counts.
 func (r *trials) references(ctx context.Context, workers int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +54,8 @@ func (r *trials) references(ctx context.Context, workers int) error {
 				}
 			}
 			t := &times[i]
-			// Compute alone always ends. The ideal makespan is the best of several services.
+			// Compute alone always ends. The ideal makespan is the best of several
+			// services.
 			t.Compute, _ = compute.Makespan(engine.Never)
 			bounds[i] = ideal.Bound()
 			t.Ideal, _, _ = composition.BestService(ideal, bounds[i])
@@ -79,8 +81,8 @@ func (r *trials) references(ctx context.Context, workers int) error {
 	return nil
 }
 
-// addReference adds the mean reference times of the trials to the metrics of the reference, if the
-// trials were simulated.
+// addReference adds the mean reference times of the trials to the metrics of the
+// reference, if the trials were simulated.
 func (r *trials) addReference(m map[string]float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

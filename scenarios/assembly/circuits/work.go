@@ -12,9 +12,9 @@ import (
 // Work returns the complete DAG as a task graph of ranks, for export. It implements
 // assembly.WorkExporter.
 //
-// Ranks are the GPUs, pod after pod. A transfer becomes one message per flow. A transfer inside a pod
-// that takes no time becomes no message. The computes of GPUs in lockstep belong to the first of
-// these GPUs, because all of them wait for the last flow of any.
+// Ranks are the GPUs, pod after pod. A transfer becomes one message per flow. A transfer
+// inside a pod that takes no time becomes no message. The computes of GPUs in lockstep
+// belong to the first of these GPUs, because all of them wait for the last flow of any.
 func (sys *circuitSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
 	if sys.pods.Copies > 1 {
 		return nil, assembly.ExportError(sys.scenario.Name, "workload.replicas",
@@ -38,7 +38,8 @@ func (sys *circuitSystem) Work(ctx context.Context, _ string) (*trace.RankGraph,
 		}
 		src, dst, n := gpus[t.Src], gpus[t.Dst], int(t.Flows)
 		for f := range n {
-			// Flows are spread evenly over the GPUs of both nodes, or connect all pairs of them.
+			// Flows are spread evenly over the GPUs of both nodes, or connect all pairs
+			// of them.
 			a, b := f*len(src)/n, f*len(dst)/n
 			if n == len(src)*len(dst) {
 				a, b = f/len(dst), f%len(dst)
@@ -50,8 +51,8 @@ func (sys *circuitSystem) Work(ctx context.Context, _ string) (*trace.RankGraph,
 	return w, ctx.Err()
 }
 
-// numberRanks sets the number of ranks of w and returns the ranks of each node. For training steps it
-// also sets the rank of each task.
+// numberRanks sets the number of ranks of w and returns the ranks of each node. For
+// training steps it also sets the rank of each task.
 func (sys *circuitSystem) numberRanks(w *trace.RankGraph) (gpus [][]int32) {
 	gpus = make([][]int32, len(sys.pods.Nodes))
 	if sys.scenario.isTraffic() {
@@ -84,7 +85,8 @@ func (sys *circuitSystem) numberRanks(w *trace.RankGraph) (gpus [][]int32) {
 		}
 	}
 
-	// A node holds consecutive GPUs of a stage. Each task belongs to the rank of its first GPU.
+	// A node holds consecutive GPUs of a stage. Each task belongs to the rank of its
+	// first GPU.
 	for n, node := range sys.iteration.Nodes {
 		gpus[n] = rank[s.Rank(node.Replica, node.Stage, node.First):][:node.GPUs]
 	}
