@@ -34,8 +34,10 @@ const (
 
 // unstored are scenarios and studies without stored results, because they take a minute or
 // more. Other scenarios cover their parts.
-var unstored = []string{"pod4096.toml", "twist-search.toml", "latency-load.toml", "tpuv4-table3.toml", "step-slowdown.toml", "fluid.toml",
-	"collectives.toml", "table3-predicted.toml", "fig11.toml", "fig12.toml", "fig13b-512.toml", "fig14.toml", "relabelling.toml", "moe-delays.toml", "moe-hidden.toml"}
+var unstored = []string{"pod4096.toml", "twist-search.toml", "latency-load.toml",
+	"tpuv4-table3.toml", "step-slowdown.toml", "fluid.toml",
+	"collectives.toml", "table3-predicted.toml", "fig11.toml", "fig12.toml", "fig13b-512.toml",
+	"fig14.toml", "relabelling.toml", "moe-delays.toml", "moe-hidden.toml"}
 
 // TestBaselines compares the results of the built-in scenarios, and with -long of the studies,
 // with the stored ones. If a result changes, the version of the models must increase. make
@@ -193,10 +195,13 @@ func benchmarks(ctx context.Context, name string) (bench, details []byte, err er
 				return nil, nil, err
 			}
 			if last != nil && !bytes.Equal(last, text) {
-				return nil, nil, fmt.Errorf("the number of goroutines changes the result:\n%s", cmp.Diff(strings.Split(string(last), "\n"), strings.Split(string(text), "\n")))
+				return nil, nil, fmt.Errorf("the number of goroutines changes the result:\n%s",
+					cmp.Diff(strings.Split(string(last), "\n"), strings.Split(string(text), "\n")))
 			}
 			if details != nil && !bytes.Equal(details, digests) {
-				return nil, nil, fmt.Errorf("the number of goroutines changes the details:\n%s", cmp.Diff(strings.Split(string(details), "\n"), strings.Split(string(digests), "\n")))
+				return nil, nil, fmt.Errorf("the number of goroutines changes the details:\n%s",
+					cmp.Diff(strings.Split(string(details), "\n"),
+						strings.Split(string(digests), "\n")))
 			}
 			last, bench, details = text, o.Document.AsSweep().Bench(), digests
 		}

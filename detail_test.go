@@ -65,7 +65,8 @@ func checkConservation(doc *result.Document, d *result.Detail) error {
 				sum += s.LagS + s.IdealS + s.CircuitS + s.SharingS
 			}
 			if !isClose(sum, p.MakespanS) {
-				return fmt.Errorf("the steps of the critical path of %s add up to %g s, want %g s", p.Policy, sum, p.MakespanS)
+				return fmt.Errorf("the steps of the critical path of %s add up to %g s, want %g s",
+					p.Policy, sum, p.MakespanS)
 			}
 		}
 
@@ -75,13 +76,15 @@ func checkConservation(doc *result.Document, d *result.Detail) error {
 				sum += c.LatencyS + c.UnsharedS + c.SharingS
 			}
 			if !isClose(sum, t.Chain.EndS) {
-				return fmt.Errorf("the parts of the chain of %s add up to %g s, want %g s", p.Policy, sum, t.Chain.EndS)
+				return fmt.Errorf("the parts of the chain of %s add up to %g s, want %g s",
+					p.Policy, sum, t.Chain.EndS)
 			}
 		}
 
 		if t := p.Traffic; t != nil && t.Delay != nil && p.Delay != nil {
 			if sum := t.Delay.SerialS + t.Delay.LatencyS + t.Delay.WaitS; !isClose(sum, p.Delay.MeanS) {
-				return fmt.Errorf("the parts of the delay of %s add up to %g s, want %g s", p.Policy, sum, p.Delay.MeanS)
+				return fmt.Errorf("the parts of the delay of %s add up to %g s, want %g s",
+					p.Policy, sum, p.Delay.MeanS)
 			}
 		}
 

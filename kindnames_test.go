@@ -81,7 +81,8 @@ func TestKindNames(t *testing.T) {
 		case err != nil:
 			return err
 		case d.IsDir():
-			if name := d.Name(); path != "." && (name[0] == '.' || name == "testdata" || strings.HasSuffix(name, "test")) {
+			if name := d.Name(); path != "." &&
+				(name[0] == '.' || name == "testdata" || strings.HasSuffix(name, "test")) {
 				return filepath.SkipDir
 			}
 			return nil

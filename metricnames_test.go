@@ -48,7 +48,8 @@ func TestMetricNames(t *testing.T) {
 	found := map[string]bool{}
 	for _, root := range []string{"scenarios/report", "scenarios/compare", "scenarios/result", "plots"} {
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || filepath.ToSlash(path) == metricTable {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") ||
+				filepath.ToSlash(path) == metricTable {
 				return err
 			}
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -47,7 +47,8 @@ func TestChangelog(t *testing.T) {
 		t.Errorf("CHANGELOG.md has an entry for models %d, the current ones are %d",
 			result.Model+1, result.Model)
 	}
-	if first := regexp.MustCompile(`(?m)^## (.*)$`).FindStringSubmatch(log); first == nil || first[1] != result.Version {
+	if first := regexp.MustCompile(`(?m)^## (.*)$`).FindStringSubmatch(log); first == nil ||
+		first[1] != result.Version {
 		t.Errorf("CHANGELOG.md starts with %q, want version %s", first, result.Version)
 	}
 }
@@ -65,7 +66,8 @@ func TestCitation(t *testing.T) {
 		Words   []string `yaml:"keywords"`
 	}
 	readYAML(t, "CITATION.cff", &c)
-	if c.CFF != "1.2.0" || c.Message == "" || c.Title == "" || c.Type != "software" || len(c.Authors) == 0 || c.License != "Apache-2.0" || c.Version != result.Version {
+	if c.CFF != "1.2.0" || c.Message == "" || c.Title == "" || c.Type != "software" ||
+		len(c.Authors) == 0 || c.License != "Apache-2.0" || c.Version != result.Version {
 		t.Errorf("CITATION.cff: want version %s (models %d), got %+v", result.Version, result.Model, c)
 	}
 }
@@ -199,7 +201,8 @@ func TestNotices(t *testing.T) {
 	dirs := map[string]string{}
 	var names []string
 	for _, goos := range []string{"linux", "darwin", "windows"} {
-		cmd := exec.Command("go", "list", "-tags", "nats", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}", ".")
+		cmd := exec.Command("go", "list", "-tags", "nats", "-deps", "-f",
+			"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}", ".")
 		cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
 		list, err := cmd.Output()
 		if err != nil {
@@ -227,7 +230,9 @@ func TestNotices(t *testing.T) {
 				continue
 			}
 			found = true
-			fmt.Fprintf(&want, "\n%s\n%s: %s\n\n%s\n", strings.Repeat("=", 80), name, e.Name(), strings.TrimSpace(strings.ReplaceAll(readFile(t, filepath.Join(dirs[name], e.Name())), "\r\n", "\n")))
+			fmt.Fprintf(&want, "\n%s\n%s: %s\n\n%s\n", strings.Repeat("=", 80), name, e.Name(),
+				strings.TrimSpace(strings.ReplaceAll(readFile(t,
+					filepath.Join(dirs[name], e.Name())), "\r\n", "\n")))
 		}
 
 		if !found {
@@ -241,7 +246,8 @@ func TestNotices(t *testing.T) {
 	}
 	for file := range strings.FieldsSeq(string(embedded)) {
 		if file != "LICENSE" {
-			fmt.Fprintf(&want, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), file, strings.TrimSpace(readFile(t, file)))
+			fmt.Fprintf(&want, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), file,
+				strings.TrimSpace(readFile(t, file)))
 		}
 	}
 

@@ -16,7 +16,8 @@ import (
 )
 
 var (
-	long   = flag.Bool("long", false, "also check the tables that require runs of scenarios, which takes half a minute")
+	long = flag.Bool("long", false,
+		"also check the tables that require runs of scenarios, which takes half a minute")
 	update = flag.Bool("update", false, "write the tables")
 )
 
@@ -95,7 +96,8 @@ func splitTable(text []byte, name string) (before, table, after []byte, err erro
 func TestSplitTable(t *testing.T) {
 	text := "a\n<!-- x -->\nold\n<!-- end -->\nb\n<!-- y -->\nkept\n<!-- end -->\n"
 	before, table, after, err := splitTable([]byte(text), "x")
-	if got := string(before) + string(table) + string(after); err != nil || got != text || !strings.HasSuffix(string(before), "<!-- x -->\n") || string(table) != "old\n" {
+	if got := string(before) + string(table) + string(after); err != nil || got != text ||
+		!strings.HasSuffix(string(before), "<!-- x -->\n") || string(table) != "old\n" {
 		t.Errorf("got %q, %q, %q and error %v, want the parts of table x", before, table, after, err)
 	}
 	for _, name := range []string{"z", "old"} {

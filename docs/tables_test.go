@@ -38,7 +38,8 @@ func workloadTable(t testing.TB) string {
 	var rows []string
 	for _, m := range paperModels {
 		f := reference(t, m.scenario)
-		rows = append(rows, fmt.Sprintf("%s | %.6f | %.6f | %.0f | %.0f", m.name, f["compute_makespan_s"], f["makespan_s"], f["tasks"], f["transfers"]))
+		rows = append(rows, fmt.Sprintf("%s | %.6f | %.6f | %.0f | %.0f", m.name,
+			f["compute_makespan_s"], f["makespan_s"], f["tasks"], f["transfers"]))
 	}
 	return markdownTable("model | C_compute, s | C_ideal, s | tasks of the complete DAG | transfers between pods", rows)
 }
@@ -124,7 +125,8 @@ func proofTable(t testing.TB) string {
 			over = max(over, d.metric(t, p, "nct")/d.metric(t, "delta-topo", "nct")-1)
 		}
 
-		rows = append(rows, fmt.Sprintf("%s | %d of %d | %.2g | %.2g", p, proved, len(settings), 100*gap, 100*over))
+		rows = append(rows, fmt.Sprintf("%s | %d of %d | %.2g | %.2g", p, proved, len(settings),
+			100*gap, 100*over))
 	}
 
 	return markdownTable("policy | gap to bound at most 1e-6 | largest gap to bound, % | NCT above delta-topo's at most, %", rows)
@@ -147,7 +149,8 @@ func peakTable(t testing.TB) string {
 			}
 			peak = max(peak, v)
 		}
-		rows = append(rows, fmt.Sprintf("%s | %.3g x 400 | %.3g x 400", s.Name, beforeSync/(400*gbps), peak/(400*gbps)))
+		rows = append(rows, fmt.Sprintf("%s | %.3g x 400 | %.3g x 400", s.Name,
+			beforeSync/(400*gbps), peak/(400*gbps)))
 	}
 	return markdownTable("sim, Gb/s | before synchronisation (paper 2 x 400) | peak (paper 4 x 400)", rows)
 }
@@ -168,7 +171,8 @@ func rateTable(t testing.TB) string {
 			for i, v := range s.Value[:len(s.Value)-1] {
 				steps = append(steps, fmt.Sprintf("%.4g for %.3f s", v/gigabytes, s.TimeS[i+1]-s.TimeS[i]))
 			}
-			paper := map[string]string{"delta-joint": "200 throughout", "delta-topo": "150 under contention"}[p.Policy]
+			paper := map[string]string{"delta-joint": "200 throughout",
+				"delta-topo": "150 under contention"}[p.Policy]
 			rows = append(rows, fmt.Sprintf("%s | %s | %s", p.Policy, paper, strings.Join(steps, ", then ")))
 		}
 	}
@@ -197,7 +201,8 @@ func portTable(t testing.TB) string {
 // borrowerTable returns the NCT of the borrowing jobs with the ports of different lenders (Fig.
 // 10).
 func borrowerTable(t testing.TB) string {
-	lenders := []string{"none_0", "delta-topo_0", "delta-joint_0", "delta-topo_0.001", "delta-joint_0.001", "delta-topo_0.02", "delta-joint_0.02"}
+	lenders := []string{"none_0", "delta-topo_0", "delta-joint_0", "delta-topo_0.001",
+		"delta-joint_0.001", "delta-topo_0.02", "delta-joint_0.02"}
 	var rows []string
 	for _, m := range paperModels {
 		if m.borrowerNCT == "" {
@@ -235,7 +240,9 @@ func lenderTable(t testing.TB) string {
 		line := m.name
 		for _, lender := range []string{"delta-topo_0", "delta-joint_0", "delta-topo_0.001", "delta-joint_0.001", "delta-topo_0.02", "delta-joint_0.02"} {
 			d := storedCells(t, "delta-fig10", "base="+m.scenario, "donor="+lender)
-			line += fmt.Sprintf(" | %s; %.4f", percent(d.metric(t, "delta-joint", "donor_port_ratio")), d.metric(t, "delta-joint", "donor_nct"))
+			line += fmt.Sprintf(" | %s; %.4f",
+				percent(d.metric(t, "delta-joint", "donor_port_ratio")),
+				d.metric(t, "delta-joint", "donor_nct"))
 		}
 		rows = append(rows, line)
 	}
@@ -257,7 +264,8 @@ func timeTable(t testing.TB) string {
 			}
 			rows = append(rows, line)
 		}
-		rows = append(rows, fmt.Sprintf("%s, paper | longest | tens | %s | %s; %s with hot start", m.name, m.timeTopo, m.timeJoint, m.timeHotStart))
+		rows = append(rows, fmt.Sprintf("%s, paper | longest | tens | %s | %s; %s with hot start",
+			m.name, m.timeTopo, m.timeJoint, m.timeHotStart))
 	}
 	return markdownTable("seconds | micro-batches | delta-fast | delta-topo | delta-joint", rows) +
 		fmt.Sprintf("\nOn %s/%s with %d processors.\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
