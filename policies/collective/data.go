@@ -36,6 +36,7 @@ func (d data) slice(from, to int64) data {
 
 // piece returns piece k of n. The sizes of pieces differ by at most a byte.
 func (d data) piece(k, n int) data {
+	// The first remainder pieces have one more byte.
 	b := d.bytes()
 	whole, remainder := b/int64(n), b%int64(n)
 	startOf := func(k int64) int64 { return whole*k + min(k, remainder) }
@@ -56,6 +57,8 @@ func join(parts ...data) data {
 	if len(parts) == 1 {
 		return parts[0]
 	}
+
+	// Sort the spans, and merge spans that touch.
 	all := slices.Concat(parts...)
 	slices.SortFunc(all, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
 	whole := all[:0]
@@ -100,6 +103,7 @@ func (c *Call) blocks(n int) (pair func(from, to int) data, block func(rank int)
 		}, nil
 	}
 
+	// Blocks of different sizes lie in the vector by sender, then by receiver.
 	start := make([]int64, n*n+1)
 	for k, s := range c.Sizes {
 		start[k+1] = start[k] + s

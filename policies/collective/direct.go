@@ -3,6 +3,7 @@ package collective
 // expandDirect sends every block directly from its source to its destination. In step s, member i
 // sends to member i+s, so that no two members send to the same one at a time.
 func expandDirect(b *builder, j *subCall) error {
+	// each visits all ordered pairs of members, step by step.
 	n := len(j.ranks)
 	each := func(do func(from, to int)) {
 		for s := 1; s < n; s++ {
@@ -26,6 +27,8 @@ func expandDirect(b *builder, j *subCall) error {
 	case SendReceive:
 		b.sendOnAnyPath(j.ranks[j.root], j.ranks[j.peer], j.data, false)
 	default:
+		// Calls with one block per member: reduce by sending each block to its member, gather by
+		// sending each block from its member.
 		scatter, gather, block, err := j.scatterGather()
 		if err != nil {
 			return err

@@ -17,6 +17,8 @@ type grid struct {
 func (b *builder) newGrid(j *subCall) (*grid, error) {
 	n := len(j.ranks)
 	g := &grid{members: map[string]int32{}}
+
+	// Without a torus, the members form a line in the order of ranks.
 	if b.problem.Torus == nil {
 		g.sizes = []int{n}
 		for i := range n {

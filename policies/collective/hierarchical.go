@@ -20,6 +20,9 @@ func expandHierarchical(b *builder, j *subCall) error {
 		return err
 	}
 	d, size := len(domains), len(domains[0])
+
+	// inside returns the call among the members of domain g; across returns the call among the
+	// members with index i in their domains.
 	inside := func(kind Kind, g int) *subCall {
 		return &subCall{kind: kind, ranks: selectRanks(j.ranks, domains[g])}
 	}

@@ -14,8 +14,8 @@ import (
 // first bundle in one of them.
 type FixedStepModel struct {
 	slotModel
-	// Whether the transfer starts, or ends, in the slice; indexed by task and slice; -1 if it
-	// cannot.
+	// s and e are the binary columns of starts and ends: s[i][t] is 1 if transfer i starts in
+	// slice t, e[i][t] if it ends at the beginning of slice t. The index is -1 if it cannot.
 	s, e [][]int
 	// stepStart is the start of a step, indexed by task; -1 for transfers.
 	stepStart []int
@@ -41,17 +41,21 @@ func NewFixedStepModel(in *Instance, step float64, form Form) (*FixedStepModel, 
 	f.isActive = func(i, t int) bool {
 		return in.Tasks[i].Bits > 0 && t >= f.firstSlice(i) && t <= f.lastSlice(i)
 	}
+
+	// The rows follow the equations of the paper.
 	f.addColumns()
 	f.addPortRows()
 	f.addCapacityRows(func(e, _ int) []Term {
 		return []Term{{f.x[e], -f.unitsPerTick(in.Bundles[e].Rate)}}
 	}, // Eqs. 22 and 23
 		func(g, _ int) ([]Term, float64) { return nil, f.unitsPerTick(in.Groups[g]) })
+
 	f.addActivityRows()
 	f.addPrecedenceRows()
 	if form.Fair {
 		f.addFairnessRows(f.maxPerSlice) // Eq. 29
 	}
+
 	return f, nil
 }
 
@@ -82,6 +86,7 @@ func (f *FixedStepModel) addColumns() {
 		return f.isActive(i, t) || t > 0 && f.isActive(i, t-1)
 	})
 	for i := range f.in.Tasks {
+		// A step is not divided into slices. It may start at any time.
 		f.stepStart = append(f.stepStart, -1)
 		if f.in.Tasks[i].Bits == 0 {
 			f.stepStart[i] = f.AddColumn(Column{
@@ -112,6 +117,7 @@ func (f *FixedStepModel) addActivityRows() {
 					Term{f.sent[i][t], 1}, Term{f.y[i][t], -f.maxPerSlice(i)})
 			}
 
+			// The end of a transfer is the slice after its last active one.
 			if f.e[i][t] >= 0 {
 				ends = append(ends, Term{f.e[i][t], 1})
 				change = append(change, Term{f.e[i][t], 1})
@@ -141,6 +147,7 @@ func (f *FixedStepModel) eventTime(i int, end bool) (terms []Term, plus float64)
 		return []Term{{f.stepStart[i], 1}}, plus
 	}
 
+	// Exactly one flag of a transfer is 1, so the sum of flags times slices is its slice.
 	flags := f.s[i]
 	if end {
 		flags = f.e[i]
@@ -180,10 +187,16 @@ func (f *FixedStepModel) addPrecedenceRows() {
 
 // Schedule returns the schedule of a solution.
 func (f *FixedStepModel) Schedule(values []float64) *Schedule {
-	s := &Schedule{Makespan: f.Seconds(values[f.makespan]), Circuits: f.circuitCounts(values)}
+	s := &Schedule{
+		Makespan: f.Seconds(values[f.makespan]),
+		Circuits: f.circuitCounts(values),
+	}
+
 	for t := range f.numSlots + 1 {
 		s.Times = append(s.Times, f.Seconds(float64(t)))
 	}
+
+	// seconds evaluates an event time in a solution.
 	seconds := func(terms []Term, plus float64) float64 {
 		for _, t := range terms {
 			plus += t.Factor * values[t.Column]

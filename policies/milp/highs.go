@@ -9,6 +9,7 @@ import (
 
 // highs describes HiGHS (https://highs.dev).
 var highs = solver{
+	// Limits are arguments; gaps, threads and the seed are only accepted in a file of options.
 	name: "highs",
 	arguments: func(o *Options) []string {
 		args := []string{"--model_file", modelName, "--options_file", optionsName,
@@ -28,9 +29,11 @@ var highs = solver{
 		return fmt.Sprintf("mip_rel_gap = %s\nmip_abs_gap = %s\nthreads = %d\nrandom_seed = %d\nwrite_solution_style = 0\n",
 			formatNumber(o.Gap), formatNumber(o.AbsGap), o.Threads, o.Seed%(1<<31))
 	},
-	start: func(b *bytes.Buffer, m *Model, x []float64) { // the format of its solution files
+	// HiGHS reads a start in the format of its solution files, with the values of rows.
+	start: func(b *bytes.Buffer, m *Model, x []float64) {
 		b.WriteString("Model status\nUnknown\n\n# Primal solution values\nFeasible\n")
-		fmt.Fprintf(b, "Objective %s\n# Columns %d\n", formatNumber(m.Value(x)), len(m.Columns))
+		fmt.Fprintf(b, "Objective %s\n# Columns %d\n", formatNumber(m.Value(x)),
+			len(m.Columns))
 		for i := range m.Columns {
 			fmt.Fprintf(b, "%s %s\n", m.Columns[i].Name, formatNumber(x[i]))
 		}
@@ -39,9 +42,11 @@ var highs = solver{
 			fmt.Fprintf(b, "%s %s\n", m.Rows[i].Name, formatNumber(m.Rows[i].left(x)))
 		}
 	},
+	// Patterns of the lines of its log.
 	version: regexp.MustCompile(`(?m)^Running HiGHS (\S+)`),
 	result:  regexp.MustCompile(`(?m)^\s*(?:Status|Model status\s*:)\s+(\S.*?)\s*$`),
 	bound:   regexp.MustCompile(`(?m)^\s*Dual bound\s+(\S+)`),
+	// The log names the status of the model, which is empty if the time limit ended the reading.
 	status: func(result, output string) Status {
 		switch result {
 		case "Optimal":
@@ -57,6 +62,7 @@ var highs = solver{
 		}
 		return ""
 	},
+	// The columns of the primal solution follow their number, and end before the rows.
 	point: func(text string) string {
 		_, rest, _ := strings.Cut(text, "# Primal solution values\nFeasible\n")
 		_, rest, _ = strings.Cut(rest, "# Columns ")

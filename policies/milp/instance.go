@@ -86,10 +86,12 @@ func (in *Instance) Check() error {
 			return fmt.Errorf("milp: task %d (%s) has a number that is negative or not finite", i,
 				t.Name)
 		}
+
 		if t.Bits == 0 {
 			continue
 		}
-		if t.Bundle < 0 || t.Bundle >= len(in.Bundles) || !(t.Rate > 0) || !(t.Flows > 0) {
+		if t.Bundle < 0 || t.Bundle >= len(in.Bundles) || !(t.Rate > 0) ||
+			!(t.Flows > 0) {
 			return fmt.Errorf("milp: task %d (%s) takes bundle %d of %d at up to %v bit/s over %v flows", i, t.Name, t.Bundle, len(in.Bundles), t.Rate, t.Flows)
 		}
 
@@ -110,7 +112,8 @@ func (in *Instance) Check() error {
 	}
 
 	for i, b := range in.Bundles {
-		if b.A < 0 || b.A >= len(in.Pods) || b.B < 0 || b.B >= len(in.Pods) || b.Ends < 1 ||
+		if b.A < 0 || b.A >= len(in.Pods) || b.B < 0 || b.B >= len(in.Pods) ||
+			b.Ends < 1 ||
 			b.MaxCircuits < 1 || !(b.Rate > 0) {
 			return fmt.Errorf("milp: bundle %d is %+v", i, b)
 		}

@@ -93,7 +93,8 @@ func (m *Model) AddRow(name string, sense Sense, right float64, terms ...Term) {
 	merged = slices.DeleteFunc(merged, func(t Term) bool { return t.Factor == 0 })
 
 	// A row without terms either always holds, and is omitted, or never; Check reports it then.
-	if len(merged) > 0 || sense != GreaterOrEqual && right < 0 || sense != LessOrEqual && right > 0 {
+	if len(merged) > 0 || sense != GreaterOrEqual && right < 0 ||
+		sense != LessOrEqual && right > 0 {
 		m.Rows = append(m.Rows, Row{name, merged, sense, right})
 	}
 }
@@ -120,7 +121,8 @@ func (m *Model) Check() error {
 			return err
 		}
 		if bad(c.Low) || bad(c.Cost) || math.IsNaN(c.Up) || c.Up < c.Low {
-			return fmt.Errorf("milp: column %s has bounds %v..%v and cost %v", c.Name, c.Low, c.Up,
+			return fmt.Errorf("milp: column %s has bounds %v..%v and cost %v", c.Name,
+				c.Low, c.Up,
 				c.Cost)
 		}
 	}
@@ -202,6 +204,7 @@ func (m *Model) Violation(x []float64) (worst float64, name string) {
 		for _, t := range r.Terms {
 			scale = max(scale, math.Abs(t.Factor))
 		}
+
 		switch r.Sense {
 		case LessOrEqual:
 			note(off/scale, r.Name)

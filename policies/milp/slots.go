@@ -11,8 +11,8 @@ type slotModel struct {
 	*Model
 	in   *Instance
 	tick float64 // unit of time in the model, in seconds
-	// unit of data in the model, in bits: the capacity of a circuit of the first bundle per
-	// tick.
+	// unit is the unit of data in the model, in bits: the capacity of a circuit of the first
+	// bundle per tick.
 	unit     float64
 	slotName string // prefix of slots in names of columns and rows
 	numSlots int    // number of slots
@@ -20,7 +20,8 @@ type slotModel struct {
 	// Indices of columns; -1 if the column does not exist.
 	makespan int   // C
 	x        []int // circuits, indexed by bundle
-	// Data sent, and whether active; indexed by task and slot.
+	// sent is the data that a task sends in a slot, y whether the task is active. Both are
+	// indexed by task and slot.
 	sent, y [][]int
 	// Data per flow if flows share a link (Eq. 17), indexed by link and slot.
 	u        [][]int
@@ -35,6 +36,7 @@ func newSlotModel(in *Instance, model, slot string, tick float64, n int) (slotMo
 	if n < 1 || len(in.Bundles) == 0 {
 		return slotModel{}, fmt.Errorf("milp: %d slots of time and %d bundles; want at least one of each", n, len(in.Bundles))
 	}
+
 	return slotModel{
 		Model:    &Model{Name: model},
 		in:       in,
@@ -46,7 +48,9 @@ func newSlotModel(in *Instance, model, slot string, tick float64, n int) (slotMo
 }
 
 // ticks converts seconds to the model's unit of time.
-func (z *slotModel) ticks(seconds float64) float64 { return seconds / z.tick }
+func (z *slotModel) ticks(seconds float64) float64 {
+	return seconds / z.tick
+}
 
 // unitsPerTick converts a rate in bits per second to the model's units.
 func (z *slotModel) unitsPerTick(rate float64) float64 {
@@ -54,12 +58,20 @@ func (z *slotModel) unitsPerTick(rate float64) float64 {
 }
 
 // volume returns the data of a task in the model's unit.
-func (z *slotModel) volume(i int) float64 { return z.in.Tasks[i].Bits / z.unit }
+func (z *slotModel) volume(i int) float64 {
+	return z.in.Tasks[i].Bits / z.unit
+}
 
 // addMakespanAndCircuits adds the columns of the makespan, at most upper, and of the circuits of
 // every bundle.
 func (z *slotModel) addMakespanAndCircuits(upper float64) {
-	z.makespan = z.AddColumn(Column{Name: "C", Up: upper, Cost: 1})
+	z.makespan = z.AddColumn(Column{
+		Name: "C",
+		Up:   upper,
+		Cost: 1,
+	})
+
+	// Every bundle has at least one circuit.
 	for e, b := range z.in.Bundles {
 		z.x = append(z.x, z.AddColumn(Column{
 			Name:    fmt.Sprintf("x_e%d", e),
@@ -79,6 +91,7 @@ func (z *slotModel) addPortRows() {
 				terms = append(terms, Term{z.x[e], float64(b.Ends)})
 			}
 		}
+
 		if len(terms) > 0 {
 			z.AddRow(fmt.Sprintf("ports_p%d", p), LessOrEqual, float64(u), terms...)
 		}
@@ -87,7 +100,13 @@ func (z *slotModel) addPortRows() {
 
 // addGrid adds a column for each task and each of n slots for which has is true; its index is -1
 // elsewhere.
-func (z *slotModel) addGrid(name string, n int, integer bool, up func(i int) float64, has func(i, k int) bool) [][]int {
+func (z *slotModel) addGrid(
+	name string,
+	n int,
+	integer bool,
+	up func(i int) float64,
+	has func(i, k int) bool,
+) [][]int {
 	g := make([][]int, len(z.in.Tasks))
 	for i := range g {
 		g[i] = make([]int, n)
@@ -124,9 +143,11 @@ func (z *slotModel) addCapacityRows(circuits func(e, k int) []Term, nics func(g,
 					terms = append(terms, Term{z.sent[i][k], 1})
 				}
 			}
+
 			if terms != nil {
 				terms = append(terms, circuits(z.in.Tasks[tasks[0]].Bundle, k)...)
-				z.AddRow(fmt.Sprintf("link_l%d_%s%d", l, z.slotName, k+1), LessOrEqual, 0, terms...)
+				z.AddRow(fmt.Sprintf("link_l%d_%s%d", l, z.slotName, k+1), LessOrEqual, 0,
+					terms...)
 			}
 		}
 	}
@@ -140,6 +161,7 @@ func (z *slotModel) addCapacityRows(circuits func(e, k int) []Term, nics func(g,
 					terms = append(terms, Term{z.sent[u.Column][k], u.Factor})
 				}
 			}
+
 			if terms != nil {
 				extra, right := nics(g, k)
 				z.AddRow(fmt.Sprintf("nic_g%d_%s%d", g, z.slotName, k+1), LessOrEqual, right,
@@ -182,9 +204,11 @@ func (z *slotModel) addFairnessRows(up func(i int) float64) {
 				// For an active task (y = 1) both rows together state sent/flows = u.
 				suffix := fmt.Sprintf("l%d_m%d_%s%d", l, i, z.slotName, k+1)
 				per := 1 / z.in.Tasks[i].Flows
-				z.AddRow("more_"+suffix, LessOrEqual, bigM, Term{z.sent[i][k], per}, Term{z.u[l][k], -1},
+				z.AddRow("more_"+suffix, LessOrEqual, bigM, Term{z.sent[i][k], per},
+					Term{z.u[l][k], -1},
 					Term{z.y[i][k], bigM})
-				z.AddRow("less_"+suffix, LessOrEqual, bigM, Term{z.u[l][k], 1}, Term{z.sent[i][k], -per},
+				z.AddRow("less_"+suffix, LessOrEqual, bigM, Term{z.u[l][k], 1},
+					Term{z.sent[i][k], -per},
 					Term{z.y[i][k], bigM})
 			}
 		}
@@ -197,6 +221,7 @@ func (z *slotModel) MinimisePorts(makespan float64) {
 	z.Columns[z.makespan].Cost = 0
 	z.Columns[z.makespan].Up = min(z.Columns[z.makespan].Up, z.ticks(makespan))
 	for e, x := range z.x {
+		// A circuit between two pods uses ports at both of its ends.
 		b := &z.in.Bundles[e]
 		if z.Columns[x].Cost = float64(b.Ends); b.A != b.B {
 			z.Columns[x].Cost *= 2

@@ -19,14 +19,15 @@ import (
 
 // Options control how a model is solved. The zero value uses any solver without limits.
 type Options struct {
-	// "highs", "cbc", or "" for the first of them on the PATH.
+	// Solver is "highs", "cbc", or "" for the first of them on the PATH.
 	Solver    string
 	TimeLimit time.Duration // wall-clock limit; 0 means none
 	// Gap is the relative gap between incumbent and bound at which to stop.
 	Gap float64
-	// Absolute gap; the solver stops at the first gap it reaches.
+	// AbsGap is the absolute gap. The solver stops at the first of the two gaps that it reaches.
 	AbsGap float64
-	// 0 means 1, with which runs of both solvers are repeatable.
+	// Threads is the number of threads. 0 means 1, with which runs of both solvers are
+	// repeatable.
 	Threads int
 	Seed    uint64 // below 2^31
 	// Start is a feasible point to start from, indexed by column. It may be nil.
@@ -49,7 +50,7 @@ type Solution struct {
 	Status Status
 	Values []float64 // indexed by column; nil if there is no incumbent
 	Value  float64   // objective of Values, computed by this package
-	// Proved lower bound on the objective; -Inf if no bound was proved.
+	// Bound is the proved lower bound on the objective; -Inf if no bound was proved.
 	Bound float64
 }
 
@@ -131,6 +132,7 @@ func Solve(ctx context.Context, m *Model, o Options) (*Solution, error) {
 		return nil, fmt.Errorf("milp: start of %d values for %d columns", len(o.Start),
 			len(m.Columns))
 	}
+
 	o.Threads = max(1, o.Threads)
 
 	// The solver works in a directory of its own.
@@ -144,6 +146,8 @@ func Solve(ctx context.Context, m *Model, o Options) (*Solution, error) {
 		return nil, fmt.Errorf("milp: %w", err)
 	}
 	defer os.RemoveAll(dir)
+
+	// Write the files, and run the program on them.
 	backend := solvers[slices.Index(Solvers(), name)]
 	if err := backend.write(dir, m, &o); err != nil {
 		return nil, fmt.Errorf("milp: writing the model: %w", err)
@@ -155,6 +159,7 @@ func Solve(ctx context.Context, m *Model, o Options) (*Solution, error) {
 	if err != nil {
 		return nil, fmt.Errorf("milp: %s: %w", name, err)
 	}
+
 	return s, nil
 }
 
@@ -173,6 +178,7 @@ func (v *solver) write(dir string, m *Model, o *Options) error {
 	if o.Start != nil {
 		v.start(&start, m, o.Start)
 	}
+
 	for name, text := range map[string][]byte{
 		modelName:   model.Bytes(),
 		startName:   start.Bytes(),
@@ -208,6 +214,7 @@ func (v *solver) run(ctx context.Context, program, dir string, m *Model, o *Opti
 		last := strings.TrimSpace(output)
 		return nil, fmt.Errorf("%w: %v; its last line was %q", ErrSolver, failure,
 			last[strings.LastIndexByte(last, '\n')+1:])
+
 	case s.Status == "":
 		return nil, fmt.Errorf("%w: it ended with %q", ErrSolver, result)
 	case s.Status == Infeasible:
@@ -236,6 +243,7 @@ func (v *solver) run(ctx context.Context, program, dir string, m *Model, o *Opti
 		s.Bound = bound - v.boundError
 	}
 
+	// Rounding of the printed bound must not put it above the incumbent.
 	if s.Values != nil {
 		s.Bound = min(s.Bound, s.Value)
 	}
@@ -244,6 +252,7 @@ func (v *solver) run(ctx context.Context, program, dir string, m *Model, o *Opti
 
 // lastMatch returns the first group of the last match in a text; "" without a match.
 func lastMatch(re *regexp.Regexp, text string) string {
+	// The solver has no such line.
 	if re == nil {
 		return ""
 	}
@@ -251,6 +260,7 @@ func lastMatch(re *regexp.Regexp, text string) string {
 	if len(all) == 0 {
 		return ""
 	}
+
 	return all[len(all)-1][1]
 }
 
@@ -261,6 +271,7 @@ func readValues(text string, m *Model, name int) ([]float64, error) {
 	for i := range m.Columns {
 		index[m.Columns[i].Name] = i
 	}
+
 	x := make([]float64, len(m.Columns))
 	for line := range strings.Lines(text) {
 		// CBC marks infeasible columns.

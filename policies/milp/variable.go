@@ -61,6 +61,7 @@ func NewVariableIntervalModel(in *Instance, form Form) (*VariableIntervalModel, 
 		t := &in.Tasks[i]
 		return t.Bits > 0 && k+1 >= t.FirstInterval && k+1 <= t.LastInterval
 	}
+
 	v.addColumns()
 	v.addPortRows()
 	v.addDigitRows()
@@ -76,6 +77,7 @@ func NewVariableIntervalModel(in *Instance, form Form) (*VariableIntervalModel, 
 	if !form.Paper {
 		v.addStrengtheningRows()
 	}
+
 	return v, nil
 }
 
@@ -101,10 +103,17 @@ func (v *VariableIntervalModel) addColumns() {
 
 	// Boundaries and lengths of the intervals.
 	for k := range in.Intervals + 1 {
-		v.t = append(v.t, v.AddColumn(Column{Name: fmt.Sprintf("t_k%d", k+1), Up: upper}))
+		v.t = append(v.t, v.AddColumn(Column{
+			Name: fmt.Sprintf("t_k%d", k+1),
+			Up:   upper,
+		}))
 	}
+
 	for k := range in.Intervals {
-		v.d = append(v.d, v.AddColumn(Column{Name: fmt.Sprintf("d_k%d", k+1), Up: upper}))
+		v.d = append(v.d, v.AddColumn(Column{
+			Name: fmt.Sprintf("d_k%d", k+1),
+			Up:   upper,
+		}))
 	}
 
 	// Starts and ends. Heads and tails bound them.
@@ -118,10 +127,12 @@ func (v *VariableIntervalModel) addColumns() {
 			Low:  low,
 			Up:   high,
 		}))
+
 		if in.Tasks[i].Bits == 0 {
 			v.end = append(v.end, -1)
 			continue
 		}
+
 		v.end = append(v.end, v.AddColumn(Column{
 			Name: fmt.Sprintf("E_m%d", i),
 			Low:  low,
@@ -171,9 +182,11 @@ func (v *VariableIntervalModel) addDigitRows() {
 		for k := range v.rho[e] {
 			for n, r := range v.rho[e][k] {
 				suffix := fmt.Sprintf("e%d_b%d_k%d", e, n, k+1)
-				v.AddRow("off_"+suffix, LessOrEqual, 0, Term{r, 1}, Term{v.bits[e][n], -upper})
+				v.AddRow("off_"+suffix, LessOrEqual, 0, Term{r, 1},
+					Term{v.bits[e][n], -upper})
 				v.AddRow("on_"+suffix, LessOrEqual, 0, Term{r, 1}, Term{v.d[k], -1})
-				v.AddRow("full_"+suffix, GreaterOrEqual, -upper, Term{r, 1}, Term{v.d[k], -1},
+				v.AddRow("full_"+suffix, GreaterOrEqual, -upper, Term{r, 1},
+					Term{v.d[k], -1},
 					Term{v.bits[e][n], -upper})
 			}
 		}
@@ -183,7 +196,8 @@ func (v *VariableIntervalModel) addDigitRows() {
 // addIntervalRows adds Eq. 14: the lengths of the intervals.
 func (v *VariableIntervalModel) addIntervalRows() {
 	for k := range v.d {
-		v.AddRow(fmt.Sprintf("length_k%d", k+1), Equal, 0, Term{v.d[k], 1}, Term{v.t[k+1], -1},
+		v.AddRow(fmt.Sprintf("length_k%d", k+1), Equal, 0, Term{v.d[k], 1},
+			Term{v.t[k+1], -1},
 			Term{v.t[k], 1})
 	}
 }
@@ -226,15 +240,18 @@ func (v *VariableIntervalModel) addActivityRows() {
 			y := v.y[i][k]
 			sent = append(sent, Term{v.sent[i][k], 1})
 			flags = append(flags, Term{v.s[i][k], 1})
-			v.AddRow("send_"+suffix, LessOrEqual, 0, Term{v.sent[i][k], 1}, Term{y, -volume})
+			v.AddRow("send_"+suffix, LessOrEqual, 0, Term{v.sent[i][k], 1},
+				Term{y, -volume})
 			rise := []Term{{v.s[i][k], 1}, {y, -1}}
 			if k > 0 && v.isActive(i, k-1) {
 				rise = append(rise, Term{v.y[i][k-1], 1})
 			}
 			v.AddRow("rise_"+suffix, GreaterOrEqual, 0, rise...)
-			v.AddRow("from_"+suffix, LessOrEqual, startM, Term{v.start[i], 1}, Term{v.t[k], -1},
+			v.AddRow("from_"+suffix, LessOrEqual, startM, Term{v.start[i], 1},
+				Term{v.t[k], -1},
 				Term{y, startM})
-			v.AddRow("till_"+suffix, GreaterOrEqual, -endM, Term{v.end[i], 1}, Term{v.t[k+1], -1},
+			v.AddRow("till_"+suffix, GreaterOrEqual, -endM, Term{v.end[i], 1},
+				Term{v.t[k+1], -1},
 				Term{y, -endM})
 		}
 
@@ -255,7 +272,9 @@ func (v *VariableIntervalModel) addPrecedenceRows() {
 			end = v.start[d.From]
 			lag += v.ticks(v.in.Tasks[d.From].Duration)
 		}
-		v.AddRow(fmt.Sprintf("after_%d", n), GreaterOrEqual, lag, Term{v.start[d.To], 1}, Term{end, -1})
+
+		v.AddRow(fmt.Sprintf("after_%d", n), GreaterOrEqual, lag, Term{v.start[d.To], 1},
+			Term{end, -1})
 	}
 
 	// Eq. 18. The printed form has a row only for tasks without successors.
@@ -273,7 +292,8 @@ func (v *VariableIntervalModel) addPrecedenceRows() {
 			continue // its successors imply the row
 		}
 
-		v.AddRow(fmt.Sprintf("last_m%d", i), GreaterOrEqual, rest, Term{v.makespan, 1}, Term{end, -1})
+		v.AddRow(fmt.Sprintf("last_m%d", i), GreaterOrEqual, rest, Term{v.makespan, 1},
+			Term{end, -1})
 	}
 }
 
@@ -287,7 +307,8 @@ func (v *VariableIntervalModel) addStrengtheningRows() {
 
 		// A transfer takes at least its data divided by its maximum rate.
 		minDuration := v.ticks(t.Bits / t.Rate)
-		v.AddRow(fmt.Sprintf("least_m%d", i), GreaterOrEqual, minDuration, Term{v.end[i], 1},
+		v.AddRow(fmt.Sprintf("least_m%d", i), GreaterOrEqual, minDuration,
+			Term{v.end[i], 1},
 			Term{v.start[i], -1})
 
 		// V/(x B) is convex in x, so the chords between consecutive whole x bound it from below.
@@ -295,7 +316,8 @@ func (v *VariableIntervalModel) addStrengtheningRows() {
 		duration := func(x int) float64 { return v.ticks(t.Bits / (float64(x) * b.Rate)) }
 		for n := 1; n < b.MaxCircuits && duration(n) > minDuration; n++ {
 			slope := duration(n+1) - duration(n)
-			v.AddRow(fmt.Sprintf("chord_m%d_x%d", i, n), GreaterOrEqual, duration(n)-slope*float64(n),
+			v.AddRow(fmt.Sprintf("chord_m%d_x%d", i, n), GreaterOrEqual,
+				duration(n)-slope*float64(n),
 				Term{v.end[i], 1}, Term{v.start[i], -1}, Term{v.x[t.Bundle], -slope})
 		}
 

@@ -6,7 +6,12 @@ import (
 
 // Schedule returns the schedule of a solution.
 func (v *VariableIntervalModel) Schedule(values []float64) *Schedule {
-	s := &Schedule{Makespan: values[v.makespan] * millisecond, Circuits: v.circuitCounts(values)}
+	s := &Schedule{
+		Makespan: values[v.makespan] * millisecond,
+		Circuits: v.circuitCounts(values),
+	}
+
+	// The model counts time in milliseconds.
 	for _, t := range v.t {
 		s.Times = append(s.Times, values[t]*millisecond)
 	}
@@ -45,6 +50,8 @@ func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 	for k := range v.t {
 		p[v.t[k]] = v.ticks(s.Times[min(k, len(s.Times)-1)])
 	}
+
+	// rho is the product of the length of an interval and a binary digit of circuits.
 	for k := range v.d {
 		p[v.d[k]] = p[v.t[k+1]] - p[v.t[k]]
 		for e := range v.rho {
@@ -61,12 +68,17 @@ func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 			continue
 		}
 		p[v.end[i]] = v.ticks(s.End[i])
+
 		before := 0.0
 		for k := range min(v.in.Intervals, len(s.Times)-1) {
+			// A task is active in an interval that lies within its start and end and has a
+			// length.
 			isOn := 0.0
-			if s.Times[k] >= s.Start[i] && s.Times[k+1] <= s.End[i] && s.Times[k+1] > s.Times[k] {
+			if s.Times[k] >= s.Start[i] && s.Times[k+1] <= s.End[i] &&
+				s.Times[k+1] > s.Times[k] {
 				isOn = 1
 			}
+
 			if !v.isActive(i, k) {
 				if isOn == 1 {
 					return nil, fmt.Errorf("milp: %s is active in interval %d, where the model has it idle", v.in.Tasks[i].Name, k+1)
@@ -75,6 +87,7 @@ func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 				continue
 			}
 
+			// s marks the first active interval after an idle one.
 			p[v.y[i][k]], p[v.s[i][k]] = isOn, max(0, isOn-before)
 			p[v.sent[i][k]] = s.Sent[i][k] / v.unit
 			before = isOn

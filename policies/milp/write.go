@@ -9,7 +9,9 @@ import (
 )
 
 // formatNumber formats v such that it is read back exactly.
-func formatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func formatNumber(v float64) string {
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
 
 // WriteMPS writes the model in free MPS format, which every MIP solver reads. It returns an error
 // only if w does.
@@ -46,9 +48,11 @@ func (m *Model) WriteMPS(w io.Writer) error {
 			true:  "INTORG",
 			false: "INTEND",
 		}[isInteger])
+
 		markers++
 	}
 
+	// The objective is row "cost".
 	for i := range m.Columns {
 		c := &m.Columns[i]
 		marker(c.Integer)
@@ -56,7 +60,8 @@ func (m *Model) WriteMPS(w io.Writer) error {
 			fmt.Fprintf(b, " %s cost %s\n", c.Name, formatNumber(c.Cost))
 		}
 		for _, e := range byColumn[i] {
-			fmt.Fprintf(b, " %s %s %s\n", c.Name, m.Rows[e.row].Name, formatNumber(e.factor))
+			fmt.Fprintf(b, " %s %s %s\n", c.Name, m.Rows[e.row].Name,
+				formatNumber(e.factor))
 		}
 	}
 
@@ -137,11 +142,13 @@ func (m *Model) WriteLP(w io.Writer) error {
 	fmt.Fprintf(b, "\\ %s\nMinimize\n cost:", m.Name)
 	terms(costs)
 	b.WriteString("\nSubject To\n")
+
 	for i := range m.Rows {
 		r := &m.Rows[i]
 		fmt.Fprintf(b, " %s:", r.Name)
 		terms(r.Terms)
-		fmt.Fprintf(b, " %s %s\n", [...]string{"<=", ">=", "="}[r.Sense], formatNumber(r.Right))
+		fmt.Fprintf(b, " %s %s\n", [...]string{"<=", ">=", "="}[r.Sense],
+			formatNumber(r.Right))
 	}
 
 	// Binary columns have no entry among the bounds.
@@ -163,7 +170,8 @@ func (m *Model) WriteLP(w io.Writer) error {
 		case math.IsInf(c.Up, 1) && c.Low != 0:
 			fmt.Fprintf(b, " %s >= %s\n", c.Name, formatNumber(c.Low))
 		case !math.IsInf(c.Up, 1):
-			fmt.Fprintf(b, " %s <= %s <= %s\n", formatNumber(c.Low), c.Name, formatNumber(c.Up))
+			fmt.Fprintf(b, " %s <= %s <= %s\n", formatNumber(c.Low), c.Name,
+				formatNumber(c.Up))
 		}
 	}
 

@@ -103,10 +103,15 @@ func planImported(_ context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 		if p.GPUs != s.Problem.GPUs || p.Degree != s.Problem.Degree || !slices.Equal(p.Chunks, s.Problem.Chunks) {
 			continue
 		}
+
+		// An imported plan needs no construction.
 		c := plan.Candidate{
 			Origin: "imported: " + p.Name, Reconfigurations: len(p.Topologies), Slots: p.TotalSlots(), Waits: true, Relay: p.Relay,
 			Build: func(int64, halt.When) (*plan.Plan, error) { return p, nil },
 		}
+
+		// A plan with independent switches needs switches that may reconfigure independently,
+		// and a delay that is not longer than the plan assumes.
 		if p.Switches != nil {
 			if !s.Options.Independent || int64(p.DelaySlots) < s.Options.DelaySlots {
 				excluded++

@@ -42,6 +42,8 @@ func (p *Problem) routePerPacket(ctx context.Context, byRoutes bool) (*Decision,
 	if err != nil {
 		return nil, err
 	}
+
+	// The tables share the links of the graph. Links that are down get -1.
 	s := &engine.NextHops{
 		Degree: g.degree,
 		Link:   make([]int32, len(g.link)),
@@ -60,6 +62,7 @@ func (p *Problem) routePerPacket(ctx context.Context, byRoutes bool) (*Decision,
 		s.Weight = make([][]float32, g.nodes)
 	}
 
+	// Fill the tables of hop counts by breadth-first searches from the destinations.
 	z := newDestinationTree(g)
 	paths := make([]float64, g.nodes)
 	entries := 0
@@ -79,6 +82,7 @@ func (p *Problem) routePerPacket(ctx context.Context, byRoutes bool) (*Decision,
 			s.Weight[f.Dst] = make([]float32, g.nodes)
 		}
 
+		// A node without a path to the destination gets engine.NoPath.
 		to := make([]uint16, g.nodes)
 		for a, h := range z.Dist {
 			if to[a] = engine.NoPath; h >= 0 {

@@ -180,6 +180,7 @@ func (s *pathSampler) listPaths(node, dst int32, share float64) bool {
 		return true
 	}
 
+	// s.arcs is a stack: each level of the recursion appends its arcs and removes them.
 	start := len(s.arcs)
 	s.arcs = s.tree.nextArcs(node, s.arcs)
 	end := len(s.arcs)
@@ -204,6 +205,9 @@ func (s *pathSampler) drawPath(f engine.Flow) {
 	path, share := s.path[:0], 1.0
 	for node := f.Src; node != f.Dst; {
 		var k int32
+
+		// Draw the next arc: uniformly for PerHop, otherwise in proportion to the number of
+		// shortest paths that continue by it.
 		u := s.random.Uint64()
 		if s.options.Split == PerHop {
 			s.arcs = s.tree.nextArcs(node, s.arcs[:0])

@@ -35,6 +35,8 @@ type cachedRoutes struct {
 
 // cacheKey returns a hash of all inputs of a choice.
 func (r *optimiser) cacheKey() (string, error) {
+	// Links and tasks are encoded without fields that cannot affect the choice, such as the
+	// latency of a link.
 	type link struct {
 		From, To, Channels int32
 		Rate               float64
@@ -74,6 +76,7 @@ func (r *optimiser) cacheKey() (string, error) {
 		Uniform: p.Uniform(),
 	}
 
+	// The directory of the cache does not affect the choice.
 	inputs.Options.Cache = ""
 	if t := p.Torus; t != nil {
 		inputs.Dims = t.Dims
@@ -84,6 +87,7 @@ func (r *optimiser) cacheKey() (string, error) {
 		inputs.Rate = p.referenceRate()
 	}
 
+	// With equal rates, only whether a link is up matters.
 	for _, l := range p.Network.Links {
 		if inputs.Rate == 0 && l.Rate > 0 {
 			l.Rate = 1
@@ -91,6 +95,7 @@ func (r *optimiser) cacheKey() (string, error) {
 		inputs.Links = append(inputs.Links, link{l.From, l.To, l.Channels, l.Rate})
 	}
 
+	// Only a search for the end of a graph depends on its tasks and on rates.
 	if g := p.Graph; g != nil {
 		inputs.Fastest = p.maxRate()
 		inputs.Routers, inputs.Routers.Optimised = r.options.Settings, OptimisedRouter{}
@@ -100,6 +105,7 @@ func (r *optimiser) cacheKey() (string, error) {
 		}
 	}
 
+	// Uniform traffic follows from the number of nodes.
 	if !inputs.Uniform {
 		inputs.Flows = p.Flows
 		inputs.Demand = p.Demand
@@ -138,6 +144,8 @@ func (r *optimiser) loadCached(key string) *cachedRoutes {
 	if _, err := io.ReadFull(f, head[:]); err != nil || hex.EncodeToString(head[sha256.Size:]) != key {
 		return nil
 	}
+
+	// The checksum covers the key and the encoded choice.
 	body, err := io.ReadAll(io.LimitReader(f, maxCacheBytes))
 	if err != nil {
 		return nil
@@ -157,6 +165,7 @@ func (r *optimiser) loadCached(key string) *cachedRoutes {
 
 // storeCached stores a choice. The file is renamed into place, so it is complete or absent.
 func (r *optimiser) storeCached(key string, k *cachedRoutes) (err error) {
+	// Encode the choice after the key, which the checksum also covers.
 	fail := func(err error) error { return fmt.Errorf("routing: storing paths in the cache: %w", err) }
 	var body bytes.Buffer
 	hash, err := hex.DecodeString(key)
@@ -170,6 +179,9 @@ func (r *optimiser) storeCached(key string, k *cachedRoutes) (err error) {
 	if err := os.MkdirAll(r.Cache, 0o755); err != nil {
 		return fail(err)
 	}
+
+	// Write a temporary file, and rename it. Of several processes that store the same choice,
+	// the last one wins.
 	f, err := os.CreateTemp(r.Cache, "tmp-routes-")
 	if err != nil {
 		return fail(err)

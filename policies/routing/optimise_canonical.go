@@ -11,6 +11,8 @@ func (p *Problem) canonical() (*Problem, int32) {
 	if t == nil || !t.Symmetric() || !p.Uniform() || p.RatesDiffer() {
 		return p, 0
 	}
+
+	// List the ports that are down, and the dimensions that have some.
 	degree, link := t.Ports()
 	var down []int32 // ports that are down, node*degree+port
 

@@ -12,6 +12,9 @@ import (
 // drawMinHopPath draws one of a pair's paths with the minimum number of hops.
 func (x *makespanSearch) drawMinHopPath(pair int32) int32 {
 	c := x.assignment.candidates
+
+	// Reservoir sampling among the paths with the fewest hops so far: the n-th one replaces the
+	// selected one with probability 1/n.
 	path, hops, n := c.first[pair], math.MaxInt, 0
 	for k := c.first[pair]; k >= 0; k = c.next[k] {
 		switch h := len(c.pathOrbits(k)); {
@@ -55,6 +58,9 @@ func (x *makespanSearch) improve(ctx context.Context) (bool, error) {
 			if err := ctx.Err(); err != nil || s.budget <= 0 {
 				return false, err
 			}
+
+			// Try the path, and undo the move unless the simulated end improves and the choice
+			// stays free of deadlock.
 			old := s.path[i]
 			x.setPath(i, k)
 			result, trace, err := x.simulate(ctx)
@@ -75,6 +81,8 @@ func (x *makespanSearch) improve(ctx context.Context) (bool, error) {
 // setPath moves a pair to another path.
 func (x *makespanSearch) setPath(pair, path int32) {
 	s := x.assignment
+
+	// The loads of the search change with the path.
 	s.addLoad(pair, s.path[pair], -1)
 	s.path[pair] = path
 	s.addLoad(pair, path, 1)
@@ -118,6 +126,7 @@ func (x *makespanSearch) criticalPairs() []int32 {
 		}
 	}
 
+	// List each pair once: a slow pair, then the pairs on its links.
 	var all []int32
 	listed := make([]bool, len(s.path))
 	list := func(k int32) {

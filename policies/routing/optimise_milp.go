@@ -76,6 +76,8 @@ func (r *optimiser) solveMILP(ctx context.Context) error {
 	if in.hasWholeDemands {
 		bound = math.Ceil(solution.Bound - nearSolved)
 	}
+
+	// The label of the solver states how many paths the model has.
 	r.solved = map[string]float64{"milp_max_link_load": s.bestLoad}
 	if bound > 0 {
 		r.solved["milp_bound_max_link_load"] = bound
@@ -112,6 +114,8 @@ func (r *optimiser) milpModel() (*milp.Model, []int) {
 				selected = append(selected, milp.Term{Column: column[k], Factor: 1})
 			}
 
+			// Add the path to the row of each orbit that it crosses. n is how often it crosses
+			// the orbit.
 			orbits = append(orbits[:0], s.candidates.pathOrbits(k)...)
 			slices.Sort(orbits)
 			for len(orbits) > 0 {
@@ -127,6 +131,7 @@ func (r *optimiser) milpModel() (*milp.Model, []int) {
 					rows[o] = append(rows[o], milp.Term{Column: column[k], Factor: added})
 				}
 
+				// Paths between neighbours also count for the rows of the neighbours' cap.
 				switch {
 				case !in.isNeighbour[i] || s.neighbourCap == 0:
 				case isOnly:

@@ -44,6 +44,7 @@ func (in *routeInstance) classifyRates(p *Problem) {
 	in.loadPerUnit = nil
 	kinds := make(map[float64]int32)
 
+	// Number the distinct rates. All links of an orbit have one rate.
 	reference := p.referenceRate()
 	for k, l := range in.link {
 		if in.orbit[k] < 0 {
@@ -77,6 +78,8 @@ func (p *Problem) maxUnits(paths *engine.Paths) float64 {
 		if p.Demand != nil {
 			d = p.Demand[i]
 		}
+
+		// Follow the path of the flow and add its demand to each link.
 		path, _ := paths.Of(paths.ClassOf(int32(i)))
 		node := f.Src
 		for _, s := range paths.Steps(path) {

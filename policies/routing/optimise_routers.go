@@ -55,6 +55,8 @@ func (o OptimisedRouter) useBetterRouter(ctx context.Context, p *Problem, option
 			continue
 		}
 
+		// Compute the paths and check them for cycles of channels only if the load is of
+		// interest.
 		other, safe, err := o.routeAdmissible(ctx, p, options, &row)
 		if err != nil {
 			return err
@@ -153,6 +155,7 @@ func (r *Row) maxLoad(ctx context.Context, p *Problem, o Options) (float64, erro
 		}
 	}
 
+	// Weighted loads replace the numbers of flows if demands differ.
 	maxLoad, differ := 0.0, p.RatesDiffer()
 	for l, load := range loads.Link {
 		x := float64(load)

@@ -113,6 +113,8 @@ func (r *optimiser) pathLister(rules *Candidates) func(f engine.Flow) [][]engine
 	}
 	pathsByClass := make([][][]engine.Step, y.Classes())
 	return func(f engine.Flow) [][]engine.Step {
+		// The paths of a class are listed at its representative and kept. Their channels depend
+		// on the source.
 		class := y.Class(f)
 		if pathsByClass[class] == nil {
 			pathsByClass[class] = rules.Paths(y.Flow(class))
@@ -139,6 +141,8 @@ func (r *optimiser) listPaths(rules *Candidates) (*candidatePaths, error) {
 			if len(in.pairs) > largePairs && len(path) > len(paths[0])+2 {
 				break // see largePairs
 			}
+
+			// Translate ports to orbits of links by following the path.
 			node := f.Src
 			for _, s := range path {
 				k := int(node)*in.degree + s.Port()

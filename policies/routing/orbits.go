@@ -57,6 +57,7 @@ func (r DimensionOrder) routeOrbits(ctx context.Context, p *Problem, _ Options) 
 		}
 	}
 
+	// Paths are kept for all classes, so each needs memory of its own.
 	choose := l.choose // reuses its result
 	l.choose = func(f engine.Flow) []engine.Step { return slices.Clone(choose(f)) }
 	z, err := l.routeOrbits(ctx)
@@ -156,6 +157,7 @@ func (z *Orbits) visitHops(class int32, do func(node int32, port int)) {
 // of the same port at the nodes of an orbit. Each of these links carries as many paths of the
 // class as one path has hops over them.
 func (z *Orbits) Loads() *static.Loads {
+	// load counts hops by orbit of nodes and port.
 	load := make([]int64, len(z.Sources)*z.geometry.degree)
 	out := &static.Loads{SumHops: z.sumHops(), MaxLink: -1}
 	for c, ports := range z.ports {
@@ -171,6 +173,7 @@ func (z *Orbits) Loads() *static.Loads {
 	}
 	out.Link = make([]int64, links)
 
+	// Each link has the load of its orbit and port.
 	for k, l := range z.geometry.link {
 		if l >= 0 {
 			out.Link[l] = load[int(z.Orbit[k/z.geometry.degree])*z.geometry.degree+k%z.geometry.degree]
@@ -212,6 +215,7 @@ func (z *Orbits) channelScopes() []channelScope {
 	known := map[string]bool{}
 	var key []byte
 	add := func(from int32, ports []engine.Step) {
+		// The key of a scope is the orbit of its first node and its ports.
 		w := channelScope{z.Orbit[from], ports}
 		key = append(key[:0], byte(w.orbit), byte(w.orbit>>8), byte(w.orbit>>16), byte(w.orbit>>24))
 		for _, s := range ports {

@@ -65,6 +65,9 @@ func (p *Problem) sumLoads(ctx context.Context, c *nextHopSelector) (Sums, *Deci
 	if err != nil {
 		return nil, nil, err
 	}
+
+	// The arcs are the links of the graph, sorted by source. Arc number arcs stands for the
+	// start of a path.
 	arcs := len(g.out.To)
 	s := &arcLoads{
 		problem:   p,
@@ -83,6 +86,7 @@ func (p *Problem) sumLoads(ctx context.Context, c *nextHopSelector) (Sums, *Deci
 		return nil, nil, err
 	}
 
+	// Flows are sorted by destination, because all paths to a destination follow one tree.
 	start, flows := csr.Sort(p.Flows, g.nodes, func(f engine.Flow) int32 { return f.Dst })
 	var unreachable unreachablePairs
 	for dst := range int32(g.nodes) {
@@ -92,6 +96,8 @@ func (p *Problem) sumLoads(ctx context.Context, c *nextHopSelector) (Sums, *Deci
 		if start[dst] == start[dst+1] {
 			continue
 		}
+
+		// Compute the distances to dst and the arcs on shortest paths.
 		z.Breadth(dst)
 		c.setDestination(z, dst)
 		s.nextHops = s.nextHops[:0]
@@ -101,6 +107,8 @@ func (p *Problem) sumLoads(ctx context.Context, c *nextHopSelector) (Sums, *Deci
 		positions = positions[:0]
 
 		for _, f := range flows[start[dst]:start[dst+1]] {
+			// Register the flow: count it at its source if paths merge, otherwise start to
+			// follow it.
 			hops := z.hops(f.Src)
 			s.loads.SumHops += hops
 			s.loads.MaxHops = max(s.loads.MaxHops, int32(hops))
@@ -158,6 +166,8 @@ func (s *arcLoads) addTree(c *nextHopSelector, numFlows []int64, dst int32) {
 		if numFlows[a] == 0 {
 			continue
 		}
+
+		// All flows that have reached node a, or start there, leave it by the same arc.
 		arc := c.mergedArc[a]
 		to := s.net.out.To[arc]
 		s.load[arc] += numFlows[a]
@@ -194,6 +204,9 @@ func (s *arcLoads) addFlows(c *nextHopSelector, flows []flowPosition, dst int32)
 			} else {
 				i = c.nextArc(&u)
 			}
+
+			// Count the hop and the turn from the previous arc. Flows that have not arrived stay
+			// in the list.
 			h := &nextHops[i]
 			h.flows++
 			continues[u.lastArc*degree+h.port] = true

@@ -129,6 +129,7 @@ func (a *aicbReader) readRanks(text string) error {
 		return int(rank), err
 	}
 
+	// The ranks of a stage follow the ranks of the previous stage.
 	s, next := aicbStage{}, 0
 	if len(a.stages) > 0 {
 		before := &a.stages[len(a.stages)-1]
@@ -237,6 +238,7 @@ func (a *aicbReader) readRow(text string) error {
 	s := &a.stages[len(a.stages)-1]
 	r := aicbRow{op: Op{Name: field("stage") + " " + kind, Kind: Call}, time: -1}
 
+	// Times are optional. A file whose communication has times is a measurement.
 	if t := field("_elapsed_time"); t != "" {
 		var err error
 		if r.time, err = strconv.ParseFloat(t, 64); err != nil || !(r.time >= 0) || r.time > 1e18 {

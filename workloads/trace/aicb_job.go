@@ -13,6 +13,7 @@ import (
 // sizes of groups. A missing size follows from the others and from the number of ranks
 // per stage.
 func (a *aicbReader) setSizes(h *ReadOptions) error {
+	// A missing size of tensor or data parallelism follows from the other one.
 	n := a.stages[0].ranks
 	tp := a.sizes["tp_group"]
 	dp := a.sizes["dp_group"]
@@ -121,6 +122,8 @@ func strideSets(n, size, step int) (sets [][]int32) {
 		if first/step%size != 0 {
 			continue
 		}
+
+		// Ranks first, first + step, and so on form a set.
 		set := make([]int32, size)
 		for i := range set {
 			set[i] = int32(first + i*step)
@@ -147,6 +150,7 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 		}
 	}
 
+	// Create the called groups, with the sets of all stages.
 	for _, name := range a.groupNames {
 		// Groups across stages need a file with all stages.
 		if (name == "pp_group" || name == "embedding_group") && len(a.stages) == 1 {
@@ -166,6 +170,7 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 		j.Groups = append(j.Groups, g)
 	}
 
+	// The ranks of a stage share one list of operations.
 	for p := range a.stages {
 		ops, err := a.program(j, p)
 		if err != nil {
@@ -213,6 +218,8 @@ func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 				j.note("computations have no time, and take none", 0)
 				continue
 			}
+
+			// Round to picoseconds; very long times would overflow.
 			t := r.time * float64(unit)
 			if t > float64(maxComputeTime) {
 				return nil, invalid(fmt.Sprintf("%.0f s at most", maxComputeTime.Seconds()),

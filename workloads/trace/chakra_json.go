@@ -70,6 +70,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 
 	// node decodes one node and visits it.
 	node := func(value []byte, offset int) error {
+		// Reuse the memory of the previous node's lists.
 		g = chJSONNode{Ctrl: g.Ctrl[:0], Data: g.Data[:0]}
 		if err := json.Unmarshal(value, &g); err != nil {
 			if typed := (*json.UnmarshalTypeError)(nil); errors.As(err, &typed) {
@@ -78,6 +79,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 			return jsonError(f, offset, err, what, want)
 		}
 
+		// Convert the node to the form shared with the protobuf variant.
 		clear(n.ints)
 		n = chNode{id: g.ID, name: g.Name, kind: g.Kind, ctrl: g.Ctrl, data: g.Data,
 			micros: g.Runtime, group: string(cmp.Or(g.Group, g.Number)), record: n.record + 1,
@@ -104,6 +106,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 		return visit(&n)
 	}
 
+	// Keys are compared without regard to case, as encoding/json does.
 	r := jsonReader{data: f.Data}
 	err := r.object(func(key string) error {
 		switch {
@@ -142,6 +145,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 		}
 	})
 
+	// Report syntax errors with their position.
 	if fault := (jsonSyntaxError{}); errors.As(err, &fault) {
 		return jsonError(f, 0, err, what, want)
 	}

@@ -15,6 +15,7 @@ func (g *goalReader) readBinary(f File) error {
 		return locate(invalid(want, format, args...), f.Name, record, offset)
 	}
 
+	// Check the magic number, and that the header is complete.
 	if le.Uint64(f.Data) == goalSaveMemMagic {
 		return fail(1, 0, "a file that txt2bin wrote without --save-mem",
 			"was written with --save-mem, which loses data")
@@ -23,6 +24,7 @@ func (g *goalReader) readBinary(f File) error {
 		return fail(1, 0, fmt.Sprint(goalMagic), "begins with the number %d", le.Uint64(f.Data))
 	}
 
+	// The table of blocks has 16 bytes per rank.
 	ranks := uint64(le.Uint32(f.Data[base:]))
 	if ranks == 0 || ranks > MaxRanks || uint64(len(f.Data)) < base+6+16*ranks {
 		return fail(1, base, "a complete file", "%d ranks in %d bytes", ranks, len(f.Data))
@@ -33,7 +35,8 @@ func (g *goalReader) readBinary(f File) error {
 		return err
 	}
 
-	// Total bytes of the blocks, which must not overlap.
+	// remaining is the total size of the blocks. They must not overlap, because a small file could
+	// then expand to many operations.
 	remaining := uint64(len(f.Data)-base-6) - 16*ranks
 
 	// Read the block of each rank.
@@ -70,6 +73,9 @@ func (g *goalReader) readBinary(f File) error {
 // is within the block and that successors and predecessors agree.
 func (g *goalReader) readBlock(rank int32, b []byte) error {
 	le := binary.LittleEndian
+
+	// The block has a header, the roots, the nodes, and the successor lists, here called
+	// appendix.
 	n := uint64(le.Uint32(b))
 	roots := uint64(le.Uint32(b[4:]))
 	nodes := 8 + 4*roots
@@ -89,6 +95,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 	next := make([]successors, n)
 
 	for i := range n {
+		// The fields of a node have fixed positions; see goalReader.
 		r := b[nodes+goalNodeBytes*i:]
 		predecessors[i] = le.Uint32(r)
 		kind := r[4]
@@ -168,6 +175,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 		}
 	}
 
+	// Roots have no predecessors. Every other operation must be named as often as it declares.
 	for i := range numNamed {
 		if numNamed[i] != predecessors[i] {
 			return invalid("equal numbers",

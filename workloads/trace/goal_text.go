@@ -18,6 +18,7 @@ func (g *goalReader) readText(l *lineReader) error {
 	var starts [][2]int32
 	comment := false
 	for l.scan() {
+		// Values in comments apply to the statement of the line.
 		g.readComments(l.Text, comment)
 
 		f := l.fields(goalUncommented(l.Text, &comment))
@@ -65,6 +66,7 @@ func (g *goalReader) readText(l *lineReader) error {
 				clear(labels)
 				starts = starts[:0]
 
+			// The end of a rank: its dependencies are complete.
 			case inside && f[0] == "}":
 				if err := g.endRank(starts); err != nil {
 					return err
@@ -104,6 +106,8 @@ func (g *goalReader) readComments(text string, comment bool) {
 	if g.picoseconds, g.taskNumber, g.sendOrder = 0, 0, 0; comment {
 		return
 	}
+
+	// Sscanf reads a value only from a comment that begins like the one of WriteGOAL.
 	for _, words := range strings.Split(text, " //")[1:] {
 		words = " //" + words
 		_, _ = fmt.Sscanf(words, goalPicosecondsComment, &g.picoseconds)
@@ -111,6 +115,7 @@ func (g *goalReader) readComments(text string, comment bool) {
 		_, _ = fmt.Sscanf(words, goalSendOrderComment, &g.sendOrder)
 	}
 
+	// Other programs may write comments of this form; ignore impossible values.
 	if g.taskNumber >= completionTag {
 		g.taskNumber = 0
 	}
@@ -129,6 +134,7 @@ func goalUncommented(text string, comment *bool) string {
 			continue
 		}
 
+		// Whichever comment begins first hides the other.
 		a := strings.Index(text, "/*")
 		b := strings.Index(text, "//")
 		switch {
@@ -178,6 +184,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 	readKeys := func(rest []string, names ...string) error {
 		next := 0
 		for i := 0; i < len(rest); i += 2 {
+			// Each key is searched after the previous one, which enforces the order.
 			k := slices.Index(names[next:], rest[i])
 			if k < 0 || i+1 == len(rest) {
 				return invalid(strings.Join(names, ", ")+", in this order", "%.40q",
@@ -211,6 +218,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 	var o Op
 	switch {
 	case f[0] == "calc" && len(f) >= 2:
+		// A computation: its time and an optional cpu.
 		ns, err := parseInteger("a time in ns", f[1], 0, int64(maxComputeTime/engine.Nanosecond))
 		if err != nil {
 			return err
@@ -261,6 +269,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		return invalid("calc, send, recv, or A requires B", "%.60q", strings.Join(f, " "))
 	}
 
+	// A label names an operation once in its rank.
 	if label != "" {
 		o.Name = label + ": " + o.Name
 		if _, twice := labels[label]; twice {
@@ -268,6 +277,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		}
 	}
 
+	// Later statements refer to the operation by its label.
 	id := g.add(o, cpu)
 	if label != "" {
 		labels[label] = id

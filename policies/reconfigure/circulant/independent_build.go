@@ -17,7 +17,8 @@ type activeInterval struct{ generator, start, end int }
 // build writes the plan for a delay in slots.
 func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (*plan.Plan, error) {
 	if delay < 0 {
-		return nil, fmt.Errorf("circulant: a reconfiguration delay of %d slots; it must be at least 0", delay)
+		return nil, fmt.Errorf("circulant: a reconfiguration delay of %d slots; it must be at least 0",
+			delay)
 	}
 
 	// Place the epochs of each switch one after another, each after a delay.

@@ -46,6 +46,8 @@ func searchCirculant(q, k int, stop halt.When) (best []int32) {
 				for j := range others {
 					others[j] = int(offsets[(i+1+j)%k])
 				}
+
+				// Distances over the other offsets are computed once per offset that moves.
 				otherHops := plan.Reach(q, others)
 				for a := int32(1); a < int32(q) && budget > 0; a++ {
 					stop.Check()

@@ -12,6 +12,9 @@ type lineDigraph struct {
 // more than k GPUs, from the next larger base, and a base with n GPUs itself.
 func (f *treeSearch) lineDigraphs() []lineDigraph {
 	var all []lineDigraph
+
+	// Each iteration multiplies the number of GPUs by the degree k. Divide as long as the base
+	// keeps more than k GPUs.
 	size, maxIterations := f.n, 0
 	for size%f.k == 0 && size/f.k > f.k {
 		size /= f.k
@@ -73,6 +76,8 @@ func (f *treeSearch) baseGraph(n int) *graph {
 		}
 	}
 
+	// Try the circulant first, then affine graphs with random factors, until the budget of work
+	// is used up.
 	try(affine(n, 1, offsets))
 	for i := 0; i < maxBaseTrials && words < maxBaseWords; i++ {
 		if g := affine(n, f.rng.IntN(n), f.drawOffsets(n, i%2 == 0)); g != nil {
@@ -108,6 +113,8 @@ func (f *treeSearch) swapLinks(z *treeBuilder, g *graph, depth int) *graph {
 			continue // the link would be a loop
 		}
 		g.to[a], g.to[b] = g.to[b], g.to[a]
+
+		// Count the shards that GPUs lack one step before the diameter.
 		z.restart()
 		z.setTopology(g)
 		for range depth - 1 {
@@ -116,6 +123,9 @@ func (f *treeSearch) swapLinks(z *treeBuilder, g *graph, depth int) *graph {
 		if z.missing == 0 {
 			return g
 		}
+
+		// Undo a swap that makes this worse. Equal values are accepted, so that the search can
+		// leave plateaus.
 		if z.missing > minMissing {
 			g.to[a], g.to[b] = g.to[b], g.to[a]
 		}

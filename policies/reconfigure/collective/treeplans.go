@@ -62,6 +62,7 @@ func treePlan(p *Problem, backward *broadcastTrees, kind plan.Kind, forward *bro
 		pl.Name += kind.String() + " " + forward.name
 	}
 
+	// Phases with equal links need no reconfiguration between them.
 	for i := 1; i < len(pl.Phases); i++ {
 		pl.Phases[i].Reused = slices.Equal(pl.Phases[i].edges.Sorted(),
 			pl.Phases[i-1].edges.Sorted())
@@ -110,6 +111,7 @@ func (pl *Plan) newPhases(kinds []plan.Kind, treePhases []treePhase, pieces mess
 		list[index].Longest[step] = slices.Max(load)
 	})
 
+	// In reverse, the last step of the last phase comes first.
 	if reverse {
 		slices.Reverse(list)
 		for i := range list {

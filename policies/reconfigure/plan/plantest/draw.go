@@ -20,6 +20,7 @@ func DrawRegular(t *rapid.T, n, k int) scaleup.Topology {
 			top = append(top, scaleup.Edge{From: int32(u), To: v})
 		}
 	}
+
 	return rapid.Permutation(top).Draw(t, "edges")
 }
 
@@ -36,11 +37,15 @@ func Draw(t *rapid.T) *plan.Plan {
 		Chunks: make([]int32, n*n),
 	}
 
+	// All topologies except the last are random.
 	d := rapid.IntRange(1, 3).Draw(t, "d")
 	for range d - 1 {
 		p.Topologies = append(p.Topologies, DrawRegular(t, n, k))
 	}
-	p.Topologies = append(p.Topologies, append(DrawRegular(t, n, k-1), scaleup.Circulant(n, 1)...))
+	p.Topologies = append(p.Topologies,
+		append(DrawRegular(t, n, k-1), scaleup.Circulant(n, 1)...))
+
+	// Draw up to two chunks per pair, and a path for each.
 	z := &planDrawer{t: t, plan: p}
 	for f := range p.Chunks {
 		if f/n != f%n {
@@ -51,12 +56,14 @@ func Draw(t *rapid.T) *plan.Plan {
 		}
 	}
 
+	// Send the chunks phase by phase. Seal verifies that the plan keeps all rules.
 	for i := range p.Topologies {
 		p.Slots = append(p.Slots, z.sendPhase(int32(i)))
 	}
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
+
 	return p
 }
 
@@ -83,6 +90,7 @@ func (z *planDrawer) drawPath(src, dst, chunk int32) {
 		phaseStart := position
 		trial := w
 		for range rapid.IntRange(0, 2).Draw(z.t, "hops") {
+			// Take a random link out of the current GPU, unless the chunk has arrived.
 			start, edges := z.plan.Topologies[i].Outgoing(z.plan.GPUs)
 			if start[position] == start[position+1] || position == dst {
 				break
@@ -97,6 +105,7 @@ func (z *planDrawer) drawPath(src, dst, chunk int32) {
 			position = phaseStart
 			continue
 		}
+
 		w = trial
 	}
 
@@ -116,6 +125,8 @@ func (z *planDrawer) sendPhase(i int32) int32 {
 	for slot := int32(0); ; slot++ {
 		used := make([]bool, len(z.plan.Topologies[i]))
 		busy := false
+
+		// Rotate the order of chunks, so that links do not prefer the first one.
 		order := numbers.Below(len(z.chunks))
 		if len(order) > 1 {
 			turn := rapid.IntRange(0, len(order)-1).Draw(z.t, "turn")
@@ -128,6 +139,8 @@ func (z *planDrawer) sendPhase(i int32) int32 {
 				continue
 			}
 			busy = true
+
+			// A link carries one chunk per slot.
 			if e := w.edge[0]; !used[e] {
 				used[e] = true
 				edge := z.plan.Topologies[i][e]
