@@ -20,6 +20,8 @@ func (f *treeSearch) searchSequences(d, steps int) bool {
 		if list == nil {
 			continue
 		}
+
+		// Follow the shard of GPU 0 before the graphs are computed.
 		reached := f.countReached(list)
 		budget -= reached
 		if reached < f.n { // checked first because it is cheap and most sequences fail
@@ -40,6 +42,8 @@ func (f *treeSearch) searchSequences(d, steps int) bool {
 		if len(t.phases) < d || !t.spans(f.builder) {
 			continue
 		}
+
+		// Among the spanning sequences, keep the one with the lowest load.
 		finds++
 		if t.computeLoad(f.builder); best == nil || t.load < best.load {
 			best = t
@@ -98,6 +102,8 @@ func (f *treeSearch) drawSequence(d, steps int) []affinePhase {
 
 // countReached returns the number of GPUs that receive the shard of GPU 0.
 func (f *treeSearch) countReached(list []affinePhase) int {
+	// Breadth-first search through the phases. In each phase, the search advances by as many
+	// hops as the phase has steps.
 	clear(f.visited)
 	f.visited[0] = true
 	queue, n := append(f.queue[:0], 0), int32(f.n)
@@ -106,6 +112,7 @@ func (f *treeSearch) countReached(list []affinePhase) int {
 		for range l.steps {
 			end := len(queue)
 			for _, u := range queue[start:end] {
+				// GPU u has links to mul*u + add mod n.
 				from := int32(l.mul) * u % n
 				for _, a := range l.add {
 					v := from + a

@@ -10,6 +10,8 @@ func (f *Phase) stageMessages(parts int32) [][][]residueRange {
 	for s := range list {
 		list[s] = make([][]residueRange, k)
 	}
+
+	// Simulate the stage up to this phase, and keep the messages of this phase.
 	runBroadcast(f.chainStage.q, parts, f.chainStage.phases[:f.index+1],
 		func(c, s, i int, m []residueRange) {
 			if c == f.index {
@@ -25,6 +27,7 @@ func (f *Phase) stageMessages(parts int32) [][][]residueRange {
 // innermost stage, the GPUs of a coset have equal sums under different numbers. A sum that has
 // travelled around Z_q therefore has another number than its residue.
 func (f *Phase) originOffsets(parts int32) []int32 {
+	// Each message carries the distances of its sums one hop further.
 	q := int32(f.chainStage.q)
 	d := make([]int32, q*parts)
 	runBroadcast(f.chainStage.q, parts, f.chainStage.phases[:f.index+1],
@@ -57,6 +60,7 @@ func (pl *Plan) messages(phase int) []plan.Message {
 
 	var all []plan.Message
 	for s := range list {
+		// A scatter is a gather in reverse, so its steps are taken from the last to the first.
 		from := s
 		if f.Kind == plan.Scatter {
 			from = len(list) - 1 - s
@@ -92,11 +96,16 @@ func (pl *Plan) messages(phase int) []plan.Message {
 func (f *Phase) pieces(n, u, offset int32, m []residueRange, origins []int32) []plan.Piece {
 	below := int32(f.chainStage.below)
 	q := int32(f.chainStage.q)
+
+	// scale is the distance of neighbouring residues, coset the distance of GPUs that stand for
+	// one residue.
 	scale, coset := n/(below*q), n/below
 	size := 0
 	for _, c := range m {
 		size += int(c.count)
 	}
+
+	// Each residue stands for members shards.
 	members := below
 	if f.Kind == plan.Exchange {
 		members = int32(f.vectorShards)
@@ -114,6 +123,8 @@ func (f *Phase) pieces(n, u, offset int32, m []residueRange, origins []int32) []
 					piece.Shard = (u + offset + y*scale + j*coset) % n
 				case plan.Exchange:
 					piece.Shard = (u + j*(n/members)) % n
+
+					// Divide the piece where the origin of its parts changes.
 					parts := int32(len(origins)) / q
 					offsets := origins[y%q*parts:][:parts]
 					for piece.From < c.to {
@@ -161,6 +172,8 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 				clear(count)
 			}
 			for _, c := range m {
+				// b is the size of the parts of a small shard; holds reports whether one of them
+				// has the additional byte.
 				b := plan.PieceStart(small, c.to, pl.Parts) - plan.PieceStart(small, c.from, pl.Parts)
 				holds := c.from <= extra && extra < c.to
 				if f.Kind == plan.Exchange {
@@ -175,6 +188,8 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 				if rest == 0 || !holds {
 					continue
 				}
+
+				// Count the shards with a possible additional byte, relative to the sender.
 				for y := c.first; y < c.first+c.count; y++ {
 					for j := range f.chainStage.below {
 						count[(int(y)*(n/(f.chainStage.below*f.chainStage.q))+j*(n/f.chainStage.below))%n]++
@@ -183,6 +198,8 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 			}
 
 			if f.Kind == plan.Exchange {
+				// Of the shards of a vector, which are spacing apart, at most this number are
+				// among the first rest shards.
 				spacing := n / f.vectorShards
 				base += int64(carries) * int64((rest+spacing-1)/spacing)
 			} else if rest > 0 {

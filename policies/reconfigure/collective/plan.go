@@ -64,6 +64,8 @@ func (pl *Plan) candidate() plan.Candidate {
 		Slots:            int64(pl.Steps()),
 		Steps:            pl.Time(),
 		Build: func(_ int64, stop halt.When) (*plan.Plan, error) {
+			// Candidates share their plan, so each Build gets a copy with its own signal to
+			// stop.
 			copied := *pl
 			copied.Problem.Stop = stop
 			return copied.toPlan(), nil
@@ -118,6 +120,8 @@ func (pl *Plan) Topology(phase int) scaleup.Topology {
 // newPlan returns the plan of a recipe. longest caches the longest messages of phases.
 func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 	pl := &Plan{Problem: *p, Parts: shardParts(p)}
+
+	// add appends the phases of a stage, in reverse order for a scatter.
 	add := func(kind plan.Kind, l chainStage, vector int) {
 		for i := range l.phases {
 			c := i
@@ -164,6 +168,8 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 		return list
 	}
 
+	// Scatter along the first stages, exchange whole vectors, and gather along the last ones. A
+	// vector of the exchange has one shard per combination of residues.
 	vector := 1
 	for _, l := range r.exchange {
 		vector *= l.q
@@ -178,6 +184,7 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 		add(plan.Gather, l, 0)
 	}
 
+	// The name lists the parts of the recipe, in the order of plan.Kind.
 	for i, part := range [][]chainStage{r.scatter, r.exchange, r.gather} {
 		if len(part) == 0 {
 			continue
@@ -212,6 +219,8 @@ func staticPlan(p *Problem, name string, offsets []int32) *Plan {
 	if s == nil {
 		return nil
 	}
+
+	// An all-reduce scatters and then gathers on the same circulant.
 	r := &recipe{}
 	if p.Op != collective.AllGather {
 		r.scatter = []chainStage{{s, 1}}

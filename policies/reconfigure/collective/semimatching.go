@@ -40,6 +40,9 @@ func (d *semiMatching) sortRows() {
 	links := make([]int, len(d.parts))
 	for r := range d.parts {
 		d.rowOrder = append(d.rowOrder, int32(r))
+
+		// A share is -1 on impossible links and at least 0 on others, so the sum counts possible
+		// links.
 		for _, s := range d.row(int32(r)) {
 			links[r] += int(min(1, s+1))
 		}
@@ -57,6 +60,7 @@ func (d *semiMatching) row(r int32) []int64 {
 
 // solve computes share and load from parts.
 func (d *semiMatching) solve() {
+	// Start without parts. Impossible links keep -1.
 	for i, s := range d.share {
 		d.share[i] = min(0, s)
 	}
@@ -78,6 +82,8 @@ func (d *semiMatching) fillRow(r int32) {
 		if s < 0 {
 			continue
 		}
+
+		// Insert the link by its load. A row has few links, so insertion sort is fast.
 		slot := len(d.sortedLinks)
 		for d.sortedLinks = append(d.sortedLinks, 0); slot > 0 &&
 			d.load[d.sortedLinks[slot-1]] > d.load[i]; slot-- {
@@ -111,6 +117,7 @@ func (d *semiMatching) fillRow(r int32) {
 // least two. It returns false if no such path exists. Then all links that could take over parts
 // are within one part of the maximum, so the division is optimal.
 func (d *semiMatching) shiftParts() bool {
+	// Find the most loaded link.
 	full := int32(0)
 	for i, l := range d.load {
 		if l > d.load[full] {
@@ -151,6 +158,7 @@ func (d *semiMatching) shiftParts() bool {
 
 // applyPath equalises the loads of the ends of a path as far as the shares on it allow.
 func (d *semiMatching) applyPath(full, end int32) {
+	// No row on the path can give more parts than it has on the link that it leaves.
 	amount := (d.load[full] - d.load[end]) / 2
 	for to := end; to != full; to = d.previous[to] {
 		amount = min(amount, d.row(d.movedRow[to])[d.previous[to]])
