@@ -19,6 +19,8 @@ func expandHierarchical(b *builder, j *subCall) error {
 	if err != nil {
 		return err
 	}
+
+	// d domains of size ranks each.
 	d, size := len(domains), len(domains[0])
 
 	// inside returns the call among the members of domain g; across returns the call among the
@@ -183,6 +185,7 @@ func (b *builder) expandNested(name string, x *subCall) error {
 
 // domainMembers returns the members of each domain. It fails if domains differ in size.
 func (b *builder) domainMembers(j *subCall) ([][]int32, error) {
+	// Domains are numbered in the order of their first member.
 	index := map[int]int{}
 	var domains [][]int32
 	for i, r := range j.ranks {

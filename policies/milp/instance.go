@@ -87,6 +87,7 @@ func (in *Instance) Check() error {
 				t.Name)
 		}
 
+		// A step without data uses no links.
 		if t.Bits == 0 {
 			continue
 		}
@@ -95,6 +96,7 @@ func (in *Instance) Check() error {
 			return fmt.Errorf("milp: task %d (%s) takes bundle %d of %d at up to %v bit/s over %v flows", i, t.Name, t.Bundle, len(in.Bundles), t.Rate, t.Flows)
 		}
 
+		// A transfer may use sets of NICs besides its bundle.
 		if slices.ContainsFunc(t.Uses, func(u Use) bool {
 			return u.Group < 0 || u.Group >= len(in.Groups) || !(u.Weight > 0)
 		}) {

@@ -23,6 +23,8 @@ func shareLinks(loads []int32, k int) (links []int32, slots int32) {
 	h := graph.NewHeap(func(a, b int32) bool {
 		return takes(a) > takes(b) || takes(a) == takes(b) && a < b
 	})
+
+	// The heap has the load that takes the longest on top.
 	for i := range links {
 		links[i] = 1
 		h.Push(int32(i))
@@ -59,6 +61,7 @@ next:
 		if p.chunks[u] == 0 {
 			continue
 		}
+		// Another permutation may lead to the same GPU.
 		for j := range list {
 			if list[j].to == p.to[u] {
 				list[j].links += f.links[i]
@@ -106,6 +109,9 @@ func directCandidate(p *plan.Problem, origin string, phases []directPhase) plan.
 					for range c.links {
 						t = append(t, scaleup.Edge{From: int32(u), To: c.to})
 					}
+
+					// Chunks of a pair are numbered in the order of phases. Each slot carries as
+					// many as there are links.
 					first := &sent[u*n+int(c.to)]
 					for x := range c.chunks {
 						out.Tx = append(out.Tx, plan.Tx{

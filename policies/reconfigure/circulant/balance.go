@@ -32,9 +32,17 @@ type loadBalancer struct {
 // newEmptyBalancer returns a balancer without chunks.
 func newEmptyBalancer(w *pathTable, k int) *loadBalancer {
 	phases := w.generators / k
-	b := &loadBalancer{pathTable: w, k: k, phaseOf: make([]int32, w.generators),
-		pathChunks: make([]int32, len(w.hops)), load: make([]int64, w.generators),
-		peak: make([]int64, phases), imbalance: make([]int64, phases), stamp: make([]int32, phases)}
+	b := &loadBalancer{
+		pathTable:  w,
+		k:          k,
+		phaseOf:    make([]int32, w.generators),
+		pathChunks: make([]int32, len(w.hops)),
+		load:       make([]int64, w.generators),
+		peak:       make([]int64, phases),
+		imbalance:  make([]int64, phases),
+		stamp:      make([]int32, phases),
+	}
+
 	for g := range b.phaseOf {
 		b.phaseOf[g] = int32(g / k)
 	}

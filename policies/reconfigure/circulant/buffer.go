@@ -34,7 +34,8 @@ func (l *allToAllPlanner) fitBuffer(s *sourceSchedule) *sourceSchedule {
 	if s.relay {
 		levels = append(levels, relayPaths(l.n, s.phases))
 	}
-	levels = append(levels, phasePaths(l.n, s.phases, 0, false), phasePaths(l.n, s.phases, 0, true))
+	levels = append(levels, phasePaths(l.n, s.phases, 0, false),
+		phasePaths(l.n, s.phases, 0, true))
 	steps := l.restrictionSteps(levels)
 	attempt := func(count int) *sourceSchedule {
 		level := make([]int, l.n)

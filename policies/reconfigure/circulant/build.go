@@ -47,9 +47,16 @@ func (s *sourceSchedule) newPlan(name string) *plan.Plan {
 // appendRotations appends a hop of a chunk and its rotations for all sources.
 func (s *sourceSchedule) appendRotations(list []plan.Tx, phase, slot int32, from, to int, chunk sourceChunk) []plan.Tx {
 	for u := range s.n {
-		list = append(list, plan.Tx{Phase: phase, Slot: slot, From: int32((u + from) % s.n),
-			To:  int32((u + to) % s.n),
-			Src: int32(u), Dst: int32((u + int(chunk.offset)) % s.n), Chunk: chunk.number})
+		list = append(list, plan.Tx{
+			Phase: phase,
+			Slot:  slot,
+			From:  int32((u + from) % s.n),
+			To:    int32((u + to) % s.n),
+			Src:   int32(u),
+			Dst:   int32((u + int(chunk.offset)) % s.n),
+			Chunk: chunk.number,
+		})
 	}
+
 	return list
 }

@@ -166,7 +166,14 @@ type allToAllPlanner struct {
 
 // newPlanner returns a planner for n GPUs of degree k with the given chunks per pair.
 func newPlanner(n, k int, chunks int32, o Options, seed uint64) *allToAllPlanner {
-	return &allToAllPlanner{n: n, k: k, chunks: chunks, repeats: 1, options: o, seed: seed}
+	return &allToAllPlanner{
+		n:       n,
+		k:       k,
+		chunks:  chunks,
+		repeats: 1,
+		options: o,
+		seed:    seed,
+	}
 }
 
 // random returns the stream of random numbers for a purpose and a number of phases.
@@ -211,7 +218,8 @@ func (l *allToAllPlanner) synchronised(separate []*sourceSchedule) (_, relayed [
 			l.schedulePhases(l.directPhases(), 0))))
 	}
 	if l.options.Relay {
-		relayed = frontier(separate, l.fitBuffers(frontier(separate, l.relaySchedules())))
+		relayed = frontier(separate, l.fitBuffers(frontier(separate,
+			l.relaySchedules())))
 	}
 	return separate, relayed
 }

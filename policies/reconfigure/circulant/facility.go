@@ -30,8 +30,14 @@ type nearOffset struct{ offset, hops int32 }
 
 // newOffsetSearch returns a search for tuples of k offsets modulo n.
 func newOffsetSearch(n, k int) *offsetSearch {
-	return &offsetSearch{n: n, k: k, others: make([]int32, n), extended: make([]int32, n),
-		lowest: make([]int32, n), stamp: make([]int32, n)}
+	return &offsetSearch{
+		n:        n,
+		k:        k,
+		others:   make([]int32, n),
+		extended: make([]int32, n),
+		lowest:   make([]int32, n),
+		stamp:    make([]int32, n),
+	}
 }
 
 // savedHops returns the decrease of the sum of base if it is lowered to hops.
@@ -260,7 +266,9 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 		for _, a := range divisors {
 			rest([]int{a}, 1, plan.Reach(t.n, []int{a}))
 		}
-		list = slices.DeleteFunc(list, func(r rankedTuple) bool { return r.hops >= int64(plan.Far) })
+		list = slices.DeleteFunc(list, func(r rankedTuple) bool {
+			return r.hops >= int64(plan.Far)
+		})
 	} else {
 		for v := 2; v < t.n; v += max(1, t.n/64) {
 			tuple := []int{1, v}
@@ -269,11 +277,14 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 				tuple = append(tuple, w)
 			}
 			t.localSearch(base, tuple, nil)
-			list = append(list, rankedTuple{tuple, plan.TotalHops(plan.Reach(t.n, tuple))})
+			list = append(list, rankedTuple{tuple,
+				plan.TotalHops(plan.Reach(t.n, tuple))})
 		}
 	}
 
-	slices.SortStableFunc(list, func(a, b rankedTuple) int { return cmp.Compare(a.hops, b.hops) })
+	slices.SortStableFunc(list, func(a, b rankedTuple) int {
+		return cmp.Compare(a.hops, b.hops)
+	})
 	var tuples [][]int
 	for _, r := range list[:min(maxTuples, len(list))] {
 		tuples = append(tuples, r.tuple)

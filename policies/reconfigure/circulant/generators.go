@@ -11,7 +11,8 @@ import (
 // Generators returns m offsets, 1 <= m < n, over which GPUs reach all others in few hops in
 // total.
 func Generators(n, m int, stop halt.When) []int {
-	return generatorSets(n, m, newPlanner(n, 1, 1, Options{}, 0).random("generators", 0), stop)[m-1]
+	return generatorSets(n, m, newPlanner(n, 1, 1, Options{}, 0).random("generators",
+		0), stop)[m-1]
 }
 
 // generatorSets returns sets of m offsets for m = 1..maxGenerators. Each set reaches all
@@ -59,7 +60,8 @@ func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]
 			sum = improve(set, free)
 
 			// Fewer random starts if a replacement takes longer.
-			for tries := min(24, 40_000_000/(2*m*m*n*n*m)); tries > 0 && sum > free; tries-- {
+			for tries := min(24, 40_000_000/(2*m*m*n*n*m)); tries > 0 &&
+				sum > free; tries-- {
 				other := []int{1}
 				for len(other) < m {
 					other = append(other, 1+random.IntN(n-1))

@@ -46,7 +46,8 @@ func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.C
 				}
 				c := e.candidate(origin)
 				better := func(o plan.Candidate) bool { return dominates(o, c) }
-				if !slices.ContainsFunc(over, better) && !slices.ContainsFunc(list, better) {
+				if !slices.ContainsFunc(over, better) && !slices.ContainsFunc(list,
+					better) {
 					list = slices.DeleteFunc(list, func(o plan.Candidate) bool {
 						return dominates(c, o)
 					})
@@ -60,7 +61,8 @@ func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.C
 	if l.options.Relay && !limited {
 		for m, set := range generatorSets(l.n, maxEpochs, l.random("generators", 0),
 			l.options.Stop) {
-			sets[m], hops[m] = slices.Collect(slices.Chunk(set, 1)), plan.TotalHops(plan.Reach(l.n,
+			sets[m], hops[m] = slices.Collect(slices.Chunk(set,
+				1)), plan.TotalHops(plan.Reach(l.n,
 				set))
 		}
 		offer("circulant, own switches, relayed", false)
@@ -138,8 +140,16 @@ func (l *allToAllPlanner) scheduleEpochs(phases [][]int, lead int64, singleEpoch
 	b := newLoadBalancer(e.bySwitch(w, l.k), l.k, l.chunks, initialLoad)
 	b.stop = l.options.Stop
 	b.search(l.numPerturbations(), 0, l.random("switches", m))
-	e.sourceSchedule = sourceSchedule{n: l.n, k: 1, chunks: l.chunks, relay: true, phases: phases,
-		paths: w, pathChunks: b.pathChunks}
+	e.sourceSchedule = sourceSchedule{
+		n:          l.n,
+		k:          1,
+		chunks:     l.chunks,
+		relay:      true,
+		phases:     phases,
+		paths:      w,
+		pathChunks: b.pathChunks,
+	}
+
 	e.setSlots()
 	if e.mayCollide(l.k) {
 		return nil
@@ -177,7 +187,14 @@ func (l *allToAllPlanner) assignSwitches(w *pathTable, load []int64, freeEpochs 
 
 // bySwitch returns the path table with switches in place of generators.
 func (e *epochSchedule) bySwitch(w *pathTable, k int) *pathTable {
-	s := &pathTable{n: w.n, generators: k, start: w.start, pathStart: []int32{0}, hops: w.hops}
+	s := &pathTable{
+		n:          w.n,
+		generators: k,
+		start:      w.start,
+		pathStart:  []int32{0},
+		hops:       w.hops,
+	}
+
 	count := make([]int32, k)
 	for q := range w.hops {
 		for i := w.pathStart[q]; i < w.pathStart[q+1]; i++ {
@@ -226,7 +243,8 @@ func (e *epochSchedule) mayCollide(k int) bool {
 			continue
 		}
 		for _, g := range gen {
-			if e.slots[g] <= int64(e.paths.hops[q])+int64(max(0, k-2))*int64(maxChunkHops[g]) {
+			if e.slots[g] <= int64(e.paths.hops[q])+int64(max(0,
+				k-2))*int64(maxChunkHops[g]) {
 				return true
 			}
 		}
@@ -247,11 +265,17 @@ func (e *epochSchedule) candidate(origin string) plan.Candidate {
 		}
 	}
 
-	c := plan.Candidate{Origin: origin, Waits: true, Relay: !e.singleEpoch, Switches: loads,
+	c := plan.Candidate{
+		Origin:   origin,
+		Waits:    true,
+		Relay:    !e.singleEpoch,
+		Switches: loads,
 		Build: func(delay int64, stop halt.When) (p *plan.Plan, err error) {
 			defer halt.Caught(&err)
 			return e.build(origin, k, delay, stop)
-		}}
+		},
+	}
+
 	for _, s := range loads {
 		c.Reconfigurations = max(c.Reconfigurations, s.Reconfigurations)
 		c.Slots = max(c.Slots, s.Slots)

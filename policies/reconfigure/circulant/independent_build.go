@@ -60,10 +60,12 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 		}
 	}
 
+	// A topology lasts until some switch starts or ends an epoch.
 	slices.Sort(breaks)
 	breaks = slices.Compact(breaks)
 	position := make([]int, len(chunks))
 	for phase, from := range breaks[:len(breaks)-1] {
+		// List the switches that are up in the phase, with their offsets.
 		var offsets []int
 		var on []int32
 		shift := make([]int, k)
@@ -82,12 +84,16 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 		// In the order of edges of scaleup.Circulant.
 		p.Switches = append(p.Switches, slices.Repeat(on, e.n))
 		p.Slots = append(p.Slots, int32(breaks[phase+1]-from))
+
+		// By symmetry, each GPU sends the same chunk relative to itself, so a transmission is
+		// stored for all rotations.
 		for t := from; t < breaks[phase+1]; t++ {
 			stop.Check()
 			for j := range active {
 				if i := slots[j][t]; i >= 0 {
 					to := (position[i] + shift[j]) % e.n
-					p.Tx = e.appendRotations(p.Tx, int32(phase), int32(t-from), position[i], to,
+					p.Tx = e.appendRotations(p.Tx, int32(phase), int32(t-from),
+						position[i], to,
 						chunks[i])
 					position[i] = to
 				}
@@ -118,6 +124,7 @@ func (e *epochSchedule) assignSlots(
 		}
 	}
 
+	// Give the hops of each chunk over a generator consecutive slots.
 	slots := make([][]int32, len(active))
 	for j, list := range active {
 		slots[j] = slices.Repeat([]int32{-1}, end)
@@ -146,10 +153,15 @@ func (e *epochSchedule) assignSlots(
 		for _, x := range list {
 			for t := x.start; t < x.end; t++ {
 				i := slots[j][t]
+
+				// Nothing to do unless another switch carries the chunk, too.
 				if !busy(i, t, j) {
 					continue
 				}
 				stop.Check()
+
+				// Find a slot of the epoch to exchange with, so that neither chunk collides
+				// afterwards.
 				other := x.start
 				for other < x.end {
 					o := slots[j][other]

@@ -72,7 +72,8 @@ func (w *pathTable) indexOf(paths []offsetPath) (list []int32) {
 		for ; q < w.start[x.to+1]; q++ {
 			from := w.pathStart[q]
 			to := w.pathStart[q+1]
-			if slices.Equal(w.gen[from:to], x.gen) && slices.Equal(w.count[from:to], x.count) {
+			if slices.Equal(w.gen[from:to], x.gen) && slices.Equal(w.count[from:to],
+				x.count) {
 				break
 			}
 		}
@@ -119,7 +120,8 @@ func (s *pathEnumerator) enumerate() {
 
 // enumerateFrom continues a path at a position with generators g and above.
 func (s *pathEnumerator) enumerateFrom(position, g int, hops int32) {
-	if position != 0 && hops <= s.maxHops[position] && int(s.numPaths[position]) < s.maxPaths {
+	if position != 0 && hops <= s.maxHops[position] &&
+		int(s.numPaths[position]) < s.maxPaths {
 		s.numPaths[position]++
 		w := offsetPath{to: int32(position), hops: hops}
 		for i, c := range s.count {

@@ -22,7 +22,8 @@ func (l *allToAllPlanner) improveBalance(b *loadBalancer, phases [][]int, relay 
 		hops += int64(b.hops[b.start[o]]) * int64(l.chunks)
 	}
 	b.stop = l.options.Stop
-	b.search(perturbations, (hops+int64(l.k)-1)/int64(l.k), l.random("kicks", len(phases)))
+	b.search(perturbations, (hops+int64(l.k)-1)/int64(l.k),
+		l.random("kicks", len(phases)))
 	s := &sourceSchedule{n: l.n, k: l.k, chunks: l.chunks, relay: relay, phases: phases,
 		paths: b.pathTable, pathChunks: b.pathChunks, imbalance: b.totalImbalance}
 	s.setSlots()
@@ -58,7 +59,8 @@ func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, fi
 	}
 
 	bound := minPhaseSlots(l.n, l.k, d, l.k, l.chunks)
-	for starts := min(maxRandomStarts, steps/(l.n*d*d)); starts > 0 && s.total() > bound; starts-- {
+	for starts := min(maxRandomStarts, steps/(l.n*d*d)); starts > 0 &&
+		s.total() > bound; starts-- {
 		phases := make([][]int, d)
 		for p := range phases {
 			u := units[random.IntN(len(units))]
@@ -67,7 +69,8 @@ func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, fi
 			}
 		}
 
-		if sum := t.exchangeOffsets(phases, maxExchangeSteps/100); sum*int64(l.chunks) > s.total()*int64(l.k) {
+		if sum := t.exchangeOffsets(phases,
+			maxExchangeSteps/100); sum*int64(l.chunks) > s.total()*int64(l.k) {
 			continue
 		}
 		if x := l.schedulePhases(phases, 0); x.total() < s.total() ||
@@ -88,7 +91,8 @@ func minPhaseSlots(n, k, phases, generators int, chunks int32) int64 {
 
 // schedulePhases returns a schedule on the phases without relaying.
 func (l *allToAllPlanner) schedulePhases(phases [][]int, perturbations int) *sourceSchedule {
-	return l.balanceChunks(phases, phasePaths(l.n, phases, l.slack(), false), false, perturbations)
+	return l.balanceChunks(phases, phasePaths(l.n, phases, l.slack(), false), false,
+		perturbations)
 }
 
 // slack is the number of hops above the minimum that paths without relaying may have. For
@@ -161,7 +165,8 @@ func minSlotsByCount(list []*sourceSchedule, maxCount int) []int64 {
 func (l *allToAllPlanner) openCounts(list []*sourceSchedule, counts []int) []int {
 	minSlots := minSlotsByCount(list, l.n)
 	return slices.DeleteFunc(counts, func(d int) bool {
-		return minSlots[d]*int64(l.repeats) == minPhaseSlots(l.n, l.k, d, l.k, l.chunks*l.repeats)
+		return minSlots[d]*int64(l.repeats) == minPhaseSlots(l.n, l.k, d, l.k,
+			l.chunks*l.repeats)
 	})
 }
 
@@ -203,13 +208,15 @@ func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sour
 			phases = append(phases, t.bestTuple(base))
 			if slices.Contains(open, d) {
 				t.exchangeOffsets(phases, maxExchangeSteps/100)
-				better = append(better, l.schedulePhases(clonePhases(phases), l.numPerturbations()))
+				better = append(better, l.schedulePhases(clonePhases(phases),
+					l.numPerturbations()))
 			}
 			base = t.minHops(phases, -1)
 		}
 	}
 
-	better = frontier(nil, append(better, l.schedulePhases(l.directPhases(), l.numPerturbations())))
+	better = frontier(nil, append(better,
+		l.schedulePhases(l.directPhases(), l.numPerturbations())))
 	for i, s := range better {
 		if len(s.phases) > 1 {
 			better[i] = l.restartRandomly(s, t, firsts)
@@ -226,7 +233,8 @@ func (l *allToAllPlanner) scheduleFromPaths(phases [][]int, paths []offsetPath, 
 	var indices []int32
 
 	// A table has a limit per offset, so it may lack some paths.
-	for _, list := range [][]offsetPath{phasePathsOf, slices.Concat(paths, phasePathsOf), paths} {
+	for _, list := range [][]offsetPath{phasePathsOf,
+		slices.Concat(paths, phasePathsOf), paths} {
 		all = newPathTable(l.n, len(phases)*l.k, list)
 		if indices = all.indexOf(paths); indices != nil {
 			break
@@ -279,7 +287,9 @@ func (l *allToAllPlanner) relaySchedules() (list []*sourceSchedule) {
 		return nil
 	}
 	last := counts[len(counts)-1]
-	sets := generatorSets(l.n, min(l.n-1, last*l.k), l.random("generators", 0), l.options.Stop)
+	sets := generatorSets(l.n, min(l.n-1, last*l.k), l.random("generators", 0),
+		l.options.Stop)
+
 	for _, d := range counts {
 		if d == 1 {
 			continue
@@ -301,12 +311,15 @@ func (l *allToAllPlanner) dealGenerators(set []int) (best *sourceSchedule) {
 	load := newPathTable(l.n, len(set), relayPaths(l.n, [][]int{set})).equalSplitLoads()
 	for {
 		order := numbers.Below(len(set))
-		slices.SortStableFunc(order, func(a, b int) int { return int(load[b] - load[a]) })
+		slices.SortStableFunc(order, func(a, b int) int {
+			return int(load[b] - load[a])
+		})
 		phases := make([][]int, len(set)/l.k)
 		for i, g := range order {
 			phases[i/l.k] = append(phases[i/l.k], set[g])
 		}
-		s := l.balanceChunks(phases, relayPaths(l.n, phases), true, l.numPerturbations())
+		s := l.balanceChunks(phases, relayPaths(l.n, phases), true,
+			l.numPerturbations())
 		if best != nil && s.total() >= best.total() {
 			return best
 		}

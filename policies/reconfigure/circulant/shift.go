@@ -58,10 +58,12 @@ func shiftSets(n, maxShifts int, stop halt.When) (sets [][][]int, slots []int64)
 	for d := maxShifts - 1; d >= 2; d-- {
 		drop, minSum := 0, int64(-1)
 		for i := range sets[d] {
-			if sum := plan.TotalHops(t.minHops(sets[d], i)); minSum < 0 || sum < minSum {
+			if sum := plan.TotalHops(t.minHops(sets[d], i)); minSum < 0 ||
+				sum < minSum {
 				drop, minSum = i, sum
 			}
 		}
+
 		try(slices.Delete(slices.Clone(sets[d]), drop, drop+1))
 	}
 

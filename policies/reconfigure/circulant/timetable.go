@@ -61,6 +61,8 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 			}
 		}
 
+		// Each slot matches chunks with generators. The schedule has exactly the slots that the
+		// paths need, so the last slot leaves no hop.
 		jobs := newOpenShop(s.k, currentHops, laterHops, pathOf, inTransit)
 		moves := make([]scheduledHop, 0, len(chunks))
 		for slot := range int32(s.slots[p]) {
@@ -68,9 +70,11 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 			jobs.matchSlot(int32(s.slots[p]) - slot)
 			for j, i := range jobs.matched {
 				if i >= 0 {
-					moves = append(moves, scheduledHop{slot, chunks[i], int32(p*s.k + j)})
+					moves = append(moves,
+						scheduledHop{slot, chunks[i], int32(p*s.k + j)})
 				}
 			}
+
 			transit += jobs.commitSlot()
 			t.buffer = max(t.buffer, transit)
 		}
@@ -118,6 +122,8 @@ func (t *timetable) orderPhases(stop halt.When) []int {
 	var order []int
 	for len(remaining) > 0 {
 		stop.Check()
+
+		// Count the chunks that have begun, but not ended, if phase p comes next.
 		best, minTransit := -1, 0
 		for i, p := range remaining {
 			transit := 0
@@ -135,6 +141,7 @@ func (t *timetable) orderPhases(stop halt.When) []int {
 			}
 		}
 
+		// The selected phase is over for the chunks that use it.
 		for i := range visits {
 			if slices.Contains(visits[i].phases, remaining[best]) {
 				visits[i].left--

@@ -87,6 +87,7 @@ func (z *planDrawer) drawPath(src, dst, chunk int32) {
 	position := src
 	last := int32(len(z.plan.Topologies) - 1)
 	for i := range last {
+		// trial is the path with the hops of this phase, which may have to be dropped.
 		phaseStart := position
 		trial := w
 		for range rapid.IntRange(0, 2).Draw(z.t, "hops") {
@@ -134,6 +135,7 @@ func (z *planDrawer) sendPhase(i int32) int32 {
 		}
 
 		for _, c := range order {
+			// Skip chunks without a hop in this phase.
 			w := &z.chunks[c]
 			if len(w.phase) == 0 || w.phase[0] != i {
 				continue
