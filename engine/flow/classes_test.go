@@ -241,6 +241,40 @@ func TestLocalChanges(t *testing.T) {
 	in.checkSomeRates(t, in.run(t, flow.MaxMin), 40)
 }
 
+// TestBothMethods compares rates with progressive filling where transfers over rings of links, in which
+// events affect few rates, run beside transfers through a switch, in which events affect all rates.
+func TestBothMethods(t *testing.T) {
+	const links, nodes = 500, 10
+	rng := rand.New(rand.NewPCG(38, 3))
+	in := instance{g: &engine.Graph{}, n: &engine.Network{Nodes: 2}, r: &engine.Routes{Start: []int32{0}}}
+	for range links {
+		in.n.Links = append(in.n.Links, engine.Link{To: 1, Rate: 1e9 * float64(1+rng.IntN(5))})
+	}
+	for range 2 * nodes {
+		in.n.Links = append(in.n.Links, engine.Link{To: 1, Rate: 10e9})
+	}
+	add := func(bytes, start int64, first, second int) {
+		in.g.AddTask(engine.Task{Duration: engine.Time(start)})
+		in.r.Start = append(in.r.Start, int32(len(in.r.Uses)))
+		id := in.g.AddTask(engine.Task{Kind: engine.Transfer, Dst: 1, Flows: 1, Bytes: bytes})
+		in.g.AddEdge(id-1, id, 0)
+		in.r.Uses = append(in.r.Uses, engine.Use{Resource: int32(first), Weight: 1}, engine.Use{Resource: int32(second), Weight: 1})
+		in.r.Start = append(in.r.Start, int32(len(in.r.Uses)))
+	}
+	for i := range 4 * links {
+		add(1e6+rng.Int64N(1e7), rng.Int64N(20e9), i%links, (i+1)%links)
+	}
+	for round := range int64(3) { // bursts through the switch
+		for pair := range nodes * nodes {
+			add(1e5+rng.Int64N(1e5), (1+4*round)*10e9+rng.Int64N(1e9), links+pair%nodes, links+nodes+pair/nodes)
+		}
+	}
+	if err := in.g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	in.checkSomeRates(t, in.run(t, flow.MaxMin), 60)
+}
+
 // TestEndOnDownLink checks that transfers of a large component that are complete except for a part of a
 // tick end when their link goes down.
 func TestEndOnDownLink(t *testing.T) {

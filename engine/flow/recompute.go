@@ -313,6 +313,7 @@ func (z *sim) startFill(inOrder bool) (resumed int) {
 				p.load[r] = z.sumLoad(r)
 			}
 			p.fills[r], p.unfixed[r] = fill{z.capacity[r], p.load[r]}, z.numActive[r]
+			p.numUsed[r], p.capacityUsed[r] = z.numActive[r], z.capacity[r]
 		}
 		if !inOrder && p.saturatedIn[r] != p.pass && p.numUnfixed(r) > 0 {
 			inc.saturationQueue.Set(r, levelKey(z.candidate(r)))
@@ -506,11 +507,13 @@ func (z *sim) chargeInOrder(share float64) {
 	}
 }
 
-// isComplete reports whether each transfer has a rate and no resource is overloaded.
+// isComplete reports whether each transfer has a rate, and whether all resources without free capacity
+// saturated. A resource that is used up by transfers of other resources saturates with these at the
+// latest; if it does not, its share may be the lowest share of a round, which differs by rounding.
 func (z *sim) isComplete() bool {
 	p := &z.incremental.recomputation
 	for _, r := range p.resources {
-		if p.saturatedIn[r] != p.pass && (p.numUnfixed(r) > 0 || p.fills[r].free < -relTol*z.capacity[r]) {
+		if p.saturatedIn[r] != p.pass && (p.numUnfixed(r) > 0 || p.fills[r].free < relTol*z.capacity[r]) {
 			return false
 		}
 	}
