@@ -242,7 +242,7 @@ func TestLocalChanges(t *testing.T) {
 }
 
 // TestBothMethods compares rates with progressive filling where transfers over rings of links, in which
-// events affect few rates, run beside transfers through a switch, in which events affect all rates.
+// events affect few rates, run next to transfers through a switch, in which events affect all rates.
 func TestBothMethods(t *testing.T) {
 	const links, nodes = 500, 10
 	rng := rand.New(rand.NewPCG(38, 3))
