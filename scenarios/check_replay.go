@@ -43,12 +43,16 @@ func checkReplay(c *checker) {
 			schema.QuotedList(perturbationKeys))
 	}
 
-	// Each of these keys needs another one.
-	for _, k := range [][2]string{{"slow_replica_index", "slow_replica"}, {"lost_when", "lost_circuits"}, {"react", "lost_circuits"}} {
-		if name, required := replayPath(k[0]), replayPath(k[1]); c.Given(name) &&
-			!c.Given(required) &&
-			c.OK(name, required) {
-			c.rejectf(name, "is not used without %s; give %s too, or leave it out", k[1], k[1])
+	// Details of a perturbation are only used if the perturbation is given.
+	for _, detail := range []struct{ name, perturbation string }{
+		{"slow_replica_index", "slow_replica"},
+		{"lost_when", "lost_circuits"},
+		{"react", "lost_circuits"},
+	} {
+		key, required := replayPath(detail.name), replayPath(detail.perturbation)
+		if c.Given(key) && !c.Given(required) && c.OK(key, required) {
+			c.rejectf(key, "is not used without %s; give %s too, or leave it out",
+				detail.perturbation, detail.perturbation)
 		}
 	}
 
@@ -57,12 +61,11 @@ func checkReplay(c *checker) {
 		return
 	}
 
-	if key, n := replayPath("slow_replica_index"), t.Replicas(); c.OK(key) &&
-		c.s.Replay.SlowReplicaIndex >= n {
-		c.conflictf(key,
-			"there is no replica %d; choose one from 0 to %d, or -1 to have one drawn",
-			c.s.Replay.SlowReplicaIndex, n-1)
-	}
+	// The number of replicas follows from valid shapes of stages and pods.
+	indexKey, replicas := replayPath("slow_replica_index"), t.Replicas()
+	c.conflictIf(c.OK(indexKey) && c.s.Replay.SlowReplicaIndex >= replicas, indexKey,
+		"there is no replica %d; choose one from 0 to %d, or -1 to have one drawn",
+		c.s.Replay.SlowReplicaIndex, replicas-1)
 	if len(c.Diagnostics) == 0 {
 		checkTrials(c)
 	}
@@ -87,15 +90,15 @@ func checkTrials(c *checker) {
 			r.LostCircuits, ports/2, ports)
 	}
 
-	// The trial has another sequence length, or all replicas.
+	// A trial has samples of another length.
 	other := *s
 	other.Workload.Sequence = r.Sequence
 	if f := firstDiagnostic(c, &other, checkMicrobatchSize, checkDuration); f != nil {
-		c.conflictf(
-			replayPath("sequence"), "with %d tokens a sample, %s; %s", r.Sequence, f.Problem, f.Remedy,
-		)
+		c.conflictf(replayPath("sequence"), "with %d tokens a sample, %s; %s",
+			r.Sequence, f.Problem, f.Remedy)
 	}
 
+	// Perturbations may make replicas differ, so that all of them are simulated.
 	other = *s
 	other.Workload.ReplicaMode = "all"
 	if f := firstDiagnostic(c, &other, checkTaskCount); f != nil && r.MakesReplicasDiffer() {

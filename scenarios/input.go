@@ -69,8 +69,8 @@ func (s *Scenario) input() *input.Scenario {
 	return in
 }
 
-// addPodWork adds what pods need to know of work other than training: the pods themselves,
-// and the task graph of traffic or of a collective call.
+// addPodWork describes work on pods other than training: the pods themselves, and the task
+// graph of traffic or of a collective call.
 func (s *Scenario) addPodWork(w *input.Workload) {
 	if w.Pods = s.uniformPods(); w.Work != nil {
 		return

@@ -407,6 +407,7 @@ func (c *checker) checkInnerCalls() {
 		return
 	}
 
+	// The algorithm of a tier serves all calls of a dimension and kind, or none of them.
 	checked := map[[2]int]bool{}
 	for _, pass := range t.ContractedPasses() {
 		for v := range t.PP * t.Chunks {

@@ -480,18 +480,14 @@ func (s *Scenario) Report() string {
 		return ""
 	}
 	if m := s.Workload.Spec.Measured; m != nil && s.isStagedTrace() {
-		fmt.Fprintf(
-			&b,
+		fmt.Fprintf(&b,
 			"  %-16s %d GPUs in lockstep: %s forward and %s backward a micro-batch of %d, %s before and %s after them\n",
 			"stage", m.GPUs, units.ShortTime(m.Forward), units.ShortTime(m.Backward), m.Microbatches,
-			units.ShortTime(m.Prologue), units.ShortTime(m.Epilogue),
-		)
-		fmt.Fprintf(
-			&b,
+			units.ShortTime(m.Prologue), units.ShortTime(m.Epilogue))
+		fmt.Fprintf(&b,
 			"  %-16s %s a GPU and micro-batch to the next stage, %s a GPU and step to the next replica; %s a GPU inside the stage, which take time at fabric.inside_bandwidth\n",
 			"", trace.Size(float64(m.PipelineBytes)), trace.Size(float64(m.SyncBytes)),
-			trace.Size(float64(m.IntraStageBytes)),
-		)
+			trace.Size(float64(m.IntraStageBytes)))
 	}
 	return b.String()
 }
@@ -542,10 +538,11 @@ func (w *traceWork) SizeRemedy() string { return "" }
 // one link.
 func (w *traceWork) Check(c *schema.Reader) {
 	bytes, _ := w.job().Wire()
-	if t := w.job().Compute().Seconds() + 8*bytes/float64(w.s.Fabric.LinkRate); t > assembly.MaxInjectionTime.Seconds() {
+	seconds := w.job().Compute().Seconds() + 8*bytes/float64(w.s.Fabric.LinkRate)
+	if maxSeconds := assembly.MaxInjectionTime.Seconds(); seconds > maxSeconds {
 		c.Conflict([]string{"workload.files", "fabric.link_rate"},
-			fmt.Sprintf("the trace may take %.3g s, which is too long to simulate", t),
-			fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
+			fmt.Sprintf("the trace may take %.3g s, which is too long to simulate", seconds),
+			fmt.Sprintf("stay within %.0f s", maxSeconds))
 	}
 }
 
@@ -559,12 +556,10 @@ func (w *traceWork) CheckCalls(ctx context.Context, e *calls.Expander) (keys []s
 func (w *traceWork) Build(ctx context.Context, e *calls.Expander) (*training.Iteration, [][2]int, error) {
 	built, err := w.job().Build(e.TraceOptions(ctx, w.s.Workload.Trace.Calls == "neighbours"))
 	if large := (trace.TooLargeError{}); errors.As(err, &large) {
-		err = e.TaskCost.Scale(float64(large.Tasks)).CheckLimits(
-			"transfers and computes of the trace, or more,",
-			`collectives = "neighbours" or a smaller trace`,
-		)
+		cost := e.TaskCost.Scale(float64(large.Tasks))
+		err = cost.CheckLimits("transfers and computes of the trace, or more,",
+			`collectives = "neighbours" or a smaller trace`)
 	}
-
 	if err != nil {
 		return nil, nil, err
 	}

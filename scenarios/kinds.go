@@ -67,7 +67,7 @@ type form struct {
 	checkOnPods func(c *checker)
 
 	// Of fabrics.
-	carrier   carrier // of the fabric
+	carrier   carrier // the carrier that the fabric offers
 	qualifier string  // distinguishes the form from other forms of the fabric; may be empty
 	policyKey string  // decision.policyKey of the decision that the fabric leaves open
 	*hardware

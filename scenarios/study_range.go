@@ -15,9 +15,6 @@ import (
 	"sim/scenarios/schema"
 )
 
-// A range is written "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2", or as a table of from, to and either step
-// or factor.
-
 // rangePattern matches the text of a range: "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps
 // times 2". A range can also be written as a table with from, to and either step or factor.
 var (
