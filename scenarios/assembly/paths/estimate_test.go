@@ -84,8 +84,7 @@ microbatches = 4
 pp = 4
 tp = 2
 gpus = 16
-architecture = {layers = 8, hidden = 256, heads = 4, ffn = 1024, vocab = 1024,
-	effective_tflops = 10}
+architecture = {layers = 8, hidden = 256, heads = 4, ffn = 1024, vocab = 1024, effective_tflops = 10}
 [fabric]
 kind = "torus"
 dims = [4, 4]
