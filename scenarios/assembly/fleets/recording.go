@@ -12,8 +12,8 @@ import (
 )
 
 // recorder stores the events of a simulation for the files and figures of a run. A
-// nil recorder stores nothing. Attempts and events are those of all pods, while
-// outages and samples describe the first pod only.
+// nil recorder stores nothing. Attempts and events include all pods, while outages
+// and samples describe the first pod only.
 type recorder struct {
 	attempts    []attempt
 	open        map[*fleetJob]int  // index of the current attempt, by job

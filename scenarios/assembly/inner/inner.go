@@ -243,8 +243,8 @@ func (m *Machine) callResult(
 // JoiningTier returns the tier that carries a call of a stage, or -1 if no inner
 // tier does. An all-to-all uses all tiers that join some of its ranks; the
 // outermost of them is returned. Another call is carried by the innermost tier of
-// links that joins each group. If there is none, a tier that reconfigures carries
-// synchronisation between the copies in a stage, as an all-to-all.
+// links that joins each group. Without such a tier, a tier that reconfigures
+// carries synchronisation between the copies in a stage, as an all-to-all.
 func (m *Machine) JoiningTier(c training.Call) int {
 	// outermost returns the outermost of the tiers that join the groups.
 	// reconfigurable includes the tiers that reconfigure.

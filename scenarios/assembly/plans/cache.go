@@ -35,6 +35,9 @@ func (k *planningCache) get(p *plan.Problem, o reconfigure.Options) (*reconfigur
 	for _, c := range p.Chunks {
 		h.Write([]byte{byte(c), byte(c >> 8), byte(c >> 16), byte(c >> 24)})
 	}
+
+	// The file name and the number of workers do not affect the candidates, and
+	// the imported plans are hashed as JSON.
 	relevant := o
 	relevant.Plans, relevant.Imported = nil, reconfigure.ImportedOptions{}
 	relevant.Workers = 0
@@ -57,6 +60,7 @@ func (k *planningCache) get(p *plan.Problem, o reconfigure.Options) (*reconfigur
 	if k.byKey == nil {
 		k.byKey = map[[sha256.Size]byte]*reconfigure.PlannerSet{}
 	}
+
 	if len(k.keys) == maxPlannings {
 		delete(k.byKey, k.keys[0])
 		k.keys = slices.Delete(k.keys, 0, 1)

@@ -77,6 +77,8 @@ func collectiveSchedule(whole *plan.Plan) *result.Schedule {
 			run := result.ScheduleRun{Count: 1, Bytes: b, StepS: p.StepTime(b).Seconds()}
 			f.Steps = append(f.Steps, run)
 		}
+
+		// A phase that reuses its topology has no circuits of its own.
 		if !f.Reused {
 			edges := whole.Topologies[i]
 			if free -= len(edges); free < 0 {
@@ -110,6 +112,8 @@ func (g *collectiveSystem) Decide(
 		return nil, errors.New("plans all-to-alls alone")
 	}
 
+	// Choose the plan with the lowest cost and build it. Unlike an all-to-all, it
+	// is needed at every level, because it contains the number of steps.
 	list, err := r.Collective(&problem)
 	if err != nil {
 		return nil, err
@@ -125,6 +129,7 @@ func (g *collectiveSystem) Decide(
 	}
 
 	solved := time.Now()
+
 	completion, gap := best.Cost(problem.Delay, 0), 0.0
 	if g.completionBound > 0 {
 		gap = float64(completion-g.completionBound) / float64(g.completionBound)

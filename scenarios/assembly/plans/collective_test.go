@@ -13,8 +13,8 @@ import (
 )
 
 // TestCollectiveSchedule compares the schedules for figures with their plans. The
-// steps must add up to the cost of the plan. The circuits must be those of its
-// topologies, and the bytes of steps those of the longest messages.
+// steps must add up to the cost of the plan. The circuits must equal the circuits
+// of its topologies, and the bytes of steps the bytes of the longest messages.
 func TestCollectiveSchedule(t *testing.T) {
 	kinds := map[string]bool{}
 	reused := 0
@@ -36,18 +36,23 @@ func TestCollectiveSchedule(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+
 				s := collectiveSchedule(pl)
 				if s.Reconfigurations() != pl.Reconfigurations() ||
 					len(s.Phases) != len(pl.Topologies) || !s.InSteps() {
 					t.Fatalf("%s: got %d topologies in %d phases, want those of the plan", pl.Name, s.Reconfigurations(),
 						len(s.Phases))
 				}
+
+				// end adds up the delays and the steps.
 				end := float64(s.Reconfigurations()) * s.DelayS
 				for i := range s.Phases {
 					f := &s.Phases[i]
 					kinds[f.Kind] = true
 					_, _, took := f.Totals()
 					end += took
+
+					// The bytes of a step are the bytes of its longest message.
 					longest := make([]int64, len(pl.Steps.Phases[i].Longest))
 					for _, x := range pl.Steps.Phases[i].Messages() {
 						sum := int64(0)
@@ -60,6 +65,9 @@ func TestCollectiveSchedule(t *testing.T) {
 						t.Fatalf("%s, phase %d: longest messages %v, want %v", pl.Name,
 							i, got, longest)
 					}
+
+					// A phase lists the circuits of its topology, unless it reuses
+					// it.
 					want := [][2]int{}
 					for _, e := range pl.Topologies[i] {
 						want = append(want, [2]int{int(e.From), int(e.To)})
@@ -72,6 +80,7 @@ func TestCollectiveSchedule(t *testing.T) {
 						t.Fatalf("%s, phase %d: links %v, want %v", pl.Name, i, f.Edges, want)
 					}
 				}
+
 				if math.Abs(end-pl.Cost(problem.Delay, 0).Seconds()) > 1e-15 {
 					t.Errorf("%s: the steps take %g s, want %v", pl.Name, end, pl.Cost(problem.Delay, 0))
 				}

@@ -43,6 +43,8 @@ func (d *exchangeSystem) Decide(
 func (d *exchangeSystem) decide(ctx context.Context, name string) (*planningResult, error) {
 	begin := time.Now()
 	candidate, err := d.bestCandidate(ctx, name)
+
+	// A planner without a plan for the problem is not an error of the run.
 	if errors.Is(err, reconfigure.ErrUnserved) {
 		rejected := assembly.RejectedResult(name, err.Error(), func() schema.Diagnostic {
 			return d.unservedDiagnostic(name, err)
@@ -53,17 +55,22 @@ func (d *exchangeSystem) decide(ctx context.Context, name string) (*planningResu
 	if err != nil {
 		return nil, err
 	}
+
 	a := &planningResult{system: d, candidate: candidate}
 	a.Row = result.Row{
 		Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{},
 	}
 	a.Describe = a.describe
+
+	// Scenarios share candidates. The run of a planner counts once.
 	solved := time.Now()
 	a.Timings.SolveS = max(d.planning.Took(name), solved.Sub(begin)).Seconds()
 
 	if err := a.addMetrics(); err != nil {
 		return nil, err
 	}
+
+	// Fluid schedules have no plan to build.
 	if d.s.Engine.Level != "cost" && candidate.Build != nil {
 		if err := a.buildPlan(ctx, name); err != nil {
 			return nil, err
@@ -129,6 +136,7 @@ func (a *planningResult) addMetrics() error {
 		a.Row.Labels["schedule"] = "fluid"
 	}
 
+	// The slots of every plan with as many topologies are at least these bounds.
 	b, err := d.bounds.At(c.Reconfigurations)
 	if err != nil {
 		return err
@@ -138,6 +146,9 @@ func (a *planningResult) addMetrics() error {
 	}
 	m["bound_slots_forward"] = float64(b.Forward)
 	m["bound_slots_relay"] = float64(b.Relay)
+
+	// gap compares slots with the bound for this number of topologies, and
+	// gap_completion compares completion times with the bound for any number.
 	gap, model, err := d.bounds.Gap(c)
 	if err != nil {
 		return err
@@ -147,6 +158,7 @@ func (a *planningResult) addMetrics() error {
 	if c.Proved && gap > 0 {
 		a.Row.Labels["proved"] = proofDescription(c)
 	}
+
 	if bound := d.completionBound(c.Fluid > 0).Seconds(); bound > 0 {
 		m["gap_completion"] = (d.cost(c).Seconds() - bound) / bound
 		a.Row.Labels["gap_completion_model"] = d.rules().Model()
@@ -180,6 +192,8 @@ const maxTransmissions = 1 << 27
 func (a *planningResult) buildPlan(ctx context.Context, name string) error {
 	d := a.system
 	c, circuits := a.candidate, float64(d.domain.GPUs*d.domain.Switches)
+
+	// Every circuit may be busy in every slot.
 	transmissions := float64(c.Slots) * circuits
 	if transmissions > maxTransmissions || c.Slots > plan.MaxSlotsPerPhase {
 		a.Row.Labels["plan"] = fmt.Sprintf("not written out: %.3g transmissions in %d slots; larger chunks are fewer",
@@ -187,6 +201,7 @@ func (a *planningResult) buildPlan(ctx context.Context, name string) error {
 		return nil
 	}
 
+	// The delays of independent switches are whole slots of the plan.
 	isCancelled := func() bool { return ctx.Err() != nil }
 	delaySlots := int64((d.domain.Delay + d.slot - 1) / d.slot)
 	built, err := c.Build(delaySlots, isCancelled)
@@ -201,6 +216,8 @@ func (a *planningResult) buildPlan(ctx context.Context, name string) error {
 	if reconfigure.ByName(name).Given {
 		p.Name = built.Name
 	}
+
+	// Sealing verifies the plan, and counts its chunks in buffers.
 	if err := p.SealWithStop(isCancelled); err != nil {
 		return fmt.Errorf("the plan of %s: %w", c.Origin, err)
 	}
@@ -218,6 +235,8 @@ func (a *planningResult) simulate(ctx context.Context) error {
 	if a.plan != nil {
 		return addSimulation(ctx, a.system.s.Engine.Level, a.domain(), a.plan, a.system.chunk, &a.Row)
 	}
+
+	// A label with the reason replaces the metric.
 	metrics := map[string]string{"packet": "synchronised_s", "flow": "fluid_s"}
 	if metric := metrics[a.system.s.Engine.Level]; metric != "" {
 		a.Row.Labels[metric] = cmp.Or(a.Row.Labels["plan"],
@@ -297,6 +316,7 @@ func slotSchedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.
 		Origin: origin, GPUs: p.GPUs, Degree: p.Degree, SlotS: slot.Seconds(),
 		DelayS: delay.Seconds(), Intervals: p.Switches != nil,
 	}
+
 	for i, t := range p.Topologies {
 		f := result.SchedulePhase{Slots: int(p.Slots[i]), Busy: make([]int, p.Slots[i])}
 		for _, e := range t {
@@ -305,6 +325,7 @@ func slotSchedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.
 		out.Phases = append(out.Phases, f)
 	}
 
+	// Busy counts all transmissions; a figure lists them only if they are few.
 	for _, t := range p.Tx {
 		f := &out.Phases[t.Phase]
 		f.Busy[t.Slot]++
@@ -327,6 +348,7 @@ func (s *Scenario) Description() string {
 	}
 	text := fmt.Sprintf("%s on %d GPUs with %s, links of %v, %s to reconfigure",
 		w.Kind, f.GPUs, switches, f.LinkRate, units.ShortTime(f.Delay))
+
 	if s.Title != "" {
 		text = s.Title + ": " + text
 	}

@@ -42,6 +42,7 @@ func decide(
 ) (row result.Row, o *assembly.Outcome, reference map[string]float64, err error) {
 	ForgetPlans()
 	s.Policy.Planners = []string{planner}
+
 	z, err := New(ctx, s, 1)
 	if err != nil {
 		return row, nil, nil, err
@@ -50,6 +51,7 @@ func decide(
 	if err := z.Begin(ctx, o); err != nil {
 		return row, nil, nil, err
 	}
+
 	a, err := assembly.Decide(ctx, z, planner, 1)
 	if err != nil {
 		return row, nil, nil, err
@@ -72,6 +74,8 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 
+	// costs are the completion times of the first level. They must be the same at
+	// all levels.
 	type key struct{ kind, sizes, planner string }
 	costs := map[key]float64{}
 	for _, level := range []string{"cost", "plan", "packet", "flow"} {
@@ -99,27 +103,35 @@ func TestMetrics(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 					continue
 				}
+
 				m := row.Metrics
 				checkEqual := func(what string, got, want float64) {
 					if !(math.Abs(got-want) <= 1e-9*math.Abs(want)+2e-12) {
 						t.Errorf("%s: %s is %v, want %v", name, what, got, want)
 					}
 				}
+
+				// No plan is faster than the bound.
 				delay, cost := s.Fabric.ScaleUp.Delay.Seconds(), m["completion_s"]
 				bound := reference["bound_completion_s"]
 				if !(bound > 0 && cost >= bound-1e-12) {
 					t.Errorf("%s: completion %v s, bound %v s", name, cost, bound)
 				}
+
 				k := key{c.kind, c.sizes, planner}
 				if costs[k] == 0 {
 					costs[k] = cost
 				}
 				checkEqual("completion at another level", cost, costs[k])
+
+				// A plan in slots takes its reconfigurations and its slots.
 				if c.kind == "all-to-all" {
 					slot := s.Domain().Slot(2e6).Seconds()
 					checkEqual("slot", reference["slot_s"], slot)
 					checkEqual("completion", cost, m["reconfigurations"]*delay+m["slots"]*slot)
 					checkEqual("gap of completion", m["gap_completion"], cost/bound-1)
+
+					// Every message is divided into chunks of 2 MB.
 					chunks := 0.0
 					sizes, err := s.sizes()
 					if err != nil {
@@ -129,6 +141,7 @@ func TestMetrics(t *testing.T) {
 						chunks += math.Ceil(float64(b) / 2e6)
 					}
 					checkEqual("chunks", reference["chunks"], chunks)
+
 					if m["gap"] < 0 || m["bound_slots_forward"] < m["bound_slots_relay"] ||
 						m["bound_slots_relay"] <= 0 {
 						t.Errorf("%s: metrics %v", name, m)
@@ -136,6 +149,10 @@ func TestMetrics(t *testing.T) {
 				} else {
 					checkEqual("gap", m["gap"], cost/bound-1)
 				}
+
+				// Synchronised packets take the cost in closed form. The other
+				// simulations do not wait for slots or steps, and take at most as
+				// long.
 				switch level {
 				case "packet":
 					checkEqual("synchronised time", m["synchronised_s"], cost)
@@ -147,6 +164,7 @@ func TestMetrics(t *testing.T) {
 						t.Errorf("%s: fluid time %v s, want at most the synchronised time of %v s", name, fluid, cost)
 					}
 				}
+
 				if _, simulated := m["synchronised_s"]; simulated != (level == "packet") {
 					t.Errorf("%s: metrics %v", name, m)
 				}
@@ -164,6 +182,7 @@ func checkDescription(t *testing.T, name string, row result.Row, o *assembly.Out
 	if len(o.Detail.Policies) != 1 || !o.UsesPlanners {
 		t.Fatalf("%s: %d simulations are described, want 1", name, len(o.Detail.Policies))
 	}
+
 	p := o.Detail.Policies[0]
 	if math.Abs(p.MakespanS-row.Metrics["completion_s"]) > 1e-12 || p.Policy != row.Policy {
 		t.Errorf("%s: described makespan %v s, want %v s", name, p.MakespanS, row.Metrics["completion_s"])
@@ -227,6 +246,7 @@ func TestScenarioKeys(t *testing.T) {
 		t.Errorf("all-reduce: got %v (%v), want none", diagnostics, err)
 	}
 
+	// The cost of independent switches equals their simulation.
 	s = newScenario("all-to-all", "packet")
 	s.Fabric.ScaleUp.Reconfigure, s.Fabric.ScaleUp.Delay = "independent",
 		20*engine.Microsecond
@@ -342,6 +362,8 @@ func TestTimelines(t *testing.T) {
 	if want := len(pl.Tx) + len(pl.Topologies); len(line.Tasks) != want {
 		t.Fatalf("%d tasks, want %d", len(line.Tasks), want)
 	}
+
+	// starts are the expected start times by name of the task, in seconds.
 	begin, starts := 0.0, map[string]float64{}
 	for i := range pl.Topologies {
 		starts[fmt.Sprintf("reconfiguration for topology %d", i+1)] = begin
@@ -451,11 +473,15 @@ func TestSteps(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+
 		m := row.Metrics
 		layers := 0.0
 		for v := range c.stages {
 			layers += s.Workload.Spec.ExpertLayers(v)
 		}
+
+		// An all-to-all takes the reconfigurations and slots of its plan. A plan
+		// with one topology never reconfigures.
 		each := m["all_to_all_s"]
 		plan := each
 		if c.reconfigures {
@@ -469,6 +495,9 @@ func TestSteps(t *testing.T) {
 		if _, ok := m["completion_s"]; ok {
 			t.Errorf("%s: got the metric completion_s for a step", name)
 		}
+
+		// The exposed time is the difference to the step without all-to-alls. On
+		// one stage it is the time of all all-to-alls, less the hidden delays.
 		exposed, all := m["exchange_exposed_s"], 4*each*layers*float64(c.microbatches)
 		hidden := 0.0 // delays before the first topology, which are shorter than the compute
 		switch {
@@ -478,12 +507,14 @@ func TestSteps(t *testing.T) {
 		case c.knownAhead == "returns":
 			hidden = 3 * c.delay.Seconds() * layers * float64(c.microbatches)
 		}
+
 		if math.Abs(m["makespan_s"]-reference["makespan_s"]-exposed) > 1e-11 ||
 			reference["makespan_s"] <= 0 {
 			t.Errorf("%s: exposed time %v s, want %v s less %v s", name, exposed,
 				m["makespan_s"],
 				reference["makespan_s"])
 		}
+
 		if _, knows := m["hidden_s"]; knows != (c.knownAhead != "none") ||
 			math.Abs(m["hidden_s"]-hidden) > 1e-9 {
 			t.Errorf("%s: hidden time %v s, want %v s", name, m["hidden_s"], hidden)
@@ -492,6 +523,9 @@ func TestSteps(t *testing.T) {
 			exposed > all+1e-9 || exposed < all/float64(c.microbatches)/float64(c.stages)-hidden-1e-9 {
 			t.Errorf("%s: exposed time %v s, want %v s", name, exposed, want)
 		}
+
+		// The longest of the four all-to-alls hides nothing, unless all are known
+		// in advance.
 		times, err := ExchangeTimes(t.Context(), stepExchange(s),
 			s.Workload.Spec.PieceLayers(0))
 		if err != nil {

@@ -33,10 +33,12 @@ func newStepSystem(ctx context.Context, s *Scenario, workers int) (*stepSystem, 
 	if err != nil {
 		return nil, err
 	}
+
 	d.isRepeated = true
 	if d.leadTimes, err = s.leadTimes(&spec, 1); err != nil {
 		return nil, err
 	}
+
 	t := &stepSystem{exchangeSystem: d, spec: spec}
 	t.timeWithoutExchanges, err = t.simulateStep(ctx, [4]engine.Time{})
 	return t, err
@@ -52,6 +54,7 @@ func (s *Scenario) leadTimes(
 	if !s.Fabric.ScaleUp.ReconfiguresInAdvance() {
 		return times, nil
 	}
+
 	for i, pass := range []training.Phase{training.Forward, training.Backward} {
 		if times[2*i], times[2*i+1], err = spec.ExchangeGaps(pass); err != nil {
 			return times, err
@@ -113,6 +116,7 @@ func (t *stepSystem) simulateStep(ctx context.Context, each [4]engine.Time) (eng
 	if err != nil {
 		return 0, err
 	}
+
 	n, r, err := electrical.Connect(pods, it.Graph)
 	if err != nil {
 		return 0, err
@@ -140,6 +144,7 @@ func ExchangeTimes(
 	if d.leadTimes, err = s.leadTimes(&s.Workload.Spec, layers); err != nil {
 		return each, err
 	}
+
 	chosen, err := d.bestCandidate(ctx, s.Policy.Planners[0])
 	if err != nil {
 		return each, err
@@ -171,14 +176,18 @@ func (t *stepSystem) Decide(
 	if p.Rejection != nil {
 		return &p.PolicyResult, nil
 	}
+
+	// completion_s is for a single all-to-all; for a step it is renamed.
 	m := p.Row.Metrics
 	cost, each := t.cost(p.candidate), t.exchangeTimes(p.candidate)
 	m["all_to_all_s"] = cost.Seconds()
 	delete(m, "completion_s")
+
 	end, err := t.simulateStep(ctx, each)
 	if err != nil {
 		return nil, err
 	}
+
 	if t.s.Fabric.ScaleUp.ReconfiguresInAdvance() {
 		// Compare with the step in which no reconfiguration is hidden.
 		exposedEnd := end

@@ -64,6 +64,7 @@ func newExchangeSystem(ctx context.Context, s *Scenario, workers int) (*exchange
 	if err := d.domain.Check(); err != nil {
 		return nil, err
 	}
+
 	w := &s.Workload
 	d.chunk = int64(w.Exchange.Chunk)
 	if w.IsTraining { // a slot must not be longer than a message

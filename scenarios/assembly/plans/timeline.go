@@ -45,13 +45,14 @@ func slotTimeline(
 
 	// Add the reconfigurations. The tasks before firstTx have a track and a phase.
 	begin, now := make([]engine.Time, len(p.Topologies)+1), engine.Time(0) // of each phase
-	reconfigurationOf := make([]int32, len(p.Topologies))                  // task, by phase; -1 if there is none
+	reconfigurationOf := make([]int32, len(p.Topologies))                  // task, by phase; -1 if no task
 	var node, phase []int32                                                // by task
 	reconfigure := func(track, to int32, start, end engine.Time) {
 		reconfigurationOf[to] = addTask(engine.Task{Duration: end - start}, start, end)
 		node, phase = append(node, int32(p.GPUs)+track), append(phase, to)
 	}
 
+	// If the switches reconfigure together, they do so before each phase.
 	for i := range p.Topologies {
 		reconfigurationOf[i] = -1
 		if p.Switches == nil {
@@ -64,6 +65,9 @@ func slotTimeline(
 		now += engine.Time(p.Slots[i]) * slot
 	}
 	begin[len(p.Topologies)] = now
+
+	// An independent switch reconfigures from the end of the last phase that used
+	// its circuits to the start of the phase with the next ones.
 	if p.Switches != nil {
 		for _, l := range p.SwitchSetups() {
 			if start, end := begin[l.DownFrom], begin[l.Phase]; end > start {
@@ -81,11 +85,13 @@ func slotTimeline(
 	for _, x := range p.Tx {
 		start := begin[x.Phase] + engine.Time(x.Slot)*slot
 		transfer := engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1, Bytes: chunk}
+
 		id := addTask(transfer, start, start+slot)
 		c := [3]int32{x.Src, x.Dst, x.Chunk}
 		if previous, ok := previousOf[c]; ok {
 			g.AddEdge(previous, id, 0)
 		}
+
 		if r := reconfigurationOf[x.Phase]; r >= 0 {
 			g.AddEdge(r, id, 0)
 		}

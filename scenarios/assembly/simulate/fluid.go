@@ -47,6 +47,8 @@ func (u *planReader) simulateFluid(
 			slices.Compare(linksOf(a), linksOf(b)))
 	}
 	slices.SortFunc(list, compare)
+
+	// Add one transfer for each run of equal paths.
 	g, r := &engine.Graph{}, &engine.Routes{Start: []int32{0}}
 	lastUse := make([]int, len(n.Links)) // 1 + index in r.Uses, by link
 	for k := 0; k < len(list); {
@@ -54,6 +56,7 @@ func (u *planReader) simulateFluid(
 		for next < len(list) && compare(list[k], list[next]) == 0 {
 			next++
 		}
+
 		links := linksOf(list[k])
 		g.AddTask(engine.Task{
 			Kind: engine.Transfer, Src: n.Links[links[0]].From,

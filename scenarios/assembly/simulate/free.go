@@ -47,6 +47,7 @@ func Free(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*R
 		}
 		return duration, nil
 	}
+
 	r, err := simulatePhases(ctx, d, p, chunk, run)
 
 	if r != nil {
@@ -63,14 +64,19 @@ func (u *planReader) simulateFree(
 	if len(s.tx) == 0 {
 		return 0, &packet.Stats{}, nil
 	}
+
+	// Every chunk of the phase is one transfer of one packet. The links of a path
+	// are its steps.
 	list, links := u.chunkPaths(s)
 	sortByChunk(s, list)
+
 	g := &engine.Graph{}
 	g.Grow(len(list), 0)
 	flows, paths := make([]engine.Flow, len(list)), s.newPaths()
 	paths.Start = make([]int64, 0, len(list))
 	paths.Step = make([]engine.Step, 0, len(links)+len(list))
 	rank := make([]int32, len(list)) // priority on links, by task
+
 	for k, l := range list {
 		path := links[l.from:l.to]
 		flows[k] = engine.Flow{Src: n.Links[path[0]].From, Dst: n.Links[path[len(path)-1]].To}
@@ -79,6 +85,7 @@ func (u *planReader) simulateFree(
 			Kind: engine.Transfer, Src: flows[k].Src, Dst: flows[k].Dst, Flows: 1,
 			Bytes: int64(chunk),
 		})
+
 		paths.Start = append(paths.Start, int64(len(paths.Step)))
 		for _, link := range path {
 			paths.Step = append(paths.Step, s.steps[link])

@@ -41,11 +41,14 @@ func newPlanReader(p *plan.Plan) (*planReader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSimulate, err)
 	}
+
 	total := first[len(first)-1]
 	u := &planReader{
 		plan: p, firstChunk: first,
 		gpuOfChunk: make([]int32, total), indexOfChunk: make([]int32, total),
 	}
+
+	// Flows are numbered by source and destination.
 	for f := range p.Chunks {
 		for c := first[f]; c < first[f+1]; c++ {
 			u.gpuOfChunk[c] = int32(f / p.GPUs)
@@ -73,6 +76,7 @@ func (u *planReader) readPhase(i int) (*planPhase, error) {
 		out[edge.From]++
 	}
 
+	// A GPU has as many ports as the largest number of links of any GPU.
 	s.degree = max(1, slices.Max(out))
 	s.linkOfPort = make([]int32, n*s.degree)
 	for j := range s.linkOfPort {
@@ -90,6 +94,7 @@ func (u *planReader) readPhase(i int) (*planPhase, error) {
 		invalid := func(format string, args ...any) error {
 			return fmt.Errorf("%w: %v: %s", ErrSimulate, x, fmt.Sprintf(format, args...))
 		}
+
 		outOfOrder := u.next > begin && x.Slot < p.Tx[u.next-1].Slot
 		switch {
 		case x.Slot < 0 || x.Slot >= p.Slots[i] || outOfOrder:
@@ -99,6 +104,7 @@ func (u *planReader) readPhase(i int) (*planPhase, error) {
 		case x.Chunk < 0 || x.Chunk >= p.Chunks[int(x.Src)*n+int(x.Dst)]:
 			return nil, invalid("no such chunk")
 		}
+
 		c := u.firstChunk[int(x.Src)*n+int(x.Dst)] + x.Chunk
 		if u.gpuOfChunk[c] != x.From {
 			return nil, invalid("the chunk is at GPU %d", u.gpuOfChunk[c])
@@ -117,6 +123,7 @@ func (u *planReader) readPhase(i int) (*planPhase, error) {
 		if link < 0 {
 			return nil, invalid("there is no such link")
 		}
+
 		lastUse[link] = x.Slot + 1
 		u.gpuOfChunk[c] = x.To
 		s.link = append(s.link, link)
@@ -133,6 +140,7 @@ func (u *planReader) checkDelivered() error {
 	if u.next < len(u.plan.Tx) {
 		return fmt.Errorf("%w: %v: no such phase, or out of order", ErrSimulate, u.plan.Tx[u.next])
 	}
+
 	for f := range u.plan.Chunks {
 		for c := u.firstChunk[f]; c < u.firstChunk[f+1]; c++ {
 			if int(u.gpuOfChunk[c]) != f%u.plan.GPUs {
@@ -171,12 +179,14 @@ func (u *planReader) chunkPaths(s *planPhase) (list []chunkPath, links []int32) 
 		list[k].from, total = total, total+list[k].to
 		list[k].to = list[k].from
 	}
+
 	links = make([]int32, total)
 	for i, link := range s.link {
 		path := &list[u.indexOfChunk[s.chunkNumber[i]]]
 		links[path.to] = link
 		path.to++
 	}
+
 	return list, links
 }
 

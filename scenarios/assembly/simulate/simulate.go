@@ -58,6 +58,7 @@ func checkPlan(d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error
 		return 0, fmt.Errorf("%w: chunks of %d B; want at least 1 B", ErrSimulate, chunk)
 	}
 
+	// The duration is at most the sum of all slots and reconfigurations.
 	slot := d.Slot(chunk)
 	total := float64(len(p.Topologies))*float64(d.Delay) + float64(p.TotalSlots())*float64(slot)
 	switch {

@@ -52,6 +52,7 @@ func TestSynchronised(t *testing.T) {
 		d.Latency = engine.Time(rapid.Int64Range(0, 1e7).Draw(t, "latency"))
 		d.Delay = engine.Time(rapid.Int64Range(0, 1e10).Draw(t, "delay"))
 		size := rapid.Int64Range(1, 1e7).Draw(t, "chunk")
+
 		slots := int64(0)
 		for i := range p.Slots { // count the slots with transmissions
 			last := int32(0)
@@ -62,6 +63,7 @@ func TestSynchronised(t *testing.T) {
 			}
 			slots += int64(last)
 		}
+
 		want := engine.Time(len(p.Topologies))*d.Delay + engine.Time(slots)*d.Slot(size)
 		got, err := simulate.Synchronised(context.Background(), d, p, size)
 		closed := p.Cost(d.Delay, d.Slot(size))
@@ -75,12 +77,14 @@ func TestSynchronised(t *testing.T) {
 // packet takes two ticks less than the slot because its time per byte is rounded.
 func TestSynchronisedRounding(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 2, Switches: 1, Rate: 1.032652189743042e+06}
+
 	p := &plan.Plan{GPUs: 2, Degree: 1, Chunks: []int32{0, 0, 1, 0},
 		Topologies: []scaleup.Topology{scaleup.Circulant(2, 1)}, Slots: []int32{1}}
 	p.Tx = transmissions([7]int32{0, 0, 1, 0, 1, 0, 0})
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := simulate.Synchronised(context.Background(), d, p, 1444667)
 	if want := d.Slot(1444667); err != nil || got != want {
 		t.Errorf("%v (%v), want %v", got, err, want)
@@ -106,17 +110,23 @@ func TestContention(t *testing.T) {
 		if len(pairs) == 0 {
 			t.Skip("no link is used twice by first hops")
 		}
+
+		// Move the later transmission. With parallel links, there may be no
+		// contention.
 		k := rapid.SampledFrom(pairs).Draw(t, "pair")
 		moved, other := p.Tx[k[0]], p.Tx[k[1]]
 		p.Tx[k[0]].Slot = other.Slot
 		if err := p.Seal(); err == nil {
 			t.Skip("there are parallel links")
 		}
+
 		d := domain(p.GPUs, p.Degree)
 		_, err := simulate.Synchronised(context.Background(), d, p, chunk)
 		if errors.Is(err, simulate.ErrSimulate) {
 			t.Skip("the chunk is sent on before it arrives")
 		}
+
+		// A free simulation sends one of them later.
 		if !errors.Is(err, simulate.ErrContention) {
 			t.Fatalf("%v moved to the slot of %v: got error %v, want contention", moved, other, err)
 		}
@@ -168,16 +178,16 @@ func TestFree(t *testing.T) {
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := simulate.Free(context.Background(), d, p, 10_000)
 	const us = engine.Microsecond
 	if err != nil || r.Completion != 131*us ||
 		r.Phases[0] != (simulate.Phase{Start: 100 * us, End: 131 * us}) || r.Hops != 6 || r.LargestQueue != 1 {
 		t.Errorf("%+v %v", r, err)
 	}
-	f, err := simulate.Fluid(context.Background(), d, p, 10_000)
-
 	// At level flow, the links 0->1 and 1->2 have 3 chunks each, which share the
 	// rate until all end at 30 us.
+	f, err := simulate.Fluid(context.Background(), d, p, 10_000)
 	if err != nil || f.Completion != 130*us {
 		t.Errorf("fluid: got %+v (%v), want a completion of 130 us", f, err)
 	}
@@ -193,6 +203,7 @@ func TestFreeOvertakes(t *testing.T) {
 	d := &scaleup.Domain{GPUs: 4, Switches: 1, Rate: 8e9, Latency: 1}
 	p := &plan.Plan{GPUs: 4, Degree: 1, Chunks: make([]int32, 16),
 		Topologies: []scaleup.Topology{scaleup.Circulant(4, 1)}, Slots: []int32{5}}
+
 	p.Chunks[3], p.Chunks[4+2] = 1, 3
 	p.Tx = transmissions([7]int32{0, 0, 0, 1, 0, 3, 0}, [7]int32{0, 0, 1, 2, 1, 2, 0},
 		[7]int32{0, 1, 1, 2, 1, 2, 1},
@@ -201,6 +212,7 @@ func TestFreeOvertakes(t *testing.T) {
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
+
 	r, err := simulate.Free(context.Background(), d, p, 10_000)
 	if err != nil || r.Completion != 40*engine.Microsecond+2 || r.LargestQueue != 1 {
 		t.Errorf("%+v %v", r, err)
@@ -219,6 +231,7 @@ func TestFluidBound(t *testing.T) {
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)
 		}
+
 		end := engine.Time(0)
 		hops := int64(0)
 		for i, top := range p.Topologies {
@@ -226,17 +239,22 @@ func TestFluidBound(t *testing.T) {
 			for _, e := range top {
 				links[e]++
 			}
+
+			// Count the transmissions of each pair of GPUs, which its parallel
+			// links share.
 			for _, x := range p.Tx {
 				if int(x.Phase) == i {
 					load[scaleup.Edge{From: x.From, To: x.To}]++
 					count++
 				}
 			}
+
 			maxLoad := 0.0
 			for e, l := range load {
 				maxLoad = max(maxLoad, float64(l)/float64(links[e]))
 			}
 			hops += int64(count)
+
 			chunkTime := float64(40 * engine.Microsecond)
 			fluidTime := float64(f.Phases[i].End - f.Phases[i].Start)
 			if fluidTime < maxLoad*chunkTime-10 || fluidTime > float64(count)*chunkTime+10 {
@@ -249,12 +267,14 @@ func TestFluidBound(t *testing.T) {
 				t.Fatalf("phase %d: packets take %g ticks for a load of %g and %d hops",
 					i, freeTime, maxLoad, count)
 			}
+
 			if q.Phases[i].Start != end+d.Delay {
 				t.Fatalf("phase %d starts at %v, the phase before it ended at %v", i,
 					q.Phases[i].Start, end)
 			}
 			end = q.Phases[i].End
 		}
+
 		if q.Completion != end || q.Hops != hops {
 			t.Fatalf("got %+v, want the completion %v and %d hops", q, end, hops)
 		}
@@ -268,12 +288,14 @@ func TestShifts(t *testing.T) {
 	d := domain(8, 1)
 	d.Latency = 0
 	want := d.Delay + 28*40*engine.Microsecond
+
 	s, err := simulate.Synchronised(context.Background(), d, p, chunk)
 	f, err2 := simulate.Free(context.Background(), d, p, chunk)
 	u, err3 := simulate.Fluid(context.Background(), d, p, chunk)
 	if err != nil || err2 != nil || err3 != nil {
 		t.Fatal(err, err2, err3)
 	}
+
 	if s != want || f.Completion != want || u.Completion != want {
 		t.Errorf("synchronised %v, free %v, fluid %v, want %v", s, f.Completion,
 			u.Completion, want)
@@ -285,6 +307,7 @@ func TestShifts(t *testing.T) {
 func ring(n int, chunks int32) *plan.Plan {
 	p := &plan.Plan{GPUs: n, Degree: 1, Chunks: plan.UniformProblem(n, 1, chunks).Chunks,
 		Topologies: []scaleup.Topology{scaleup.Circulant(n, 1)}}
+
 	slot := int32(0)
 	for c := range chunks {
 		for distance := 1; distance < n; distance++ {
@@ -326,10 +349,14 @@ func TestIndependentSwitches(t *testing.T) {
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
 	}
+
 	d := domain(3, 2)
 	d.Independent = true
 	slot := d.Slot(chunk)
 	d.Delay = 2 * slot
+
+	// R, and then one slot of phase 1 and one of phase 2. Switch 1 reconfigures
+	// from time 0.
 	for name, want := range map[string]engine.Time{"synchronised": 4 * slot, "free": 4 * slot, "closed": 4 * slot} {
 		var got engine.Time
 		var err error
@@ -365,10 +392,13 @@ func TestInvalidPlans(t *testing.T) {
 		context.Canceled) {
 		t.Error(err)
 	}
+
 	if _, err := simulate.Synchronised(ctx, domain(8, 1), ring(8, 1), chunk); !errors.Is(err,
 		context.Canceled) {
 		t.Error(err)
 	}
+
+	// The names are parts of the errors.
 	for name, change := range map[string]func(d *scaleup.Domain, p *plan.Plan, chunk *int64){
 		"the domain has 9":  func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { d.GPUs = 9 },
 		"chunks of 0 B":     func(d *scaleup.Domain, p *plan.Plan, chunk *int64) { *chunk = 0 },

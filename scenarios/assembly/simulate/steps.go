@@ -26,6 +26,7 @@ func simulateSteps(ctx context.Context, p *plan.Plan, isFree, isFluid bool) (eng
 	if err != nil {
 		return 0, err
 	}
+
 	trace, err := w.simulate(ctx, isFluid)
 	if err != nil {
 		return 0, err
@@ -54,6 +55,7 @@ func SimulateMessages(ctx context.Context, p *plan.Plan, isFluid bool) (*Message
 		return nil, err
 	}
 
+	// A class of paths is one port, and thus one link of the sender.
 	m := &Messages{Graph: w.graph, Trace: trace, Links: w.network.Links}
 	for i, c := range w.paths.Class {
 		link := int32(-1)
@@ -73,6 +75,7 @@ func (w *messageGraph) simulate(ctx context.Context, isFluid bool) (*engine.Trac
 		level = "flow"
 	}
 	packetBytes := int32(min(w.plan.Steps.Bytes, maxPacket))
+
 	d := composition.NewPathDecision(w.network, w.flows, w.paths, packetBytes, packet.Options{})
 	r, err := composition.Simulate(ctx, level, &composition.Job{Graph: w.graph}, d)
 	if err != nil {
@@ -139,6 +142,7 @@ func newMessageGraph(ctx context.Context, p *plan.Plan, isFree bool) (_ *message
 		}
 	}
 
+	// The names are for timelines and exports.
 	g, op := w.graph, p.Steps.Op
 	g.Namer = func(id int32) string {
 		task := &g.Tasks[id]
@@ -158,6 +162,8 @@ func newMessageGraph(ctx context.Context, p *plan.Plan, isFree bool) (_ *message
 func (w *messageGraph) addLinks() error {
 	p, phases := w.plan, w.plan.Steps.Phases
 	n, k := p.GPUs, p.Degree
+
+	// Reused topologies need no ports of their own.
 	degree := p.Reconfigurations() * k
 	if degree > engine.MaxPort+1 {
 		return fmt.Errorf("%w: %d topologies of degree %d are %d ports a GPU to simulate; want at most %d",
@@ -169,6 +175,7 @@ func (w *messageGraph) addLinks() error {
 		w.paths.Link[i] = -1
 	}
 
+	// Class 0 is empty, for milestones.
 	w.paths.Add()
 	for port := range degree {
 		w.paths.Add(engine.MakeStep(port, 0))
@@ -186,10 +193,13 @@ func (w *messageGraph) addLinks() error {
 			if e.From == e.To {
 				continue // data that stays on its GPU takes no time
 			}
+
+			// Use the first port that no other circuit of the topology uses.
 			port := int(e.From)*degree + next
 			for w.paths.Link[port] >= 0 {
 				port++
 			}
+
 			w.paths.Link[port] = int32(len(w.network.Links))
 			link := engine.Link{From: e.From, To: e.To, Rate: p.Steps.Rate, Latency: p.Steps.Latency}
 			w.network.Links = append(w.network.Links, link)
@@ -217,6 +227,7 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 		return 0, fmt.Errorf("%w: more than %d messages to simulate", ErrSimulate,
 			collective.MaxTasks)
 	}
+
 	usedIn := make([]int32, n*k)   // 1 + step of the last use, by link
 	previous := make([]int32, n*k) // last message, by link
 	arrivals := newPieceArrivals(n)
@@ -229,6 +240,8 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 			sync = w.addBarrier(begin)
 			begin = int32(len(g.Tasks))
 		}
+
+		// A piece that stays on its GPU takes no time.
 		if m.From == m.To {
 			continue
 		}
@@ -236,6 +249,7 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 		if err != nil {
 			return 0, err
 		}
+
 		id := g.AddTask(engine.Task{
 			Kind: engine.Transfer, Src: m.From, Dst: m.To, Flows: 1, Bytes: w.plan.Steps.Size(m),
 		})

@@ -34,6 +34,9 @@ func TestSteps(t *testing.T) {
 		p.Latency = rapid.SampledFrom([]engine.Time{1, us / 2, us}).Draw(t, "latency")
 		p.Delay = rapid.SampledFrom([]engine.Time{0, us / 100, us, 1000 * us}).Draw(t,
 			"delay")
+
+		// Choose one of the plans, and compare its costs before and after
+		// building.
 		list, err := collectives.Candidates(p)
 		if err != nil {
 			t.Fatal(err)
@@ -47,6 +50,7 @@ func TestSteps(t *testing.T) {
 		if got := c.Cost(p.Delay, 0); got != cost {
 			t.Fatalf("%s: the candidate costs %v, the plan %v", pl.Name, got, cost)
 		}
+
 		d := domain(p.GPUs, p.Degree)
 		if end, err := simulate.Synchronised(t.Context(), d, pl, 0); err != nil ||
 			end != cost {
@@ -113,11 +117,14 @@ func TestMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		fluid := rapid.Bool().Draw(t, "fluid")
 		m, err := simulate.SimulateMessages(t.Context(), pl, fluid)
 		if err != nil {
 			t.Fatal(err)
 		}
+
+		// count is the number of messages of the plan that are not seen yet.
 		type message struct {
 			from, to int32
 			bytes    int64
@@ -130,11 +137,15 @@ func TestMessages(t *testing.T) {
 				}
 			}
 		}
+
 		busy := make([]engine.Time, len(m.Links)) // end of the last transfer, by link
 		if len(m.Link) != len(m.Graph.Tasks) {
 			t.Fatalf("got links of %d tasks, want %d", len(m.Link),
 				len(m.Graph.Tasks))
 		}
+
+		// Tasks are numbered in the order of steps, so that last is the end of the
+		// preceding step.
 		last, reconfigurations := engine.Time(0), 0
 		for i, x := range m.Graph.Tasks {
 			name := m.Graph.Namer(int32(i))
@@ -154,11 +165,13 @@ func TestMessages(t *testing.T) {
 				x.Dst); !strings.Contains(name, want) {
 				t.Errorf("got the name %q, want %q in it", name, want)
 			}
+
 			l := m.Links[m.Link[i]]
 			if l.From != x.Src || l.To != x.Dst || l.Rate != p.Rate ||
 				l.Latency != p.Latency {
 				t.Errorf("%s is on link %+v", name, l)
 			}
+
 			if m.Trace.Start[i] < max(last, busy[m.Link[i]]) {
 				t.Errorf("%s starts at %v; the step begins at %v, its link is busy until %v", name,
 					m.Trace.Start[i], last, busy[m.Link[i]])
@@ -166,6 +179,7 @@ func TestMessages(t *testing.T) {
 			busy[m.Link[i]] = m.Trace.End[i]
 			count[message{x.Src, x.Dst, x.Bytes}]--
 		}
+
 		for x, n := range count {
 			if n != 0 {
 				t.Errorf("%d messages %+v are missing", n, x)
@@ -189,6 +203,7 @@ func TestCancellation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	slots := ring(5, 4)
 	for name, run := range map[string]func(ctx context.Context) error{
 		"steps": func(ctx context.Context) error {
@@ -206,6 +221,7 @@ func TestCancellation(t *testing.T) {
 		"slots, free":    func(ctx context.Context) error { _, err := simulate.Free(ctx, domain(5, 1), slots, 1000); return err },
 		"slots as fluid": func(ctx context.Context) error { _, err := simulate.Fluid(ctx, domain(5, 1), slots, 1000); return err },
 	} {
+		// Count the polls of a run, and then cancel at each of them.
 		counter := &canceledContext{Context: t.Context(), after: -1}
 		if err := run(counter); err != nil || counter.calls == 0 {
 			t.Fatalf("%s: got error %v after %d polls, want none", name, err, counter.calls)

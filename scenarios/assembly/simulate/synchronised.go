@@ -33,9 +33,11 @@ func Synchronised(
 	if p.Steps != nil {
 		return simulateSteps(ctx, p, false, false)
 	}
+
 	slot := d.Slot(chunk)
 	run := func(u *planReader, n *engine.Network, s *planPhase) (engine.Time, error) {
 		for from := 0; from < len(s.tx); {
+			// A block ends with a slot.
 			to := min(from+minBlock, len(s.tx))
 			for to < len(s.tx) && s.tx[to].Slot == s.tx[to-1].Slot {
 				to++
@@ -47,6 +49,7 @@ func Synchronised(
 		}
 		return engine.Time(s.slots) * slot, nil
 	}
+
 	r, err := simulatePhases(ctx, d, p, chunk, run)
 	if err != nil {
 		return 0, err
@@ -64,6 +67,7 @@ func (u *planReader) simulateBlock(
 	count := to - from
 	g := &engine.Graph{}
 	g.Grow(count+1, 2*count)
+
 	flows, paths := make([]engine.Flow, count+1), s.newPaths()
 	paths.Class = make([]int32, count+1) // class e uses link e
 	for e := range n.Links {
@@ -80,6 +84,7 @@ func (u *planReader) simulateBlock(
 		g.AddTask(engine.Task{
 			Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1, Bytes: chunk,
 		})
+
 		g.AddEdge(clock, int32(i), engine.Time(x.Slot-first)*slot)
 		c := s.chunkNumber[from+i]
 		if k := int(u.indexOfChunk[c]); k < i && s.chunkNumber[from+k] == c {
@@ -87,6 +92,8 @@ func (u *planReader) simulateBlock(
 		}
 		u.indexOfChunk[c] = int32(i)
 	}
+
+	// The clock is the last task.
 	g.AddTask(engine.Task{})
 	flows[clock], paths.Class[clock] = flows[0], paths.Class[0]
 	if err := g.Freeze(); err != nil {
@@ -96,6 +103,7 @@ func (u *planReader) simulateBlock(
 	if chunk > maxPacket {
 		return fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate, chunk, maxPacket)
 	}
+
 	job := &composition.Job{Graph: g}
 	decision := composition.NewPathDecision(n, flows, paths, int32(chunk), packet.Options{})
 	out, err := composition.Simulate(ctx, "packet", job, decision)

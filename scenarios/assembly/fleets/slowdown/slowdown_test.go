@@ -109,7 +109,7 @@ func TestStoredLoads(t *testing.T) {
 
 // TestTwistedBound compares the load of large twisted slices with the mean over
 // links of shortest paths, computed on coordinates. A wrap-around link of a short
-// dimension ends half-way along every long dimension.
+// dimension moves by half of every long dimension.
 func TestTwistedBound(t *testing.T) {
 	for _, dims := range [][3]int{{8, 8, 16}, {8, 16, 16}} {
 		distance := map[[3]int]int{{}: 0}
