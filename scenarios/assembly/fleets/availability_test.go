@@ -8,10 +8,11 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestAvailability compares the share of time in which a slice is available with closed forms,
-// within three standard errors over runs. The cases are any cubes, cubes to which a slice is
-// bound, and the number of slices for which there are cubes. A box of 16 cubes in a static grid
-// is available for about 78.5 % of the time if machines are up for 99 %.
+// TestAvailability compares the share of time in which a slice is available with
+// closed forms, within three standard errors over runs. The cases are any cubes,
+// cubes to which a slice is bound, and the number of slices for which there are
+// cubes. A box of 16 cubes in a static grid is available for about 78.5 % of the
+// time if machines are up for 99 %.
 func TestAvailability(t *testing.T) {
 	const runs = 12
 	for _, tt := range []struct {
@@ -70,9 +71,9 @@ func TestAvailability(t *testing.T) {
 	}
 }
 
-// TestFragmentation checks the fragmentation of free cubes. It is 0 if any cubes form a slice,
-// and more than 0 in a static grid under load. Boxes of the grid are listed once, in order of
-// decreasing size.
+// TestFragmentation checks the fragmentation of free cubes. It is 0 if any cubes
+// form a slice, and more than 0 in a static grid under load. Boxes of the grid are
+// listed once, in order of decreasing size.
 func TestFragmentation(t *testing.T) {
 	c := paperPod(0.7)
 	c.End = 20 * fleet.Day

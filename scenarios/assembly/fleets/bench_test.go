@@ -7,8 +7,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// BenchmarkGrowth simulates a month of a pod, and a month with a multiple of the pods, of the
-// jobs at the same load, or of the failures.
+// BenchmarkGrowth simulates a month of a pod, and a month with a multiple of the
+// pods, of the jobs at the same load, or of the failures.
 func BenchmarkGrowth(b *testing.B) {
 	for _, growing := range []string{"pods", "jobs", "failures"} {
 		for _, factor := range []int{1, 4, 16, 64} {
@@ -43,8 +43,8 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkPodYear simulates a year of a pod for each placement, and with preemption and
-// defragmentation.
+// BenchmarkPodYear simulates a year of a pod for each placement, and with
+// preemption and defragmentation.
 func BenchmarkPodYear(b *testing.B) {
 	year := func(b *testing.B, name string, movesJobs bool) {
 		b.ReportAllocs()

@@ -11,10 +11,10 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestSRPTBound checks the bound on the time in the system, a single server with all chips
-// under shortest remaining processing time. If all jobs arrive simultaneously, it equals the
-// minimum over all orders of complete jobs without preemption. With other arrivals it is at
-// most that minimum.
+// TestSRPTBound checks the bound on the time in the system, a single server with
+// all chips under shortest remaining processing time. If all jobs arrive
+// simultaneously, it equals the minimum over all orders of complete jobs without
+// preemption. With other arrivals it is at most that minimum.
 func TestSRPTBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "jobs")
@@ -57,9 +57,9 @@ func TestSRPTBound(t *testing.T) {
 	})
 }
 
-// TestExpectedDuration compares jobs that run alone, fail at random and restart immediately
-// with the closed form of their duration, within three standard errors. Long jobs have Daly's
-// efficiency.
+// TestExpectedDuration compares jobs that run alone, fail at random and restart
+// immediately with the closed form of their duration, within three standard
+// errors. Long jobs have Daly's efficiency.
 func TestExpectedDuration(t *testing.T) {
 	const runs = 400
 	m, d, r, interval, work := 3*fleet.Hour, 2*fleet.Minute, 10*fleet.Minute,
@@ -77,8 +77,8 @@ func TestExpectedDuration(t *testing.T) {
 	o := simulate(t, c, "reconfigurable")
 	want := (r + fleet.ExpectedDuration(work, interval, d, r, m)).Seconds()
 
-	// The standard deviation of a job's duration follows approximately from its number of
-	// interruptions. Each costs half an interval and a restart.
+	// The standard deviation of a job's duration follows approximately from its
+	// number of interruptions. Each costs half an interval and a restart.
 	se := math.Sqrt(work.Seconds()/m.Seconds()) * (interval.Seconds() + r.Seconds()) / math.Sqrt(runs)
 	if o.Ended != runs || math.Abs(o.Turnaround-want) > 3*se {
 		t.Errorf("got %d jobs with a mean turnaround of %.0f s, want %.0f s within %.0f s", o.Ended,

@@ -26,8 +26,6 @@ func (s *simulation) addClaim(j *fleetJob, pod int, place placement.Place) *clai
 
 // setHeld reserves the chips of a claim, or releases them.
 func (s *simulation) setHeld(c *claim, isHeld bool) {
-	// The place is lost if a part of it fails or is closed for maintenance. Only
-	// slices of whole cubes need links between cubes.
 	chips := chipsOf(&c.place)
 	for _, cube := range c.place.Cubes {
 		s.changeCube(c.pod, int(cube), func(x *placement.Cube) {
@@ -46,6 +44,9 @@ func (s *simulation) resolveClaims() error {
 	for i := 0; i < len(s.claims); {
 		c := s.claims[i]
 		chips := chipsOf(&c.place)
+
+		// The place is lost if a part of it fails or is closed for maintenance.
+		// Only slices of whole cubes need links between cubes.
 		isReady, isLost := c.job.phase == phaseClaimed, false
 		for _, cube := range c.place.Cubes {
 			x := &s.pods[c.pod].Cubes[cube]

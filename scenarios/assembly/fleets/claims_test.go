@@ -7,8 +7,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestIdleChips checks the number of idle chips. Chips that are used, down, reserved, or in
-// closed or unlinked cubes are not idle.
+// TestIdleChips checks the number of idle chips. Chips that are used, down,
+// reserved, or in closed or unlinked cubes are not idle.
 func TestIdleChips(t *testing.T) {
 	for _, c := range []struct {
 		change func(c *placement.Cube)
@@ -31,8 +31,8 @@ func TestIdleChips(t *testing.T) {
 	}
 }
 
-// TestEstimateEvents checks the estimated numbers of jobs and failures. Failures are
-// proportional to the number of parts of a pod.
+// TestEstimateEvents checks the estimated numbers of jobs and failures. Failures
+// are proportional to the number of parts of a pod.
 func TestEstimateEvents(t *testing.T) {
 	s := &Scenario{Pods: 2}
 	s.Fleet.Days, s.Fleet.JobsADay = 10, 5

@@ -13,8 +13,9 @@ import (
 // long doubles the number of runs that are compared with closed forms.
 var long = flag.Bool("long", false, "compare closed forms with twice as many runs")
 
-// checkClosedForm compares the mean of runs with different seeds with a closed form, within
-// three standard errors. The standard error must be at most maxError times the closed form.
+// checkClosedForm compares the mean of runs with different seeds with a closed
+// form, within three standard errors. The standard error must be at most maxError
+// times the closed form.
 func checkClosedForm(
 	t *testing.T, name string, want, maxError float64, seeds int, run func(seed uint64) float64,
 ) {
@@ -65,8 +66,8 @@ func shareWithoutWait(o *Outcome) float64 {
 	return float64(n) / float64(len(o.Waits))
 }
 
-// setMachineAvailability sets failures of machines for a given availability. No other part
-// fails.
+// setMachineAvailability sets failures of machines for a given availability. No
+// other part fails.
 func setMachineAvailability(c *Config, availability float64) {
 	r := tpuv4Rates()[fleet.Machine]
 	r.Repair = fleet.Spread{Form: fleet.Exponential, Mean: 2 * fleet.Day}
@@ -75,8 +76,9 @@ func setMachineAvailability(c *Config, availability float64) {
 	c.Times = Times{Session: 1} // a job restarts after a failure
 }
 
-// TestInterruptedShare compares the share of jobs that a failure interrupts with an integral
-// over their durations. At a load of 0.5 it is about 0.4 %, the paper's "~1 %".
+// TestInterruptedShare compares the share of jobs that a failure interrupts with
+// an integral over their durations. At a load of 0.5 it is about 0.4 %, the
+// paper's "~1 %".
 func TestInterruptedShare(t *testing.T) {
 	for _, load := range []float64{0.5} {
 		d := &fleet.Demand{Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
@@ -89,7 +91,8 @@ func TestInterruptedShare(t *testing.T) {
 		s := &simulation{config: &Config{Rates: rates}}
 		want := d.Mix.Mean(func(x fleet.Shape) float64 {
 			sum, m := 0.0, s.meanTimeToInterruption(&fleetJob{Job: fleet.Job{Shape: x}}).Seconds()
-			// Integrate over the logarithm of the duration, which is normally distributed.
+			// Integrate over the logarithm of the duration, which is normally
+			// distributed.
 			for z := -6.0; z < 6; z += 0.01 {
 				hit := -math.Expm1(-work.Mean.Seconds() * math.Exp(work.Sigma*z-work.Sigma*work.Sigma/2) / m)
 				sum += 0.01 * hit * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
@@ -115,7 +118,8 @@ func TestInterruptedShare(t *testing.T) {
 	}
 }
 
-// TestConnections checks that slices use 48 optical connections per cube, 42,200 per day.
+// TestConnections checks that slices use 48 optical connections per cube, 42,200
+// per day.
 func TestConnections(t *testing.T) {
 	checkClosedForm(t, "connections a day", 42200, 0.02, 8, func(seed uint64) float64 {
 		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
@@ -127,10 +131,10 @@ func TestConnections(t *testing.T) {
 	})
 }
 
-// TestReadingA checks reading A of the paper's 94 %: unplanned failures of switches. With a
-// mean repair time of 25.1 h one switch is down for 2.0 % of the time and two for 0.02 %. Then
-// 1.33 % of running jobs use paths around a failed switch; 70 % of the jobs have complete cubes
-// and 95 % accept such paths.
+// TestReadingA checks reading A of the paper's 94 %: unplanned failures of
+// switches. With a mean repair time of 25.1 h one switch is down for 2.0 % of the
+// time and two for 0.02 %. Then 1.33 % of running jobs use paths around a failed
+// switch; 70 % of the jobs have complete cubes and 95 % accept such paths.
 func TestReadingA(t *testing.T) {
 	switches := tpuv4Rates()[fleet.Switch]
 	u := switches.Unavailability()
@@ -157,9 +161,9 @@ func TestReadingA(t *testing.T) {
 	})
 }
 
-// TestCubeAvailability compares the availability of slices of any cubes with the binomial tail.
-// 50 of 64 cubes are available for 95.4 % of the time if machines are up for 99 %. 1024
-// machines of 99.9 % are all up for 35.9 % of the time.
+// TestCubeAvailability compares the availability of slices of any cubes with the
+// binomial tail. 50 of 64 cubes are available for 95.4 % of the time if machines
+// are up for 99 %. 1024 machines of 99.9 % are all up for 35.9 % of the time.
 func TestCubeAvailability(t *testing.T) {
 	for _, x := range []struct {
 		slice string
@@ -177,8 +181,9 @@ func TestCubeAvailability(t *testing.T) {
 	}
 }
 
-// TestSliceGoodput checks a pod that is overloaded with slices of c cubes. It uses floor(up/c)
-// c cubes (ISCA 2023, Fig. 4), where up is the number of available cubes.
+// TestSliceGoodput checks a pod that is overloaded with slices of c cubes. It uses
+// floor(up/c) c cubes (ISCA 2023, Fig. 4), where up is the number of available
+// cubes.
 func TestSliceGoodput(t *testing.T) {
 	for slice, cubes := range map[string]int{"8x8x16": 16, "8x16x16": 32, "12x16x16": 48} {
 		want := fleet.SliceGoodput(cubes, fleet.PodCubes, fleet.CubeAvailability(0.99))
@@ -196,9 +201,9 @@ func TestSliceGoodput(t *testing.T) {
 	}
 }
 
-// TestReadingB checks reading B of the paper's 94 %: planned maintenance, which waits until no
-// switch is down, for 5.86 % of the time. Two switches are down only if another one fails
-// during maintenance, until one of the two ends.
+// TestReadingB checks reading B of the paper's 94 %: planned maintenance, which
+// waits until no switch is down, for 5.86 % of the time. Two switches are down
+// only if another one fails during maintenance, until one of the two ends.
 func TestReadingB(t *testing.T) {
 	const window, repair = 4 * fleet.Hour, 415 * fleet.Hour / 100
 	w, m := window.Days(), repair.Days()
@@ -220,8 +225,8 @@ func TestReadingB(t *testing.T) {
 	})
 }
 
-// TestInterruptions checks the mean time between failures of jobs of 1, 8, 16, 50 and 64 cubes:
-// 652, 150, 79.8, 26.7 and 20.9 h.
+// TestInterruptions checks the mean time between failures of jobs of 1, 8, 16, 50
+// and 64 cubes: 652, 150, 79.8, 26.7 and 20.9 h.
 func TestInterruptions(t *testing.T) {
 	for slice, hours := range map[string]float64{
 		"4x4x4":    652,
@@ -251,8 +256,9 @@ func TestInterruptions(t *testing.T) {
 	}
 }
 
-// TestMonotone checks that fewer failures, faster repairs, more crews and paths around failed
-// switches do not reduce the work for the same jobs, except by noise of 0.3 %.
+// TestMonotone checks that fewer failures, faster repairs, more crews and paths
+// around failed switches do not reduce the work for the same jobs, except by noise
+// of 0.3 %.
 func TestMonotone(t *testing.T) {
 	base := func() *Config {
 		c := paperPod(0.8)
@@ -297,8 +303,8 @@ func TestMonotone(t *testing.T) {
 	}
 }
 
-// TestUnsaved checks the time since the last checkpoint of a running job. It is 0 if the job
-// does not run.
+// TestUnsaved checks the time since the last checkpoint of a running job. It is 0
+// if the job does not run.
 func TestUnsaved(t *testing.T) {
 	const interval, checkpoint = fleet.Hour, 2 * fleet.Minute
 	s := &simulation{config: &Config{Times: Times{Checkpoint: checkpoint}},

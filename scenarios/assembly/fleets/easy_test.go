@@ -10,11 +10,12 @@ import (
 	"sim/workloads/fleet"
 )
 
-// easyReference is a scheduler of EASY backfilling that considers the number of free cubes
-// only. Each job is placed in the first pod with enough free cubes. It returns the start times
-// of jobs, indexed by job, -1 if a job does not start. setup is the time from a start until a
-// job works. See Mu'alem and Feitelson, "Utilization, predictability, workloads, and user
-// runtime estimates in scheduling the IBM SP2 with backfilling", 2001, Sec. 3.
+// easyReference is a scheduler of EASY backfilling that considers the number of
+// free cubes only. Each job is placed in the first pod with enough free cubes. It
+// returns the start times of jobs, indexed by job, -1 if a job does not start.
+// setup is the time from a start until a job works. See Mu'alem and Feitelson,
+// "Utilization, predictability, workloads, and user runtime estimates in
+// scheduling the IBM SP2 with backfilling", 2001, Sec. 3.
 func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.Time {
 	type runningJob struct {
 		end, expected fleet.Time
@@ -76,8 +77,8 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 		if len(waiting) == 0 {
 			continue
 		}
-		// The shadow time is the earliest time at which the first waiting job can start. extra
-		// is the number of cubes that remain free in its pod then.
+		// The shadow time is the earliest time at which the first waiting job can
+		// start. extra is the number of cubes that remain free in its pod then.
 		required := jobs[waiting[0]].Shape.Cubes()
 		shadow, shadowPod, extra := until*1000, -1, 0
 		for p := range free {
@@ -152,9 +153,9 @@ func randomJobs(r *rand.Rand, pods int, exact bool) []fleet.Job {
 	return list
 }
 
-// TestEASY compares 100 random fleets without failures with easyReference. All jobs start at
-// the same times, with exact and with wrong estimates, in one or several pods, with and without
-// setup time.
+// TestEASY compares 100 random fleets without failures with easyReference. All
+// jobs start at the same times, with exact and with wrong estimates, in one or
+// several pods, with and without setup time.
 func TestEASY(t *testing.T) {
 	backfilled := 0
 	for seed := range uint64(100) {
@@ -191,9 +192,9 @@ func TestEASY(t *testing.T) {
 	}
 }
 
-// TestEASYTries checks two waiting jobs with the same slice behind a large job. The second one
-// starts first if only it does not delay the large job. The expected end of a job includes its
-// checkpoints.
+// TestEASYTries checks two waiting jobs with the same slice behind a large job.
+// The second one starts first if only it does not delay the large job. The
+// expected end of a job includes its checkpoints.
 func TestEASYTries(t *testing.T) {
 	whole := parseShape(t, "16x16x16")
 	list := []fleet.Job{
@@ -210,7 +211,8 @@ func TestEASYTries(t *testing.T) {
 		want       string
 	}{
 		{0, "[0s 1h0m0s 2h0m0s 3ms 2h0m0s]"},
-		// The first job takes 5 checkpoints of a minute, the last 6: 65 and 70 minutes.
+		// The first job takes 5 checkpoints of a minute, the last 6: 65 and 70
+		// minutes.
 		{fleet.Minute, "[0s 1h5m0s 2h10m0s 3ms 2h10m0s]"},
 		// With checkpoints of 10 minutes they take 110 and 114 minutes.
 		{10 * fleet.Minute, "[0s 1h50m0s 3h40m0s 3ms 3h40m0s]"},

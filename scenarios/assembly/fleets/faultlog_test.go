@@ -6,11 +6,12 @@ import (
 	"sim/workloads/fleet"
 )
 
-// machineLog returns failures of machines from a log with one server per machine of a pod, each
-// read from its start.
+// machineLog returns failures of machines from a log with one server per machine
+// of a pod, each read from its start.
 func machineLog(outages func(machine int) []fleet.Outage, span fleet.Time) fleet.Process {
 	const n = fleet.PodCubes * fleet.CubeHosts
-	// A log in which each server has a different time shows which server each machine reads.
+	// A log in which each server has a different time shows which server each
+	// machine reads.
 	probe := &fleet.FaultLog{Servers: make([][]fleet.Outage, n), Span: fleet.Day}
 	for s := range n {
 		probe.Servers[s] = []fleet.Outage{{Start: fleet.Time(s), Duration: 1}}
@@ -23,9 +24,9 @@ func machineLog(outages func(machine int) []fleet.Outage, span fleet.Time) fleet
 	return log.Process()
 }
 
-// TestLostCheckpoint checks failures while a preempted job writes its checkpoint, or while a
-// job moves to a hot standby. The job loses the work since its last complete checkpoint, and
-// the time of the write or move.
+// TestLostCheckpoint checks failures while a preempted job writes its checkpoint,
+// or while a job moves to a hot standby. The job loses the work since its last
+// complete checkpoint, and the time of the write or move.
 func TestLostCheckpoint(t *testing.T) {
 	const interval, writing = 40 * fleet.Minute, 10 * fleet.Minute
 	half := parseShape(t, "8x16x16")
@@ -85,9 +86,10 @@ func TestLostCheckpoint(t *testing.T) {
 	}
 }
 
-// TestLoggedOutages checks an outage in a log that started before the simulation. Its machine
-// is down from time 0, before jobs that are submitted then, until the end in the log, and does
-// not count as a failure. Repair crews do not lengthen outages of a log.
+// TestLoggedOutages checks an outage in a log that started before the simulation.
+// Its machine is down from time 0, before jobs that are submitted then, until the
+// end in the log, and does not count as a failure. Repair crews do not lengthen
+// outages of a log.
 func TestLoggedOutages(t *testing.T) {
 	for _, crews := range []int{0, 1} {
 		c := quietFleet(sourceOf(fleet.Job{Shape: parseShape(t, "16x16x16"), Work: fleet.Hour,

@@ -13,7 +13,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// paperPod returns 60 days of one pod with the jobs and failures of the TPU v4 paper.
+// paperPod returns 60 days of one pod with the jobs and failures of the TPU v4
+// paper.
 func paperPod(load float64) *Config {
 	rates := tpuv4Rates()
 	if err := rates.MaintenanceFor(0.99); err != nil {
@@ -77,8 +78,9 @@ func meanSeconds(waits []fleet.Time) float64 {
 	return sum / float64(len(waits))
 }
 
-// TestErlang compares the mean wait of one-cube jobs with Poisson arrivals and exponential
-// durations with an M/M/64 queue (Erlang's C formula), within three standard errors over runs.
+// TestErlang compares the mean wait of one-cube jobs with Poisson arrivals and
+// exponential durations with an M/M/64 queue (Erlang's C formula), within three
+// standard errors over runs.
 func TestErlang(t *testing.T) {
 	const load = 0.95
 	demand := fleet.Demand{Mix: mixOf(t, "4x4x4"), PerDay: 2000, Until: 60 * fleet.Day,
@@ -96,8 +98,8 @@ func TestErlang(t *testing.T) {
 	})
 }
 
-// erlangC returns the probability of waiting for one of c servers under an offered load, in
-// Erlangs.
+// erlangC returns the probability of waiting for one of c servers under an offered
+// load, in Erlangs.
 func erlangC(c int, load float64) float64 {
 	b := 1.0 // Erlang's B formula, computed recursively
 	for n := 1; n <= c; n++ {
@@ -107,8 +109,8 @@ func erlangC(c int, load float64) float64 {
 	return b / (1 - rho*(1-b))
 }
 
-// TestOneJob checks that the time of a single job consists of its work, checkpoints and setup
-// times.
+// TestOneJob checks that the time of a single job consists of its work,
+// checkpoints and setup times.
 func TestOneJob(t *testing.T) {
 	for _, shape := range []string{"4x4x4", "4x4x8T", "2x2x4"} {
 		s, err := fleet.ParseShape(shape)
@@ -142,8 +144,9 @@ func TestOneJob(t *testing.T) {
 	}
 }
 
-// TestEfficiency compares the share of work of a job that fills the pod, fails at random and
-// restarts immediately with Daly's closed form, within three standard errors.
+// TestEfficiency compares the share of work of a job that fills the pod, fails at
+// random and restarts immediately with Daly's closed form, within three standard
+// errors.
 func TestEfficiency(t *testing.T) {
 	s, err := fleet.ParseShape("16x16x16")
 	if err != nil {
@@ -175,9 +178,9 @@ func TestEfficiency(t *testing.T) {
 	}
 }
 
-// TestTolerableShare compares the share of time with at most one switch down with independent
-// outages. Parts fail at their rates. Jobs that start while a switch is down use paths around
-// it.
+// TestTolerableShare compares the share of time with at most one switch down with
+// independent outages. Parts fail at their rates. Jobs that start while a switch
+// is down use paths around it.
 func TestTolerableShare(t *testing.T) {
 	c := quietFleet(func() fleet.Source { return &fleet.List{} }, 30_000*fleet.Day)
 	c.Rates = tpuv4Rates()
@@ -217,9 +220,10 @@ func TestTolerableShare(t *testing.T) {
 	}
 }
 
-// TestChipTimeIsConserved simulates random fleets under random policies. Simulate verifies that
-// the uses of chip-time add up. Turnarounds respect their bound, placements in grids fit at
-// most the maximum number of slices, and a second simulation has the same outcome.
+// TestChipTimeIsConserved simulates random fleets under random policies. Simulate
+// verifies that the uses of chip-time add up. Turnarounds respect their bound,
+// placements in grids fit at most the maximum number of slices, and a second
+// simulation has the same outcome.
 func TestChipTimeIsConserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := paperPod(rapid.SampledFrom([]float64{0.2, 0.7, 1.5}).Draw(t, "load"))
@@ -309,7 +313,8 @@ func TestReconfigurableIsBest(t *testing.T) {
 	}
 }
 
-// tpuv4Rates returns the failure rates of the TPU v4 paper, with the default repair times.
+// tpuv4Rates returns the failure rates of the TPU v4 paper, with the default
+// repair times.
 func tpuv4Rates() fleet.Rates {
 	spread := func(mean, median fleet.Time) fleet.Spread {
 		s, err := fleet.WithMedian(mean, median)

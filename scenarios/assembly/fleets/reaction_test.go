@@ -37,9 +37,10 @@ func parseShape(t testing.TB, text string) fleet.Shape {
 	return s
 }
 
-// TestPreemption checks that a job of a higher band replaces the running job that loses the
-// least time. The preempted job writes a checkpoint, returns to the queue and completes. It is
-// not preempted again for a minimum time. Jobs of band prod do not preempt each other.
+// TestPreemption checks that a job of a higher band replaces the running job that
+// loses the least time. The preempted job writes a checkpoint, returns to the
+// queue and completes. It is not preempted again for a minimum time. Jobs of band
+// prod do not preempt each other.
 func TestPreemption(t *testing.T) {
 	half, whole := parseShape(t, "8x16x16"), parseShape(t, "16x16x16")
 	for _, c := range []struct {
@@ -81,7 +82,8 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// waitTolerance returns the maximum difference between a wait and its expected value.
+// waitTolerance returns the maximum difference between a wait and its expected
+// value.
 func waitTolerance(preempted int) fleet.Time {
 	if preempted == 0 {
 		return 3 * fleet.Hour
@@ -89,10 +91,11 @@ func waitTolerance(preempted int) fleet.Time {
 	return fleet.Second
 }
 
-// TestDefragmentation checks that jobs smaller than a cube move together, or to another pod, if
-// a job of complete cubes then fits.
+// TestDefragmentation checks that jobs smaller than a cube move together, or to
+// another pod, if a job of complete cubes then fits.
 func TestDefragmentation(t *testing.T) {
-	// Half cubes fill a pod. Every other one ends soon, which leaves half of each cube free.
+	// Half cubes fill a pod. Every other one ends soon, which leaves half of each
+	// cube free.
 	var list []fleet.Job
 	for i := range 128 {
 		work := 50 * fleet.Hour
@@ -118,7 +121,8 @@ func TestDefragmentation(t *testing.T) {
 		}
 	}
 
-	// Half of each of two pods is used. A slice of a complete pod fits after one job has moved.
+	// Half of each of two pods is used. A slice of a complete pod fits after one
+	// job has moved.
 	list = []fleet.Job{
 		{Shape: parseShape(t, "8x16x16"), Work: fleet.Hour, Estimate: fleet.Hour},
 		{Shape: parseShape(t, "8x16x16"), Work: 50 * fleet.Hour, Estimate: 50 * fleet.Hour},
@@ -138,9 +142,9 @@ func TestDefragmentation(t *testing.T) {
 	}
 }
 
-// TestRollingMaintenance checks that rolling maintenance never has two switches down. Each
-// switch is maintained for 10.7 h per year, as in reading B of the paper's 94 %. A campaign
-// maintains each switch once.
+// TestRollingMaintenance checks that rolling maintenance never has two switches
+// down. Each switch is maintained for 10.7 h per year, as in reading B of the
+// paper's 94 %. A campaign maintains each switch once.
 func TestRollingMaintenance(t *testing.T) {
 	for _, rolling := range []bool{true, false} {
 		c := quietFleet(func() fleet.Source { return &fleet.List{} }, 3000*fleet.Day)
@@ -169,9 +173,9 @@ func TestRollingMaintenance(t *testing.T) {
 	}
 }
 
-// TestCheapestReaction checks the reaction to a failed switch that is expected to lose the
-// least time. Jobs that are slow on paths around the switch wait for a short outage, others run
-// on them. Jobs leave such paths if a move is worthwhile.
+// TestCheapestReaction checks the reaction to a failed switch that is expected to
+// lose the least time. Jobs that are slow on paths around the switch wait for a
+// short outage, others run on them. Jobs leave such paths if a move is worthwhile.
 func TestCheapestReaction(t *testing.T) {
 	job := fleet.Job{Shape: parseShape(t, "8x8x8"), Work: 100 * fleet.Hour,
 		Estimate:            100 * fleet.Hour,
@@ -205,9 +209,10 @@ func TestCheapestReaction(t *testing.T) {
 	}
 }
 
-// TestAwarePlacement checks placement "aware". A job of 128 chips with all-to-all traffic gets
-// the twisted slice, whose links have a load of 74 instead of 128 (Table 2 of the paper). A job
-// without all-to-all traffic gets the requested slice.
+// TestAwarePlacement checks placement "aware". A job of 128 chips with all-to-all
+// traffic gets the twisted slice, whose links have a load of 74 instead of 128
+// (Table 2 of the paper). A job without all-to-all traffic gets the requested
+// slice.
 func TestAwarePlacement(t *testing.T) {
 	for share, gain := range map[float64]float64{0: 1, 0.3: 1 / (1 + 0.3*(74./128-1))} {
 		c := quietFleet(sourceOf(fleet.Job{Shape: parseShape(t, "4x4x8"), Work: 100 * fleet.Hour,
@@ -233,8 +238,8 @@ func TestAwarePlacement(t *testing.T) {
 	}
 }
 
-// TestMeanSlowdown compares the mean slowdown of the mix, with the default shares of traffic,
-// with Table 3 of the paper, 4.0 %.
+// TestMeanSlowdown compares the mean slowdown of the mix, with the default shares
+// of traffic, with Table 3 of the paper, 4.0 %.
 func TestMeanSlowdown(t *testing.T) {
 	sum, weight := 0.0, 0.0
 	for _, m := range fleet.Mixes()["tpuv4-2022"] {

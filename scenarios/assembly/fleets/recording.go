@@ -198,6 +198,8 @@ func (r *recorder) files(policy string) []result.File {
 	jobs.WriteString("job,try,shape,chips,band,pod,cubes,queued_s,placed_s,run_s,left_s,end,work_s,kept_s,rerouted\n")
 	for i := range r.attempts {
 		a := &r.attempts[i]
+
+		// A job that did not run has no start of its run.
 		run := ""
 		if a.runStart >= 0 {
 			run = formatSeconds(a.runStart)

@@ -9,9 +9,9 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestRecording checks the records of a simulation. Recording does not change the outcome. No
-// cube belongs to two slices at a time. Completed jobs have done their work. Files have a row
-// for each attempt and each event.
+// TestRecording checks the records of a simulation. Recording does not change the
+// outcome. No cube belongs to two slices at a time. Completed jobs have done their
+// work. Files have a row for each attempt and each event.
 func TestRecording(t *testing.T) {
 	c := paperPod(0.8)
 	c.Start, c.End = 0, 30*fleet.Day

@@ -221,6 +221,7 @@ func (s *simulation) run() error {
 			s.failOrRepair(i - len(s.slots))
 		}
 
+		// Every event may have freed places or changed the queue.
 		if err == nil {
 			err = s.schedule()
 		}
@@ -281,6 +282,7 @@ func (s *simulation) changeCube(pod, cube int, change func(c *placement.Cube)) {
 	if before.Down != c.Down || before.Unlinked != c.Unlinked || before.Closed != c.Closed {
 		s.availability.isStale = true
 	}
+
 	s.recorder.recordCube(s, pod, cube, &before, c)
 	s.pods[pod].hasFreeCount = false
 	s.queue.noteFreed(pod)

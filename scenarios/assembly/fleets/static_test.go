@@ -7,8 +7,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestStaticHasNoSwitches checks that pods with a static grid have no optical switches that
-// fail, are maintained or shorten the checkpoint interval.
+// TestStaticHasNoSwitches checks that pods with a static grid have no optical
+// switches that fail, are maintained or shorten the checkpoint interval.
 func TestStaticHasNoSwitches(t *testing.T) {
 	c := paperPod(0.8)
 	c.End = 20 * fleet.Day
@@ -32,7 +32,8 @@ func TestStaticHasNoSwitches(t *testing.T) {
 	}
 }
 
-// TestCrews checks that one crew repairs one part after another. Remote repairs need no crew.
+// TestCrews checks that one crew repairs one part after another. Remote repairs
+// need no crew.
 func TestCrews(t *testing.T) {
 	for _, c := range []struct {
 		remote float64

@@ -171,6 +171,7 @@ func (s *simulation) reshape(j *fleetJob) {
 		}
 	}
 
+	// Times are at least one tick, so that every job takes time.
 	rescale := func(t fleet.Time) fleet.Time {
 		return max(fleet.Millisecond, fleet.FromSeconds(t.Seconds()*minRatio))
 	}

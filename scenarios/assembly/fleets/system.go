@@ -206,6 +206,7 @@ func (s *Scenario) Config() (*Config, error) {
 		logNote = log.Words()
 	}
 
+	// Convert the units of keys, and collect the settings of all groups.
 	p, t := &s.Policy, &s.Policy.Times
 	return &Config{
 		Queue: p.Queue, Fault: p.Fault,
@@ -321,6 +322,7 @@ func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 		"system_availability": o.TolerableShare,
 	}
 
+	// Add the counts of jobs and of their interruptions.
 	for name, n := range map[string]int{
 		"jobs": o.Submitted, "jobs_done": o.Ended, "jobs_refused": o.Rejected,
 		"interrupts": o.Interrupts, "evictions": o.Evictions,
@@ -331,12 +333,14 @@ func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 		m[name] = float64(n)
 	}
 
+	// Add the shares of chip-time, except for work, whose share is the goodput.
 	for u := range NumUses {
 		if u != Work {
 			m["share_"+u.String()] = o.Share(u)
 		}
 	}
 
+	// Add the gaps to the bounds, and the goodput of the chips that are up.
 	if down := o.Share(Down) + o.Share(Maintenance); down < 1 {
 		m["goodput_of_healthy"] = o.Share(Work) / (1 - down)
 	}
@@ -348,6 +352,7 @@ func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 	}
 
 	o.availability.addMetrics(y.config, o.rewires, m)
+
 	for kind, name := range partNames {
 		m[name+"_failures"] = float64(o.Failures[kind])
 		m[name+"_repairs"] = float64(o.Repairs[kind])

@@ -125,7 +125,6 @@ func (m *Machine) UnservedReason(ctx context.Context, c training.Call) error {
 func (m *Machine) simulate(
 	ctx context.Context, schedules []*collective.Schedule, t int,
 ) (engine.Time, []float64, error) {
-
 	// Route the transfers without prescribed links. The groups share no GPU, so
 	// their flows differ.
 	network, firstLink := m.machine.Domain(t) // first link of each tier

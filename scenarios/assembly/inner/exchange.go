@@ -58,7 +58,11 @@ func (m *Machine) simulateExchange(
 		if k.Draw == 0 {
 			domains = 1
 		}
+
 		method := ""
+
+		// Compute the time of each domain. Messages of links are sent directly; a
+		// tier that reconfigures has a plan.
 		for d := range domains {
 			sizes, sum, otherMessages := m.domainSizes(i, gpus, d, n, size)
 			if sum == 0 {
@@ -77,6 +81,7 @@ func (m *Machine) simulateExchange(
 				// The messages over other tiers may all be started first.
 				t += engine.Time(otherMessages) * m.tiers[i].MessageOverhead
 			}
+
 			if err != nil {
 				return err
 			}

@@ -131,6 +131,8 @@ func (m *Machine) PassDelayWithout(tier int) composition.PassExtension {
 			if err != nil {
 				return 0, err
 			}
+
+			// The tiers carry their parts of a call at the same time.
 			longest := engine.Time(0)
 			for i, t := range z.times {
 				if i != tier {
@@ -254,6 +256,7 @@ func (m *Machine) JoiningTier(c training.Call) int {
 		}
 		return t
 	}
+
 	t := outermost(c.Kind == training.AllToAll)
 	if t == len(m.tiers) && c.WithinStage {
 		t = outermost(true)

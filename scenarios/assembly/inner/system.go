@@ -35,6 +35,7 @@ func NewSystem(
 		return nil, err
 	}
 	s := &tieredSystem{machine: m, outer: outer}
+
 	bytes, busy, err := m.TierLoads(ctx)
 	if err != nil {
 		return nil, err
@@ -66,6 +67,7 @@ func (s *tieredSystem) Decide(
 		return nil, err
 	}
 	a.AddMeasure(func(ctx context.Context) error {
+		// The metrics need a completed simulation of the outermost tier.
 		if _, done := a.Row.Metrics["makespan_s"]; a.Run == nil || !done {
 			return nil
 		}

@@ -261,6 +261,7 @@ func (r *routingSystem) balanceCall(
 	if s == r.load.call.Schedule {
 		return r, nil
 	}
+
 	l, err := r.newCallLoad(ctx, s)
 	if err != nil {
 		return nil, err

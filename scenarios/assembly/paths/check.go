@@ -71,6 +71,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 		return
 	}
 
+	// The bytes of all pairs must be countable before any traffic is generated.
 	flows := float64(up) * float64(up-1)
 	totalBytes := flows * float64(w.Message)
 	if s.CoversAllPairs() && w.Message > 0 && totalBytes > assembly.MaxTotalBytes {
@@ -107,6 +108,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 		}
 	}
 
+	// The remaining checks generate the traffic, and possibly paths.
 	if keys, err := r.checkTraffic(); assembly.ReportConflict(c, keys, err) {
 		return
 	}
@@ -155,6 +157,7 @@ func (r *routingSystem) checkDataTensor(int64, []string) (keys []string, err err
 			errors.New("neither slices nor rings have two nodes; want larger dimensions")
 	}
 
+	// The flows in slices are counted, not generated.
 	sliceFlows := float64(r.numNodes()) * float64(slice-1)
 	err = assembly.Flow.Scale(sliceFlows).CheckLimits("the flows in slices", "smaller slices")
 	if err != nil {
@@ -187,6 +190,8 @@ func checkPackets(c *schema.Reader, s *Scenario) {
 			fmt.Sprintf("stay within %.0fh", assembly.MaxLatency.Seconds()/3600))
 	}
 
+	// Edges may have their own rates and latencies. Only the first wrong one is
+	// reported.
 	for i, e := range l.Edges { // from, to, rate, latency
 		rate, latency := units.Rate(e[2]), engine.Time(e[3])
 		if rate > 0 && rate < assembly.MinLinkRate || latency > assembly.MaxLatency {
@@ -275,6 +280,7 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 		}
 	}
 
+	// The fault in mid-run must also be within simulated time.
 	l := &s.Fabric
 	rerouted := l.FailAt.Seconds() + l.RerouteAfter.Seconds()
 	if l.FailAt > 0 && rerouted > limit.Seconds() {

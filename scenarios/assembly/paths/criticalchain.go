@@ -37,11 +37,13 @@ func (a *routingResult) criticalChain() *result.Chain {
 		if task.Kind != engine.Transfer || start == engine.Never || end == engine.Never {
 			continue
 		}
+
 		flow := flows[id]
 		over, alone, latency := a.uncontendedTime(classOf, names, flow, float64(task.Bytes), packet)
 		if g.IsMessage(id) {
 			latency += g.MessageOverhead.Seconds()
 		}
+
 		i, ok := indexOf[over]
 		if !ok {
 			i = len(chain.Parts)
@@ -61,6 +63,7 @@ func (a *routingResult) criticalChain() *result.Chain {
 		p.Dst = r.nodeName(r.load.flows[flow].Dst)
 		p.LatencyS += latency + (start - previousEnd).Seconds()
 		p.UnsharedS += alone
+
 		if more := duration - latency - alone; more > assembly.TickSeconds {
 			p.SharingS += more
 		} else {
@@ -102,6 +105,8 @@ func (a *routingResult) uncontendedTime(
 	for link, share := range shareOf {
 		rate = min(rate, links[link].Rate/share)
 	}
+
+	// The names are in the order of classes.
 	for class, name := range names {
 		if usesClass[class] {
 			over = strings.TrimPrefix(over+" "+name, " ")

@@ -20,6 +20,7 @@ func (s *Scenario) Description() string {
 		text = s.Title + ": " + text
 	}
 
+	// Append what sends, which depends on the level and the sources.
 	switch {
 	case s.Engine.Level != "packet":
 		text += ", level " + s.Engine.Level

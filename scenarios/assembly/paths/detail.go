@@ -84,12 +84,15 @@ func (a *routingResult) graphDetail(ctx context.Context) *result.Graph {
 		return nil
 	}
 	g := &result.Graph{Unit: "messages", Pairs: a.pairPaths(ctx)}
+
+	// A node without flows is drawn as a switch.
 	for n := range r.Whole.Nodes {
 		g.Nodes = append(g.Nodes, result.GraphNode{Name: r.nodeName(n), Switch: true})
 	}
 	for _, f := range r.load.flows {
 		g.Nodes[f.Src].Switch, g.Nodes[f.Dst].Switch = false, false
 	}
+
 	for i, l := range r.Whole.Links {
 		g.Links = append(g.Links, result.GraphLink{From: int(l.From), To: int(l.To),
 			Load: a.linkLoads[i], Speed: r.relativeRate(i)})
@@ -219,6 +222,8 @@ func (a *routingResult) addDetours(ctx context.Context, t *result.Torus) {
 	}
 	slices.SortStableFunc(broken, func(a, b brokenPath) int { return a.hops - b.hops })
 
+	// Choose examples from the shortest to the longest path, evenly spaced in the
+	// list.
 	var examples []int32
 	for k := range maxDetours {
 		f := broken[k*(len(broken)-1)/max(1, maxDetours-1)].flow

@@ -57,11 +57,13 @@ func TestEstimatedHops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		hops, seconds, stats, err := paths.EstimateAndSimulate(context.Background(), p.System,
 			s.Policy.Routers[0])
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if over := hops / float64(stats.Hops); over < 0.95 || over > 1.1 {
 			t.Errorf("%v: estimate of %g hops, got %d", set, hops, stats.Hops)
 		}
@@ -119,6 +121,7 @@ func TestEstimates(t *testing.T) {
 			"workload.kind=hotspot workload.message=10TB engine.until=1ms",
 			"workload.kind=matrix fabric.dims=[3] workload.matrix=[[0,9000,1],[500,0,3],[0,70000,0]]", "workload.kind=matrix fabric.dims=[3] workload.matrix=[[0,9000,1],[500,0,3],[0,70000,0]] workload.payload=100B",
 		}
+
 		if text == smallStep {
 			sets = []string{
 				"", "engine.level=packet", "workload.microbatches=5 workload.schedule=gpipe",
@@ -147,6 +150,9 @@ func TestEstimates(t *testing.T) {
 				t.Errorf("%s: %v", set, err)
 				continue
 			}
+
+			// Write one line per scenario: the estimates, and the cost in a dry
+			// run.
 			estimates, err := paths.Estimates(p.System)
 			if err != nil {
 				t.Errorf("%s: %v", set, err)

@@ -195,6 +195,7 @@ func (r *routingSystem) meanShortestHops() float64 {
 		n := float64(r.Torus.Nodes())
 		return float64(r.Torus.Distances().Sum) / n / (n - 1)
 	}
+
 	n, sum := r.Whole.Nodes, 0.0
 	tree := r.shortestPathTree(func(int) bool { return true }, false)
 	for src := range n {
@@ -213,10 +214,13 @@ func (r *routingSystem) backlog(x workEstimate) float64 {
 	if x.packets == 0 || x.seconds == 0 {
 		return 0
 	}
+
 	sumRates := 0.0
 	for _, l := range r.Whole.Links {
 		sumRates += l.Rate
 	}
+
+	// A simulation that ends early injects only a part of the packets.
 	simulatedPart := 1.0
 	if until := r.s.Engine.Until.Seconds(); until > 0 {
 		simulatedPart = min(1, until/x.seconds)

@@ -34,6 +34,9 @@ func (a *routingResult) explainTraffic(ctx context.Context) *result.Traffic {
 		Chain: a.criticalChain(),
 	}
 	out.Groups = a.linkGroups()
+
+	// The users of bottlenecks are known only if following all paths is fast
+	// enough.
 	bottlenecks := a.addBottlenecks(out)
 	if float64(a.loads.SumHops) <= maxTracedHops {
 		a.addPairs(ctx, out, bottlenecks)
@@ -68,6 +71,7 @@ func (a *routingResult) linkGroups() []result.LinkGroup {
 		if r.Health != nil {
 			state = r.Health.Link[i]
 		}
+
 		load := a.linkLoads[i]
 		switch {
 		case state == torus.Down:
@@ -75,11 +79,14 @@ func (a *routingResult) linkGroups() []result.LinkGroup {
 		case state == torus.Drained:
 			g.Drained++
 		}
+
+		// Links that are down have no capacity.
 		if a.visible.Links[i].Rate > 0 {
 			g.Capacity += r.relativeRate(i)
 			g.MaxLoad = max(g.MaxLoad, load/r.relativeRate(i))
 		}
 		g.Load += load
+
 		if a.Stats != nil {
 			s := &a.Stats.Links[i]
 			g.Packets += s.Packets
@@ -100,6 +107,9 @@ func (a *routingResult) addBottlenecks(out *result.Traffic) []int32 {
 			links = append(links, int32(i))
 		}
 	}
+
+	// Sort the links by the time for which they are busy. Of equal times, the
+	// first link comes first.
 	busyTime := func(link int32) float64 {
 		return a.linkLoads[link] / a.system.relativeRate(int(link))
 	}
@@ -111,6 +121,7 @@ func (a *routingResult) addBottlenecks(out *result.Traffic) []int32 {
 		return cmp.Compare(i, j)
 	})
 
+	// Count the links that are busy for as long as the first.
 	for _, i := range links {
 		if busyTime(i) < busyTime(links[0])*(1-loadTolerance) {
 			break
@@ -164,6 +175,8 @@ func (a *routingResult) delayParts() *result.DelayParts {
 		latency += a.Packets.Network.Links[i].Latency * engine.Time(l.Packets)
 	}
 
+	// Busy times and latencies are means over delivered packets. The remaining
+	// delay is waiting.
 	d := &result.DelayParts{Exact: s.Delivered == s.Injected && s.Delay.Count == s.Injected}
 	if delivered := float64(s.Injected - s.InFlight()); delivered > 0 {
 		d.Hops = float64(packets) / delivered

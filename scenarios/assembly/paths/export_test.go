@@ -20,6 +20,7 @@ func EstimateAndSimulate(
 	if err != nil {
 		return 0, 0, nil, err
 	}
+
 	packets, seconds := a.estimateInjection()
 	return a.estimateHops(packets, seconds), seconds, a.Stats, nil
 }
@@ -44,6 +45,8 @@ func Estimates(s assembly.System) (string, error) {
 		}
 	}
 
+	// There are no paths yet, so the loads are the bounds that follow from the
+	// fabric.
 	low, high := r.estimateRange(up)
 	a := &routingResult{
 		system: r, bottleneckLoad: r.loadBound,
@@ -62,6 +65,8 @@ func Estimates(s assembly.System) (string, error) {
 	if mayDrop {
 		write("drain", drain)
 	}
+
+	// Compare the size of the work with the bytes and transfers of its graph.
 	if w, g := r.s.Workload.Work, r.load.graph; w != nil {
 		bytes, transfers, slack := w.Size()
 		write("size", bytes, transfers, slack, maxTransferChain(g))

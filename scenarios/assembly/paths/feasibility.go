@@ -180,6 +180,8 @@ func (r *routingSystem) checkLimits(name string, x workEstimate, latency float64
 		return nil
 	}
 	w := &s.Workload.Traffic
+
+	// If the simulated time is too long, name the most likely cause.
 	maxSeconds := assembly.MaxInjectionTime.Seconds()
 	if x.seconds > maxSeconds {
 		key, remedy := "workload.message", "choose smaller messages, faster links or less latency"
@@ -196,6 +198,8 @@ func (r *routingSystem) checkLimits(name string, x workEstimate, latency float64
 	if s.Engine.Level != "packet" {
 		return nil
 	}
+
+	// At level packet, the number of packet hops determines time and memory.
 	subject := fmt.Sprintf("%.2g packets of %s", x.packets, name)
 	if err := s.hopCost().Scale(x.hops).CheckLimits(subject, hopsRemedy(s)); err != nil {
 		key := "workload.packet"
@@ -228,13 +232,16 @@ func (r *routingSystem) checkLimits(name string, x workEstimate, latency float64
 func (r *routingSystem) checkSamples(name string, seconds float64) error {
 	s := r.s
 	links := float64(len(r.Whole.Links))
+
 	if until := s.Engine.Until.Seconds(); until > 0 {
 		seconds = min(seconds, until)
 	}
+
 	every := s.Engine.SampleEvery.Seconds()
 	if s.Engine.Level != "packet" || every == 0 {
 		return nil
 	}
+
 	samples := seconds / every * links
 	if samples <= assembly.MaxQueueSamples {
 		return nil

@@ -134,6 +134,7 @@ func (a *routingResult) drainTime() (seconds float64, mayDrop bool) {
 	if err != nil || buffer == 0 {
 		return 0, false
 	}
+
 	minRate := math.Inf(1)
 	for _, l := range r.Whole.Links {
 		if l.Rate > 0 {
@@ -171,6 +172,9 @@ func (a *routingResult) pathLatency() float64 {
 func (a *routingResult) estimateInjection() (packets, seconds float64) {
 	r := a.system
 	w := &r.s.Workload.Traffic
+
+	// Work with dependencies: the bottleneck is busy with all bytes, and the
+	// latencies of dependent transfers add up.
 	packet := r.s.packetTime() / float64(engine.Second) // time of a packet on a link, in seconds
 	if r.load.graph != nil {
 		for i := range r.load.graph.Tasks {
@@ -197,6 +201,8 @@ func (a *routingResult) estimateInjection() (packets, seconds float64) {
 			seconds = w.Warmup.Seconds() + w.Duration.Seconds()
 			packets += float64(r.numUpNodes()) * seconds * w.Load / packet
 		default:
+
+			// The sources follow the bottleneck, or the network.
 			message := float64(p.traffic.Message)
 			if p.traffic.Bytes == nil {
 				packets += flows * float64(p.numPackets(0, int64(w.Payload)))
@@ -208,6 +214,7 @@ func (a *routingResult) estimateInjection() (packets, seconds float64) {
 			if r.s.Engine.Level == "packet" {
 				message = w.WireBytes(message)
 			}
+
 			seconds = a.busyTime(message) / (1 - a.errorProbability())
 			if w.Source == "paced" && r.s.Engine.Level == "packet" {
 				seconds = max(seconds, a.busyTime(message)/w.Pace)

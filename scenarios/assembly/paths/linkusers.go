@@ -58,6 +58,7 @@ func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, links
 		if r.load.demand != nil {
 			demand = r.load.demand[f]
 		}
+
 		clear(loads)
 		visit(a.paths, int32(f), func(link int32, share float64) {
 			if k := indexOf[link]; k >= 0 {
@@ -78,6 +79,7 @@ func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, links
 			})
 		}
 
+		// Add the loads of the flow to the links that it uses.
 		for k, load := range loads {
 			z := &users[k]
 			z.faultFreeLoad += faultFreeLoads[k]
@@ -108,6 +110,7 @@ func (r *routingSystem) newLinkVisitor() linkVisitor {
 			paths.Spread.VisitLinks(ends.Src, ends.Dst, reach, mark, visit)
 			return
 		}
+
 		class := paths.ClassOf(flow)
 		first, end := paths.Of(class)
 		for k := first; k < end; k++ {
@@ -130,6 +133,9 @@ func (z *linkUsers) add(f int32, flow engine.Flow, load float64) {
 	if n := len(z.heaviest); n == maxExplainedPairs && load <= z.heaviest[n-1].load {
 		return
 	}
+
+	// Insert the flow, and drop the one with the smallest load if the list is
+	// full.
 	k, _ := slices.BinarySearchFunc(z.heaviest, load, func(p pairLoad, load float64) int {
 		if p.load >= load {
 			return -1 // of equal loads, the first flow is kept

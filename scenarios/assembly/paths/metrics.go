@@ -29,6 +29,8 @@ func (a *routingResult) measurePaths(
 	if err := a.setLoads(ctx, n, d); err != nil {
 		return err
 	}
+
+	// Loads are integers, unless messages have sizes or are divided over paths.
 	loads, maxLoad, hops := a.loads, maxLinkLoad(a.loads), float64(a.loads.SumHops)
 	if loads.Weighted != nil {
 		hops = loads.WeightedHops
@@ -49,6 +51,8 @@ func (a *routingResult) measurePaths(
 		m["average_hops"] = hops / r.totalMessages()
 	}
 
+	// The fluid completion time is the time in which the bottleneck carries its
+	// load.
 	weighted := composition.Decision{
 		Network: n, Loads: a.linkLoads, ReferenceRate: float64(r.s.Fabric.LinkRate),
 	}
@@ -74,8 +78,10 @@ func (a *routingResult) measurePaths(
 	for name, v := range d.Labels {
 		a.Row.Labels[name] = v
 	}
+
 	a.setLoadBounds(d, maxLoad)
 	r.ranks.addMetrics(m)
+
 	if faultFreeLoad > 0 {
 		m["fault_ratio"] = faultFreeLoad / maxLoad
 		a.faultFreeLoad, a.maxLoad = faultFreeLoad, maxLoad
@@ -112,6 +118,7 @@ func (a *routingResult) setLoads(
 	if a.loads, err = a.system.measureLoads(ctx, n, d, a.sums); err != nil {
 		return err
 	}
+
 	a.linkLoads = a.loads.Weighted
 	if a.linkLoads == nil {
 		for _, messages := range a.loads.Link {
@@ -162,6 +169,7 @@ func (a *routingResult) setLoadBounds(d *routing.Decision, maxLoad float64) {
 		// Each message takes one path, so loads are integers.
 		a.addProof(b, math.Ceil(r.loadBound-1e-9), model, false)
 	}
+
 	a.addProof(b, r.loadBound, model, true)
 	if r.load.call != nil { // the router's bounds hold for the flows that it leads
 		routerBound, d.BoundSplit = 0, 0
@@ -180,10 +188,12 @@ func (a *routingResult) setMakespanBounds(ctx context.Context, d *routing.Decisi
 	if a.system.load.graph == nil || a.system.load.call != nil || !ok {
 		return nil
 	}
+
 	bounds, err := a.system.makespanBounds(ctx)
 	if err != nil {
 		return err
 	}
+
 	b := a.Row.Bounds
 	b.GapMetric = a.system.endMetric()
 	a.addProof(b, bounds.splitPaths.Seconds(), routing.TimeModelSplitPaths, true)
@@ -298,7 +308,6 @@ func measureStep(row *result.Row, t *input.Step, before, after float64) {
 
 	// The exposed share of the collective that explains the measured slowdown of
 	// the step.
-
 	switch {
 	case t.Slowdown <= 0:
 	case ratio <= 1:

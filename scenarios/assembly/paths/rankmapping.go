@@ -113,6 +113,7 @@ func (z *rankPlacement) measureHops(
 		return nil
 	}
 
+	// The bound holds only for the demand for which the mapping was chosen.
 	demand := rankDemand(g, z.At)
 	sameDemand := slices.Equal(demand, p.Demand)
 	p.Demand = demand
@@ -125,6 +126,7 @@ func (z *rankPlacement) measureHops(
 	if sameDemand {
 		z.hopBytesBound = float64(max(z.Bound, c.Bound())) / unit
 	}
+
 	for _, f := range demand {
 		z.bytes += f.Bytes
 	}
@@ -159,6 +161,8 @@ func rankDemand(g *engine.Graph, nodeOfRank []int32) []mapping.Flow {
 	for f, b := range bytes {
 		all = append(all, mapping.Flow{Src: f.Src, Dst: f.Dst, Bytes: b})
 	}
+
+	// Map iteration is random, so sort the pairs.
 	slices.SortFunc(all, func(a, b mapping.Flow) int {
 		return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
 	})

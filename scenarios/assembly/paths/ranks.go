@@ -23,6 +23,7 @@ func workLoad(ctx context.Context, r *routingSystem, _ int64) (*trafficLoad, err
 	if err != nil && !errors.Is(err, collective.ErrTraffic) { // work without transfers is accepted
 		return nil, err
 	}
+
 	r.iteration = it
 	return &trafficLoad{
 		flows: t.Flows, demand: t.Demand(), graph: it.Graph, rateGroups: rateGroups,
@@ -37,6 +38,8 @@ func checkWorkCalls(r *routingSystem, _ int64, fabricKeys []string) ([]string, e
 	if err != nil {
 		return fabricKeys, err
 	}
+
+	// The mapping of the scenario may be costly, so the default one is used.
 	built, ctx := &routingSystem{s: r.s, System: hardware}, context.Background()
 	nodeOfRank, err := built.defaultNodes(ctx, built.mappingProblem())
 	if err != nil {
@@ -110,6 +113,9 @@ func (l *trafficLoad) mergeRateGroups(
 			if !ok {
 				representative[t.Src], first = int32(i), int32(i)
 			}
+
+			// The weight of a resource is relative to the bytes of the
+			// representative.
 			share := float64(t.Bytes) / float64(g.Tasks[first].Bytes)
 			for _, u := range r.Of(int32(i)) {
 				uses[first] = append(uses[first],

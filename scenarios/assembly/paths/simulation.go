@@ -53,6 +53,7 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 		run.Result = out
 	}
 
+	// Store the completion time and the metrics of packets.
 	if a.Trace != nil {
 		a.setFinishTime(a.Trace.Makespan)
 	}
@@ -92,6 +93,7 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 		run.Tiers, run.TierOf = r.s.Fabric.Kinds(), r.TierOf
 	}
 
+	// The graph of a collective call depends on the latencies of paths.
 	run.Job = composition.Job{Graph: r.load.graph, Step: r.iteration, Base: r.originalTasks}
 	if c := r.load.call; c != nil {
 		run.WithArrivalDelays = func(delays []engine.Time) (*engine.Graph, error) {
@@ -115,6 +117,7 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 		}
 	}
 
+	// The decision: paths, and what else the simulation needs to know about them.
 	flows, paths := r.load.taskPaths(a.paths)
 	d := composition.NewPathDecision(a.visible, flows, paths, int32(r.s.Workload.Packet),
 		a.packetOptions(after))
@@ -122,6 +125,7 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 	if r.load.rateGroups != nil {
 		d.Merge = r.load.mergeRateGroups
 	}
+
 	if run.Sources != nil {
 		d.ReferenceRate, d.Loads = float64(r.s.Fabric.LinkRate), a.linkLoads
 	}
@@ -169,6 +173,7 @@ func (a *routingResult) packetOptions(after *routing.Decision) packet.Options {
 	if after != nil {
 		o.Rewire = []packet.Rewire{{At: l.FailAt + l.RerouteAfter, Paths: after.Paths}}
 	}
+
 	if l.Queue == "credit" {
 		o.Control = packet.Credit
 	}
@@ -180,6 +185,8 @@ func (a *routingResult) packetOptions(after *routing.Decision) packet.Options {
 		o.TaskRank = r.iteration.SendOrder
 	}
 
+	// Poisson sources have no end. Measure the packets between warmup and the end
+	// of the duration.
 	if t := &r.s.Workload.Traffic; t.Source == "poisson" && r.load.graph == nil {
 		o.MeasureFrom, o.MeasureUntil, o.EndMeasured = t.Warmup, t.Warmup+t.Duration, true
 	}
@@ -209,6 +216,7 @@ func (a *routingResult) arrivalDelays(g *engine.Graph) []engine.Time {
 	if !r.hasLatency() {
 		return nil
 	}
+
 	delays, flows := make([]engine.Time, len(g.Tasks)), a.taskFlows(g)
 	for i := range delays {
 		if g.Tasks[i].Kind != engine.Transfer {

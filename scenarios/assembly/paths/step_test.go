@@ -37,6 +37,7 @@ func TestStepMeasure(t *testing.T) {
 		}
 	}
 
+	// The share of the collective that explains a measured slowdown of the step.
 	for _, c := range []struct {
 		slowdown, longer float64
 		share            float64 // NaN if undefined

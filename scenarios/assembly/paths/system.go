@@ -30,6 +30,7 @@ type routingSystem struct {
 	loadBound float64
 	// shortestHops is the number of links of the shortest paths of all messages.
 	shortestHops float64
+
 	// The following fields describe work of ranks: training steps and traces.
 
 	iteration *training.Iteration // nil for other workloads

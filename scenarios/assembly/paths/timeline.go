@@ -27,6 +27,7 @@ func (a *routingResult) addTimeline(p *result.Simulation, limit int) {
 	if isRequested {
 		p.Timeline = a.timeline(limit)
 	}
+
 	if len(a.Graph.Tasks) <= maxStoredTasks {
 		t := a.timeline(maxStoredTasks)
 		p.Nodes, p.Links = t.Tracks(), t.Links
@@ -44,10 +45,12 @@ func (a *routingResult) timeline(limit int) *result.Timeline {
 		Graph: a.Graph, Trace: a.Trace, Links: a.system.Whole.Links, MarkCritical: true,
 		WhyNoLinks: "counters of links, which packets draw",
 	}
+
 	for node := range a.system.Whole.Nodes {
 		t.Nodes = append(t.Nodes, fmt.Sprintf("%s %d", nodeWord, node))
 	}
 
+	// Tasks of a training step have a phase and a rank.
 	if it := a.system.iteration; it != nil {
 		t.Kind = func(id int32) string { return it.Meta[id].Phase.String() }
 		if a.system.nodeOfRank != nil {

@@ -205,8 +205,10 @@ func (r *routingSystem) onOffSources(p *trafficPart) []packet.Source {
 			Rate: units.Rate(rate), PayloadBytes: int32(w.Payload),
 			WireBytes: int32(w.Packet), Start: t.start, Duration: t.duration,
 		}
+
 		s := r.newSource(p.first, p.end)
 		s.Every, s.Count, s.Seed = schedule.Interval(), schedule.Packets(), 0
+
 		if w.Message > 0 { // the flow may end before the period
 			packets := (int64(w.Message) + int64(w.Payload) - 1) / int64(w.Payload)
 			if packets <= s.Count {
@@ -237,6 +239,8 @@ func (r *routingSystem) poissonSources(p *trafficPart) []packet.Source {
 			add(first, end, interval, packet.Uniform)
 			return
 		}
+
+		// Flows of different sizes have packets in proportion to their sizes.
 		sum := 0.0 // bytes of all flows of the node
 		for f := first; f < end; f++ {
 			sum += float64(p.traffic.Size(int(f - p.first)))
@@ -266,6 +270,8 @@ func (r *routingSystem) pacedSources(p *trafficPart, maxLoad float64) []packet.S
 	order, _ := packet.ParseOrder(w.Injection)
 	r.forEachSource(p, func(first, end int32) {
 		flows := end - first
+
+		// Flows of one size are served in turns by one source per node.
 		if p.traffic.Bytes == nil {
 			s := r.newSource(first, end)
 			s.Order = order

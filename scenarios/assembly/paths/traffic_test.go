@@ -29,12 +29,14 @@ func TestSourcesSendMessages(t *testing.T) {
 				}
 			}
 		}
+
 		if source != "on-off" && rapid.Bool().Draw(t, "listed") {
 			for range traffic.Flows {
 				traffic.Bytes = append(traffic.Bytes,
 					rapid.Int64Range(1, message).Draw(t, "bytes"))
 			}
 		}
+
 		s := &Scenario{}
 		w := &s.Workload
 		w.Packet, w.Payload = units.Bytes(payload+header), units.Bytes(payload)
@@ -42,6 +44,7 @@ func TestSourcesSendMessages(t *testing.T) {
 		w.Source, w.Injection, w.Window, w.Pace = source, "round-robin", 2, 1
 		w.Rate, w.Duration = 8e9, engine.Second
 		s.Fabric.LinkRate = 8e9
+
 		r := &routingSystem{s: s, load: &trafficLoad{
 			flows: traffic.Flows,
 			parts: []trafficPart{{end: int32(len(traffic.Flows)), traffic: traffic}},
@@ -50,6 +53,8 @@ func TestSourcesSendMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
+		// Add up the bytes of the packets of each flow.
 		sent := make([]int64, len(traffic.Flows))
 		for _, one := range sources {
 			for f := one.First; f < one.End; f++ {
@@ -59,6 +64,8 @@ func TestSourcesSendMessages(t *testing.T) {
 				}
 			}
 		}
+
+		// A flow sends its message, and a header with each packet.
 		for f, bytes := range sent {
 			size := traffic.Size(f)
 			if want := size + (size+payload-1)/payload*header; bytes != want {

@@ -18,6 +18,7 @@ func (r *routingSystem) lengthenPasses(ctx context.Context) (err error) {
 			return assembly.ContextErrorOr(ctx, err)
 		}
 	}
+
 	r.originalTasks, err = r.s.PassExtension.Lengthen(ctx, r.iteration)
 	return assembly.ContextErrorOr(ctx, err)
 }

@@ -24,6 +24,7 @@ func (r *routingSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, e
 				"its packets are at random times, or in turns",
 				`give traffic whose source is "greedy"`)
 		}
+
 		t := r.load.parts[0].traffic
 		if len(t.Flows) > assembly.LinkTask.MaxCount() {
 			return nil, assembly.ExportError(r.s.Name, "workload.kind",
@@ -40,6 +41,8 @@ func (r *routingSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, e
 	} else if r.iteration != nil {
 		w.SendOrder = r.iteration.SendOrder
 	}
+
+	// Number the nodes that are up.
 	rankOfNode := make([]int32, r.Whole.Nodes)
 	for node := range rankOfNode {
 		if rankOfNode[node] = int32(w.Ranks); r.Down == nil || !r.Down[node] {
@@ -53,6 +56,7 @@ func (r *routingSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, e
 		return nil
 	}
 
+	// Computes belong to the ranks on their nodes.
 	if r.iteration != nil && r.nodeOfRank != nil {
 		w.Rank = make([]int32, len(w.Graph.Tasks))
 		for i := range w.Rank {
