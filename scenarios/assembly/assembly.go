@@ -1,19 +1,19 @@
 // Package assembly has the types that the systems of all workloads and fabrics share.
 //
-// A System is work on hardware with one open decision. Policies make this decision one after another.
-// Each decision is simulated and measured, which yields a PolicyResult. Run collects the results of
-// all policies in an Outcome.
+// A System is work on hardware with one open decision. Policies make this decision one
+// after another. Each decision is simulated and measured, which yields a PolicyResult.
+// Run collects the results of all policies in an Outcome.
 //
-// The package names no workload, fabric or policy. The packages below it build systems, one package
-// per kind of decision:
+// The package names no workload, fabric or policy. The packages below it build systems,
+// one package per kind of decision:
 //
 //   - circuits: circuits between pods, by allocators and multi-job allocators;
 //   - paths: paths over links, by routers;
 //   - plans: plans of topologies and transmissions, by planners;
 //   - calls: algorithms of collective calls, on top of the other systems.
 //
-// Package scenarios builds systems from scenario files and runs them. Start reading with System,
-// PolicyResult and Run.
+// Package scenarios builds systems from scenario files and runs them. Start reading with
+// System, PolicyResult and Run.
 package assembly
 
 import (
@@ -31,36 +31,38 @@ type System interface {
 	Reference() map[string]float64
 	// Begin adds the data that does not depend on policies to an outcome.
 	Begin(ctx context.Context, o *Outcome) error
-	// Decide calls one policy, simulates its decision at the system's level and measures it, except
-	// for the metrics that PolicyResult.Finish adds. It may return nil if the work provably takes
-	// longer than limit seconds.
+	// Decide calls one policy, simulates its decision at the system's level and measures
+	// it, except for the metrics that PolicyResult.Finish adds. It may return nil if the
+	// work provably takes longer than limit seconds.
 	Decide(ctx context.Context, policy string, workers int, limit float64) (*PolicyResult, error)
 }
 
-// PolicyResult is the row of one policy, with functions that measure and describe its decision
-// further. A system that wraps another one may change the fields.
+// PolicyResult is the row of one policy, with functions that measure and describe its
+// decision further. A system that wraps another one may change the fields.
 type PolicyResult struct {
 	Row     result.Row
 	Timings result.PolicyTimings
 	// Err is the reason why the simulation did not complete; nil if it did.
 	Err error
-	// Rejection returns the diagnostic of an input that the policy cannot serve; nil if it serves it.
-	// Row then has only a label with the reason. The input is invalid if no policy can serve it.
+	// Rejection returns the diagnostic of an input that the policy cannot serve; nil if
+	// it serves it. Row then has only a label with the reason. The input is invalid if no
+	// policy can serve it.
 	Rejection func() schema.Diagnostic
-	// Finish adds the metrics that need further simulations; nil if there are no such metrics.
+	// Finish adds the metrics that need further simulations; nil if there are no such
+	// metrics.
 	Finish func(ctx context.Context) error
-	// Describe adds the data of figures, explanations and exports to an outcome, or part of it if ctx
-	// is cancelled.
+	// Describe adds the data of figures, explanations and exports to an outcome, or part
+	// of it if ctx is cancelled.
 	Describe func(ctx context.Context, o *Outcome)
-	// Run is the simulated job with its decision, for measures that simulate it again; nil if there is
-	// no single run.
+	// Run is the simulated job with its decision, for measures that simulate it again;
+	// nil if there is no single run.
 	Run *composition.Run
-	// RowFor returns the row of a scenario that differs only in the given step; nil if no such
-	// scenario exists.
+	// RowFor returns the row of a scenario that differs only in the given step; nil if no
+	// such scenario exists.
 	RowFor func(step any) result.Row
-	// MaxLoad is the maximum link load in messages, if sources adapt to it. DelayAt simulates the
-	// traffic at another maximum load, and returns nil if no packet arrives. DelayAt is nil for other
-	// sources.
+	// MaxLoad is the maximum link load in messages, if sources adapt to it. DelayAt
+	// simulates the traffic at another maximum load, and returns nil if no packet
+	// arrives. DelayAt is nil for other sources.
 	MaxLoad float64
 	DelayAt func(load float64) (*result.Delay, error)
 }
@@ -87,7 +89,8 @@ func Decide(ctx context.Context, s System, policy string, workers int) (*PolicyR
 	return a, ContextErrorOr(ctx, err)
 }
 
-// RejectedResult returns the result of a policy that cannot serve the scenario, with the reason.
+// RejectedResult returns the result of a policy that cannot serve the scenario, with the
+// reason.
 func RejectedResult(name, reason string, diagnostic func() schema.Diagnostic) *PolicyResult {
 	return &PolicyResult{
 		Row: result.Row{
@@ -111,8 +114,8 @@ func ContextErrorOr(ctx context.Context, err error) error {
 	return err
 }
 
-// Cancelled reports whether ctx is cancelled. To save time, it checks ctx only in every 1024th step
-// of a loop.
+// Cancelled reports whether ctx is cancelled. To save time, it checks ctx only in every
+// 1024th step of a loop.
 func Cancelled(ctx context.Context, step int) bool { return step&(1<<10-1) == 0 && ctx.Err() != nil }
 
 // TickSeconds is the maximum time in seconds that rounding to ticks adds to a transfer.

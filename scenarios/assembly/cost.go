@@ -1,3 +1,6 @@
+// This file estimates the tasks, packet hops, memory and time of simulations, and rejects
+// simulations beyond the limits.
+
 package assembly
 
 import (
@@ -8,7 +11,8 @@ import (
 	"sim/workloads/trace"
 )
 
-// Cost is the estimated cost of simulating one decision, without the search for the decision.
+// Cost is the estimated cost of simulating one decision, without the search for the
+// decision.
 type Cost struct {
 	Tasks   float64 // transfers, computes and joins of task graphs
 	Hops    float64 // links crossed by packets, summed over packets
@@ -18,11 +22,12 @@ type Cost struct {
 
 // Unit costs, measured on one core.
 //
-// LinkTask and PodTask are the costs of one task of a graph on links and between pods, measured for
-// ring all-reduces among 256 to 1,024 ranks at level flow. ScheduledHop and QueuedHop are the costs of
-// one packet hop over links whose departures are scheduled in advance, and over queued links (package
-// packet). Flow is the cost of one flow between nodes. Job and Failure are the costs of one job and
-// one failure of a fleet, measured for 0.5 million jobs and 0.8 million failures.
+// LinkTask and PodTask are the costs of one task of a graph on links and between pods,
+// measured for ring all-reduces among 256 to 1,024 ranks at level flow. ScheduledHop and
+// QueuedHop are the costs of one packet hop over links whose departures are scheduled in
+// advance, and over queued links (package packet). Flow is the cost of one flow between
+// nodes. Job and Failure are the costs of one job and one failure of a fleet, measured
+// for 0.5 million jobs and 0.8 million failures.
 var (
 	LinkTask     = Cost{Tasks: 1, Bytes: 1000, Seconds: 4e-6}
 	PodTask      = Cost{Tasks: 1, Bytes: 2000, Seconds: 8e-6}
@@ -33,7 +38,8 @@ var (
 	Failure      = Cost{Bytes: 500, Seconds: 7e-6}
 )
 
-// MaxBytes limits the memory of a simulation. MaxHops limits its packet hops, to about ten hours.
+// MaxBytes limits the memory of a simulation. MaxHops limits its packet hops, to about
+// ten hours.
 const (
 	MaxBytes = 8 << 30
 	MaxHops  = 1e11
@@ -52,8 +58,8 @@ func (c Cost) Add(d Cost) Cost {
 // MaxCount returns the maximum number of items of this cost within MaxBytes.
 func (c Cost) MaxCount() int { return int(MaxBytes / c.Bytes) }
 
-// CheckLimits returns an error if the cost exceeds MaxBytes or MaxHops. The string subject names the
-// work in the plural, and remedy states what reduces it.
+// CheckLimits returns an error if the cost exceeds MaxBytes or MaxHops. The string
+// subject names the work in the plural, and remedy states what reduces it.
 func (c Cost) CheckLimits(subject, remedy string) error {
 	limit := Cost{Bytes: MaxBytes}
 	if c.Hops > MaxHops {

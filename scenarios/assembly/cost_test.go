@@ -2,8 +2,8 @@ package assembly
 
 import "testing"
 
-// TestCostLimits checks that MaxCount tasks or flows and MaxHops hops are within the limits, and that
-// one more is rejected with its cost.
+// TestCostLimits checks that MaxCount tasks or flows and MaxHops hops are within the
+// limits, and that one more is rejected with its cost.
 func TestCostLimits(t *testing.T) {
 	for _, c := range []struct {
 		unit  Cost

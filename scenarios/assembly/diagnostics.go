@@ -1,9 +1,11 @@
+// This file turns errors of other packages into diagnostics of keys.
+
 package assembly
 
 import "strings"
 
-// SplitError splits an error of the form "problem; want remedy" into the text of a diagnostic. The
-// remedy starts with "choose".
+// SplitError splits an error of the form "problem; want remedy" into the text of a
+// diagnostic. The remedy starts with "choose".
 func SplitError(err error) (problem, remedy string) {
 	problem, remedy, ok := strings.Cut(ErrorText(err), "; want ")
 	if !ok {
@@ -12,7 +14,8 @@ func SplitError(err error) (problem, remedy string) {
 	return problem, "choose " + remedy
 }
 
-// ReportConflict reports an error as a conflict of the keys at paths. It returns false if err is nil.
+// ReportConflict reports an error as a conflict of the keys at paths. It returns false if
+// err is nil.
 func ReportConflict(c interface {
 	Conflict(paths []string, problem, remedy string)
 }, paths []string, err error) bool {
@@ -24,7 +27,8 @@ func ReportConflict(c interface {
 	return true
 }
 
-// ErrorText returns the text of an error for a diagnostic, without the name of its package.
+// ErrorText returns the text of an error for a diagnostic, without the name of its
+// package.
 func ErrorText(err error) string {
 	text := err.Error()
 	for _, prefix := range []string{

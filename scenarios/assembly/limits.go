@@ -1,3 +1,5 @@
+// This file holds the limits of packet-level simulations.
+
 package assembly
 
 import (
@@ -15,6 +17,6 @@ const (
 	MaxQueueSamples     = 1 << 24          // stored queue lengths, in a file of about 300 MB
 )
 
-// MaxTotalBytes limits the bytes of all messages, as package collective does. Sums then do not
-// overflow int64, even in bits.
+// MaxTotalBytes limits the bytes of all messages, as package collective does. Sums then
+// do not overflow int64, even in bits.
 const MaxTotalBytes = float64(1<<63-1) / 8

@@ -1,3 +1,5 @@
+// This file checks the mappings that a scenario names.
+
 package assembly
 
 import (
@@ -5,8 +7,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// CheckMappings reports the mappings of a scenario that check rejects. It skips mappings that are
-// searched for. Errors of check have the form "problem; want remedy".
+// CheckMappings reports the mappings of a scenario that check rejects. It skips mappings
+// that are searched for. Errors of check have the form "problem; want remedy".
 func CheckMappings(c *schema.Reader, k *mapping.Keys, check func(text string) error) {
 	keys := []string{"policy.mappings", "policy.mapping"}
 	for _, text := range k.Names() {

@@ -1,3 +1,5 @@
+// This file defines Outcome, the results of a run.
+
 package assembly
 
 import (
@@ -13,15 +15,15 @@ type Outcome struct {
 	Timings       result.Timings
 	Detail        result.Detail
 	TimelineTasks int // see Options.TimelineTasks
-	// RateSchedules holds the rates of every transfer over time, by policy. Policies without scheduled
-	// rates have no entry.
+	// RateSchedules holds the rates of every transfer over time, by policy. Policies
+	// without scheduled rates have no entry.
 	RateSchedules map[string][]RateRow
 	Files         []result.File // further files of the run directory
 	Routes        []Routes      // paths of each router
 	UsesPlanners  bool          // planners made the decisions
 	PlannerPlans  []*plan.Plan  // plans of all planners that have one
-	// PolicyErrors states why simulations did not complete. The row of such a policy holds the metrics
-	// measured until then, and the label failed.
+	// PolicyErrors states why simulations did not complete. The row of such a policy
+	// holds the metrics measured until then, and the label failed.
 	PolicyErrors []error
 }
 
@@ -32,8 +34,8 @@ type RateRow struct {
 	Rate       float64 // bits per second, summed over all flows of the task
 }
 
-// WritePlans writes the plans of all planners as a JSON list, in the order of the rows. It returns
-// the error of w.
+// WritePlans writes the plans of all planners as a JSON list, in the order of the rows.
+// It returns the error of w.
 func (o *Outcome) WritePlans(w io.Writer) error {
 	return plan.WriteJSON(w, o.PlannerPlans)
 }

@@ -1,3 +1,5 @@
+// This file formats numbers of things for titles.
+
 package assembly
 
 import (
@@ -12,6 +14,6 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// MaxNamedItems is the maximum number of items of one kind that a title names. More items are
-// summarised.
+// MaxNamedItems is the maximum number of items of one kind that a title names. More items
+// are summarised.
 const MaxNamedItems = 4

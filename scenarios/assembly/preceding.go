@@ -1,3 +1,6 @@
+// This file compares policies of a decision that precedes the decision of the hardware,
+// such as mappings of ranks before routers.
+
 package assembly
 
 import (
@@ -5,9 +8,9 @@ import (
 	"time"
 )
 
-// precedingDecision is a system that compares policies of a decision which precedes the decision of
-// its hardware, such as the mapping of ranks. Each policy has its own system, in which a single policy
-// makes the remaining decision.
+// precedingDecision is a system that compares policies of a decision which precedes the
+// decision of its hardware, such as the mapping of ranks. Each policy has its own system,
+// in which a single policy makes the remaining decision.
 type precedingDecision struct {
 	System          // system of firstPolicy, for data that all systems share
 	firstPolicy     string
@@ -15,9 +18,9 @@ type precedingDecision struct {
 	remainingPolicy string // makes the remaining decision
 }
 
-// NewPrecedingDecision returns a system that compares policies. The function build returns the system
-// of a policy, in which remainingPolicy makes the remaining decision. The system of firstPolicy is
-// built immediately, for the reference.
+// NewPrecedingDecision returns a system that compares policies. The function build
+// returns the system of a policy, in which remainingPolicy makes the remaining decision.
+// The system of firstPolicy is built immediately, for the reference.
 func NewPrecedingDecision(
 	ctx context.Context, firstPolicy, remainingPolicy string,
 	build func(ctx context.Context, policy string) (System, error),
@@ -29,8 +32,8 @@ func NewPrecedingDecision(
 	return &precedingDecision{s, firstPolicy, build, remainingPolicy}, nil
 }
 
-// Decide builds the system of a policy and makes the remaining decision. The row has no bounds for
-// other rows, because they hold only for this system.
+// Decide builds the system of a policy and makes the remaining decision. The row has no
+// bounds for other rows, because they hold only for this system.
 func (b *precedingDecision) Decide(
 	ctx context.Context, policy string, workers int, limit float64,
 ) (*PolicyResult, error) {

@@ -1,3 +1,5 @@
+// This file exports the paths of routers as forwarding tables and packet tags.
+
 package assembly
 
 import (
@@ -17,7 +19,8 @@ type Routes struct {
 	Network *engine.Network
 	Flows   []engine.Flow
 	Paths   *engine.Paths
-	// ComputePaths computes Paths if the simulation did not need all of them; nil if Paths is set.
+	// ComputePaths computes Paths if the simulation did not need all of them; nil if
+	// Paths is set.
 	ComputePaths func() (*engine.Paths, error)
 }
 
@@ -27,9 +30,10 @@ type RouteFiles struct {
 	Tags   func(io.Writer) error // tags of packets; nil if packets choose links at random
 }
 
-// Compile returns the forwarding tables of the chips and the tags of packets. If packets choose links
-// at random, tables hold the probability of each link, and there are no tags. It fails if a path
-// visits a node twice, because no table can describe such a path.
+// Compile returns the forwarding tables of the chips and the tags of packets. If packets
+// choose links at random, tables hold the probability of each link, and there are no
+// tags. It fails if a path visits a node twice, because no table can describe such a
+// path.
 func (r *Routes) Compile() (RouteFiles, error) {
 	if r.ComputePaths != nil {
 		var err error

@@ -1,3 +1,5 @@
+// This file runs all policies on a system and collects their results.
+
 package assembly
 
 import (
@@ -15,23 +17,27 @@ import (
 // Options defines how a system is run. No option changes a result.
 type Options struct {
 	Workers int // goroutines, at least 1
-	// VisitWork receives the work under the first policy, before any policy decides; may be nil.
+	// VisitWork receives the work under the first policy, before any policy decides; may
+	// be nil.
 	VisitWork func(w *trace.RankGraph) error
-	// TimelineTasks is the number of tasks of result.Simulation.Timeline, in addition to the critical
-	// path. If it is 0, there are no timelines.
+	// TimelineTasks is the number of tasks of result.Simulation.Timeline, in addition to
+	// the critical path. If it is 0, there are no timelines.
 	TimelineTasks int
-	// Progress is called before each policy and at the end, from one goroutine at a time; may be nil.
+	// Progress is called before each policy and at the end, from one goroutine at a time;
+	// may be nil.
 	Progress func(policy string, done, total int)
-	// ReportProgress receives the approximate progress of the current policy, from 0 to 1; may be nil.
+	// ReportProgress receives the approximate progress of the current policy, from 0 to
+	// 1; may be nil.
 	ReportProgress func(share float64)
 }
 
-// Run calls every policy on a system and collects the results in doc. Figures have the given title.
-// The run began at start.
+// Run calls every policy on a system and collects the results in doc. Figures have the
+// given title. The run began at start.
 //
-// If the simulation of a policy does not complete, the other policies are still called; see
-// Outcome.PolicyErrors. A policy that cannot serve the system has a row with the reason. If no policy
-// can, the error is of type schema.Diagnostics. If ctx is cancelled, Run returns early with its error.
+// If the simulation of a policy does not complete, the other policies are still called;
+// see Outcome.PolicyErrors. A policy that cannot serve the system has a row with the
+// reason. If no policy can, the error is of type schema.Diagnostics. If ctx is cancelled,
+// Run returns early with its error.
 func Run(
 	ctx context.Context, sys System, policies []string, doc result.Document, title string,
 	start time.Time, opt Options,
@@ -117,8 +123,8 @@ func Run(
 // progressKey is the context key of Options.ReportProgress.
 type progressKey struct{}
 
-// withProgressFunc returns a context in which ProgressFunc returns report. If report is nil, it
-// returns ctx.
+// withProgressFunc returns a context in which ProgressFunc returns report. If report is
+// nil, it returns ctx.
 func withProgressFunc(ctx context.Context, report func(share float64)) context.Context {
 	if report == nil {
 		return ctx
@@ -126,14 +132,15 @@ func withProgressFunc(ctx context.Context, report func(share float64)) context.C
 	return context.WithValue(ctx, progressKey{}, report)
 }
 
-// ProgressFunc returns the function that receives the progress of the current policy, from 0 to 1;
-// nil if no one is interested.
+// ProgressFunc returns the function that receives the progress of the current policy,
+// from 0 to 1; nil if no one is interested.
 func ProgressFunc(ctx context.Context) func(share float64) {
 	report, _ := ctx.Value(progressKey{}).(func(float64))
 	return report
 }
 
-// WrapPolicyError adds the name of the policy to an error, except to diagnostics of the input.
+// WrapPolicyError adds the name of the policy to an error, except to diagnostics of the
+// input.
 func WrapPolicyError(policy string, err error) error {
 	if errors.Is(err, schema.ErrInput) {
 		return err

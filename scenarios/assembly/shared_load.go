@@ -1,13 +1,17 @@
+// This file compares packet delays under different decisions at one load, for sources
+// that adapt their rate to the decision.
+
 package assembly
 
 import "sim/scenarios/result"
 
-// compareAtSharedLoad adds to each simulation its delays at one load, if the loads of policies differ
-// and all sources can adapt. Results are indexed by simulation.
+// compareAtSharedLoad adds to each simulation its delays at one load, if the loads of
+// policies differ and all sources can adapt. Results are indexed by simulation.
 //
-// Sources that fill the bottleneck link inject more under decisions with a lower maximum load. Their
-// packets may then wait longer although the decision is better. The shared load is the one that fills
-// the bottleneck of the decision with the largest maximum load.
+// Sources that fill the bottleneck link inject more under decisions with a lower maximum
+// load. Their packets may then wait longer although the decision is better. The shared
+// load is the one that fills the bottleneck of the decision with the largest maximum
+// load.
 func compareAtSharedLoad(results map[int]*PolicyResult, policies []result.Simulation) error {
 	maxLoad, minLoad := 0.0, 0.0
 	for i := range policies {

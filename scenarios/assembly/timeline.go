@@ -1,3 +1,6 @@
+// This file converts simulated graphs to timelines: the tasks of each node over time, and
+// the loads of the busiest links.
+
 package assembly
 
 import (
@@ -9,12 +12,12 @@ import (
 	"sim/scenarios/result"
 )
 
-// DefaultTimelineTasks is the default number of tasks of a timeline, without its critical path. Such
-// a timeline is about 30 MB of text.
+// DefaultTimelineTasks is the default number of tasks of a timeline, without its critical
+// path. Such a timeline is about 30 MB of text.
 const DefaultTimelineTasks = 100_000
 
-// maxCounters is the number of links whose loads a timeline shows. They are the links with the most
-// bytes.
+// maxCounters is the number of links whose loads a timeline shows. They are the links
+// with the most bytes.
 const maxCounters = 16
 
 // TimelineInput is a simulated graph with the data of its timeline.
@@ -24,19 +27,21 @@ type TimelineInput struct {
 	Nodes []string // names of the tracks, indexed by node
 	// ComputeNode returns the node whose track shows a compute; nil means Task.Src.
 	ComputeNode func(id int32) int32
-	// VisitLinks calls visit for each link of a transfer with its share of the bytes. If it is nil,
-	// links are unknown, and WhyNoLinks states why.
+	// VisitLinks calls visit for each link of a transfer with its share of the bytes. If
+	// it is nil, links are unknown, and WhyNoLinks states why.
 	VisitLinks func(id int32, visit func(link int32, share float64))
 	WhyNoLinks string
 	Links      []engine.Link
 	Omitted    string // description of work that the graph does not contain
-	// Kind returns the kind of a task as in result.Span; nil means that all tasks are transfers.
+	// Kind returns the kind of a task as in result.Span; nil means that all tasks are
+	// transfers.
 	Kind         func(id int32) string
 	MarkCritical bool // whether tasks on the critical path are marked
 }
 
-// Timeline returns the computes and transfers of all nodes, the task that each waited for last, and
-// the loads of links. If there are more than limit tasks, it contains a sample; see result.Sample.
+// Timeline returns the computes and transfers of all nodes, the task that each waited for
+// last, and the loads of links. If there are more than limit tasks, it contains a sample;
+// see result.Sample.
 func (a *TimelineInput) Timeline(limit int) *result.Timeline {
 	g, t := a.Graph, a.Trace
 	l := &result.Timeline{Nodes: a.Nodes, Omitted: a.Omitted}
@@ -85,8 +90,8 @@ func (a *TimelineInput) Timeline(limit int) *result.Timeline {
 		l.Tasks = append(l.Tasks, task)
 	}
 
-	// The last predecessor of a task determines its start. A predecessor that is not shown, such as a
-	// milestone, is replaced by its own last predecessor.
+	// The last predecessor of a task determines its start. A predecessor that is not
+	// shown, such as a milestone, is replaced by its own last predecessor.
 	lastPredecessor := slices.Repeat([]int32{-1}, len(g.Tasks))
 	for _, id := range g.Order() {
 		for _, e := range g.In(id) {
@@ -137,8 +142,8 @@ func addOmission(l *result.Timeline, format string, args ...any) {
 	l.Omitted += fmt.Sprintf(format, args...)
 }
 
-// addCounters adds the loads of the links with the most bytes over time. Each transfer has its average
-// rate, divided among its paths in the same shares as its packets.
+// addCounters adds the loads of the links with the most bytes over time. Each transfer
+// has its average rate, divided among its paths in the same shares as its packets.
 func (a *TimelineInput) addCounters(l *result.Timeline, tasks []int32) {
 	if a.VisitLinks == nil {
 		addOmission(l, "%s", a.WhyNoLinks)

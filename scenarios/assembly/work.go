@@ -1,3 +1,5 @@
+// This file exports the work of a system as a task graph of ranks, for other tools.
+
 package assembly
 
 import (
@@ -7,14 +9,16 @@ import (
 	"sim/workloads/trace"
 )
 
-// WorkExporter is a system whose work can be exported as a task graph of ranks, for other tools.
+// WorkExporter is a system whose work can be exported as a task graph of ranks, for other
+// tools.
 type WorkExporter interface {
-	// Work returns the work under a policy. Its error is of type schema.Diagnostics if the simulated
-	// graph does not represent all work.
+	// Work returns the work under a policy. Its error is of type schema.Diagnostics if
+	// the simulated graph does not represent all work.
 	Work(ctx context.Context, policy string) (*trace.RankGraph, error)
 }
 
-// ExportError returns the diagnostic of a scenario whose work cannot be exported because of a key.
+// ExportError returns the diagnostic of a scenario whose work cannot be exported because
+// of a key.
 func ExportError(name, key, reason, remedy string) error {
 	return schema.Diagnostics{{
 		File:    name,

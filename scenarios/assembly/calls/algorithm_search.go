@@ -1,3 +1,6 @@
+// This file searches the best algorithms of the collective calls of a training step, by
+// simulating the whole step with different algorithms.
+
 package calls
 
 import (
@@ -13,8 +16,8 @@ import (
 	"sim/workloads/training"
 )
 
-// algorithmSearch is a training step for which the algorithms of some dimensions are searched. It
-// implements assembly.System and is safe for concurrent use.
+// algorithmSearch is a training step for which the algorithms of some dimensions are
+// searched. It implements assembly.System and is safe for concurrent use.
 type algorithmSearch struct {
 	assembly.System // the step with the initial algorithms; provides the reference
 	build           func(ctx context.Context, by Algorithms) (assembly.System, error)
@@ -23,13 +26,14 @@ type algorithmSearch struct {
 	buildTime       time.Duration    // time to build System
 }
 
-// NewAlgorithmSearch returns the system of a training step that searches the best algorithms of some
-// dimensions. The function build returns the system of the step with given algorithms.
+// NewAlgorithmSearch returns the system of a training step that searches the best
+// algorithms of some dimensions. The function build returns the system of the step with
+// given algorithms.
 //
-// The search is a coordinate descent that simulates the whole step. It starts with the default
-// algorithms. One dimension at a time takes the algorithm with which the iteration ends first, given
-// the algorithms of the other dimensions. It ends when no change of one dimension improves the
-// iteration.
+// The search is a coordinate descent that simulates the whole step. It starts with the
+// default algorithms. One dimension at a time takes the algorithm with which the
+// iteration ends first, given the algorithms of the other dimensions. It ends when no
+// change of one dimension improves the iteration.
 func NewAlgorithmSearch(
 	ctx context.Context, s *training.Spec, algorithms Algorithms,
 	build func(ctx context.Context, by Algorithms) (assembly.System, error),
@@ -53,9 +57,9 @@ func NewAlgorithmSearch(
 	return b, err
 }
 
-// Decide searches the algorithms that are best under a policy. All rows are compared with one
-// reference, with the initial algorithms. They share no bounds, because bounds hold only for the
-// transfers of certain algorithms.
+// Decide searches the algorithms that are best under a policy. All rows are compared with
+// one reference, with the initial algorithms. They share no bounds, because bounds hold
+// only for the transfers of certain algorithms.
 func (b *algorithmSearch) Decide(
 	ctx context.Context, policy string, workers int, limit float64,
 ) (*assembly.PolicyResult, error) {
@@ -99,8 +103,8 @@ func (b *algorithmSearch) Decide(
 	return best, nil
 }
 
-// evaluate returns the result of a policy with the given algorithms. It returns nil if they do not
-// serve the step, or if the step provably ends later than limit seconds.
+// evaluate returns the result of a policy with the given algorithms. It returns nil if
+// they do not serve the step, or if the step provably ends later than limit seconds.
 func (b *algorithmSearch) evaluate(
 	ctx context.Context, algorithms Algorithms, policy string, workers int, limit float64,
 ) (*assembly.PolicyResult, error) {
@@ -118,8 +122,8 @@ func (b *algorithmSearch) evaluate(
 	return a, nil
 }
 
-// completionTime returns the time in seconds at which the work of a result ends. At level static it
-// is the busy time of the bottleneck link. It is +Inf if the work does not end.
+// completionTime returns the time in seconds at which the work of a result ends. At level
+// static it is the busy time of the bottleneck link. It is +Inf if the work does not end.
 func completionTime(a *assembly.PolicyResult) float64 {
 	for _, name := range []string{"makespan_s", "completion_s", "fluid_s"} {
 		if v, ok := a.Row.Metrics[name]; ok {

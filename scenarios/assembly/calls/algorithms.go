@@ -1,3 +1,6 @@
+// This file holds the choice of algorithms for the collective calls of a training step,
+// for all calls or by dimension of parallelism.
+
 package calls
 
 import (
@@ -8,17 +11,17 @@ import (
 	"sim/workloads/training"
 )
 
-// Algorithms names the algorithms that expand the collective calls of a training step. It is one name
-// for all calls, or a list of names by dimension of parallelism, such as "tp=ring,ep=direct".
-// Dimensions without a name have a default; see Expander.algorithm.
+// Algorithms names the algorithms that expand the collective calls of a training step. It
+// is one name for all calls, or a list of names by dimension of parallelism, such as
+// "tp=ring,ep=direct". Dimensions without a name have a default; see Expander.algorithm.
 type Algorithms string
 
 const (
 	// DefaultAlgorithm is the default algorithm of a call.
 	DefaultAlgorithm = "ring"
-	// defaultInDomains is the default algorithm of gradient synchronisation if domains hold
-	// several copies of a parameter. The copies of a domain reduce first, then the domains reduce
-	// among each other.
+	// defaultInDomains is the default algorithm of gradient synchronisation if domains
+	// hold several copies of a parameter. The copies of a domain reduce first, then the
+	// domains reduce among each other.
 	defaultInDomains = "hierarchical"
 )
 
@@ -28,7 +31,8 @@ func (a Algorithms) ForDim(dim training.Phase) string {
 	return cmp.Or(name, DefaultAlgorithm)
 }
 
-// namedFor returns the algorithm that is named for a dimension, or false if none is named.
+// namedFor returns the algorithm that is named for a dimension, or false if none is
+// named.
 func (a Algorithms) namedFor(dim training.Phase) (string, bool) {
 	if !a.hasDimensions() {
 		return string(a), a != ""
@@ -85,7 +89,8 @@ func (a Algorithms) SplitBest() (Algorithms, []training.Phase) {
 	return a, open
 }
 
-// Names returns the single name, or the algorithms of all dimensions in the order of training.Dims.
+// Names returns the single name, or the algorithms of all dimensions in the order of
+// training.Dims.
 func (a Algorithms) Names() []string {
 	if a == "" || !a.hasDimensions() {
 		return []string{string(a)}

@@ -1,3 +1,6 @@
+// This file holds workloads that are a single collective call: their keys, the limit of
+// their size, and their expansion into a schedule of transfers.
+
 package calls
 
 import (
@@ -23,8 +26,8 @@ type Keys struct {
 	Peer    int         `key:"peer" doc:"destination rank of a send-receive" default:"1" max:"1048576" when:"workload(peer)"`
 }
 
-// Call is a collective call with the algorithm that expands it. Without a group, all working nodes
-// take part.
+// Call is a collective call with the algorithm that expands it. Without a group, all
+// working nodes take part.
 type Call struct {
 	collective.Call
 	Along        []string // torus dimensions that divide the nodes into teams; nil means one team
@@ -34,19 +37,21 @@ type Call struct {
 	TransferCost assembly.Cost // cost of one transfer
 }
 
-// ErrTooLarge means that a call would need more memory or ports than are available. It wraps
-// collective.ErrUnserved.
+// ErrTooLarge means that a call would need more memory or ports than are available. It
+// wraps collective.ErrUnserved.
 var ErrTooLarge = fmt.Errorf("%w: too large", collective.ErrUnserved)
 
-// maxSchedulesInMemory is the number of schedules of a call, by different algorithms, that may use
-// all memory together. A system caches the schedules of several algorithms.
+// maxSchedulesInMemory is the number of schedules of a call, by different algorithms,
+// that may use all memory together. A system caches the schedules of several algorithms.
 const maxSchedulesInMemory = 3
 
-// CheckSize returns an error that wraps collective.ErrUnserved if the algorithm does not serve the
-// call. It wraps ErrTooLarge and states the number of transfers and the memory if the schedule would
-// take more than its share of assembly.MaxBytes; see maxSchedulesInMemory.
+// CheckSize returns an error that wraps collective.ErrUnserved if the algorithm does not
+// serve the call. It wraps ErrTooLarge and states the number of transfers and the memory
+// if the schedule would take more than its share of assembly.MaxBytes; see
+// maxSchedulesInMemory.
 //
-// It calls visit, unless nil, with the ranks of each transfer, up to the maximum number of transfers.
+// It calls visit, unless nil, with the ranks of each transfer, up to the maximum number
+// of transfers.
 func (c *Call) CheckSize(
 	ctx context.Context, p *collective.Problem, visit func(src, dst int32),
 ) error {
@@ -55,8 +60,8 @@ func (c *Call) CheckSize(
 		return err
 	}
 
-	// Transfers are counted up to twice the maximum. Calls beyond that are not counted exactly, and
-	// not at all if the lower bound exceeds it.
+	// Transfers are counted up to twice the maximum. Calls beyond that are not counted
+	// exactly, and not at all if the lower bound exceeds it.
 	maxTransfers := c.TransferCost.MaxCount() / maxSchedulesInMemory
 	n := 0
 	if err = ErrTooLarge; c.minTransfers(p) <= 2*maxTransfers {
@@ -86,8 +91,8 @@ func (c *Call) CheckSize(
 	return err
 }
 
-// minTransfers returns a lower bound on the number of transfers of the call; 0 if none is known
-// without expanding it.
+// minTransfers returns a lower bound on the number of transfers of the call; 0 if none is
+// known without expanding it.
 func (c *Call) minTransfers(p *collective.Problem) int {
 	kind, ok := map[collective.Kind]trace.Collective{
 		collective.AllReduce:     trace.AllReduce,
@@ -135,8 +140,8 @@ func (c *Call) Expand(
 	if err != nil {
 		return nil, err
 	}
-	// Algorithms that search limit the number of transfers themselves. Counting would repeat the
-	// search.
+	// Algorithms that search limit the number of transfers themselves. Counting would
+	// repeat the search.
 	if !row.Searches {
 		if err := c.CheckSize(ctx, p, nil); err != nil {
 			return nil, err

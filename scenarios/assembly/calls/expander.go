@@ -1,3 +1,7 @@
+// This file expands the collective calls of training steps into schedules of transfers.
+// An algorithm of package policies/collective creates each schedule. Schedules are
+// cached, because a step repeats most of its calls.
+
 package calls
 
 import (
@@ -20,8 +24,8 @@ type Expansion struct {
 	Options    collective.Options
 }
 
-// Expander expands the collective calls of a training step or trace whose ranks are on nodes of a
-// network. It caches schedules and is not safe for concurrent use.
+// Expander expands the collective calls of a training step or trace whose ranks are on
+// nodes of a network. It caches schedules and is not safe for concurrent use.
 type Expander struct {
 	Expansion
 	Spec       *training.Spec
@@ -30,23 +34,24 @@ type Expander struct {
 	Torus      collective.Shape // nil if the network is not a torus
 	NodeOfRank []int32          // indexed by rank; nil means that rank i is on node i
 	TaskCost   assembly.Cost    // cost of a transfer, compute or join
-	// Domains returns the domain of each node of a group, for hierarchical algorithms. nil means that
-	// their option defines domains.
+	// Domains returns the domain of each node of a group, for hierarchical algorithms.
+	// nil means that their option defines domains.
 	Domains func(group []int32) []int
 
 	// schedules caches schedules by stepCallKey or traceCallKey.
 	schedules map[any]*collective.Schedule
 }
 
-// stepCallKey identifies the calls of a training step that have the same schedule, at any position
-// within a pass. The groups of one dimension have different first ranks.
+// stepCallKey identifies the calls of a training step that have the same schedule, at any
+// position within a pass. The groups of one dimension have different first ranks.
 type stepCallKey struct {
 	call  training.Call
 	first int32
 }
 
-// Schedule returns the schedule of a call among a group of ranks. An all-to-all that the algorithm
-// does not serve is sent directly. For other unserved calls the error wraps collective.ErrUnserved.
+// Schedule returns the schedule of a call among a group of ranks. An all-to-all that the
+// algorithm does not serve is sent directly. For other unserved calls the error wraps
+// collective.ErrUnserved.
 func (e *Expander) Schedule(
 	ctx context.Context, c training.Call, group []int32,
 ) (*collective.Schedule, error) {
@@ -67,8 +72,9 @@ func (e *Expander) Schedule(
 	return e.cachedSchedule(ctx, key, c.Draw == 0, c.Kind.String(), c.Dim, fill)
 }
 
-// cachedSchedule returns the schedule of a call of the given kind and dimension. The function fill
-// completes the call. Schedules are cached by key if calls with this key are likely to be repeated.
+// cachedSchedule returns the schedule of a call of the given kind and dimension. The
+// function fill completes the call. Schedules are cached by key if calls with this key
+// are likely to be repeated.
 func (e *Expander) cachedSchedule(
 	ctx context.Context, key any, repeated bool, kind string, dim training.Phase,
 	fill func(*collective.Call) error,
@@ -102,12 +108,13 @@ func (e *Expander) cachedSchedule(
 	return s, nil
 }
 
-// algorithm returns the algorithm of the calls of a dimension. The slice domains holds the domain of
-// each rank of the group.
+// algorithm returns the algorithm of the calls of a dimension. The slice domains holds
+// the domain of each rank of the group.
 //
-// The default of synchronisation is hierarchical if all domains have equal numbers of at least two
-// ranks. A training step without calls in its graph synchronises in the same manner
-// (training.Spec.Parameters): copies of a parameter in one domain reduce before domains do.
+// The default of synchronisation is hierarchical if all domains have equal numbers of at
+// least two ranks. A training step without calls in its graph synchronises in the same
+// manner (training.Spec.Parameters): copies of a parameter in one domain reduce before
+// domains do.
 func (e *Expander) algorithm(dim training.Phase, domains []int) string {
 	_, isNamed := e.Algorithms.namedFor(dim)
 	if isNamed || dim != training.Sync || len(domains) == 0 {
@@ -125,8 +132,8 @@ func (e *Expander) algorithm(dim training.Phase, domains []int) string {
 	return defaultInDomains
 }
 
-// DrawSizes draws the message sizes of an all-to-all among the given number of ranks, as a matrix of
-// rows of senders. It returns nil if all sizes are equal.
+// DrawSizes draws the message sizes of an all-to-all among the given number of ranks, as
+// a matrix of rows of senders. It returns nil if all sizes are equal.
 func DrawSizes(
 	spec *training.Spec, c training.Call, ranks int, seed uint64,
 ) ([]int64, error) {
@@ -164,9 +171,9 @@ func DrawSizes(
 	return transposed, nil
 }
 
-// Expand returns a function that adds the transfers of a call to the graph of an iteration. It takes
-// the tasks after which each rank is ready, and returns the last task of each rank. See
-// training.BuildOptions.Expand.
+// Expand returns a function that adds the transfers of a call to the graph of an
+// iteration. It takes the tasks after which each rank is ready, and returns the last task
+// of each rank. See training.BuildOptions.Expand.
 func (e *Expander) Expand(
 	ctx context.Context,
 ) func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
@@ -183,9 +190,9 @@ func (e *Expander) Expand(
 	}
 }
 
-// VisitCalls calls visit for each call of a training step and each of its groups, with the number of
-// times it is made and its schedule. If an algorithm does not serve a call, the error names the
-// dimension.
+// VisitCalls calls visit for each call of a training step and each of its groups, with
+// the number of times it is made and its schedule. If an algorithm does not serve a call,
+// the error names the dimension.
 func (e *Expander) VisitCalls(
 	ctx context.Context,
 	visit func(c training.Call, group []int32, times float64, s *collective.Schedule),
@@ -210,8 +217,9 @@ func (e *Expander) VisitCalls(
 	return nil
 }
 
-// CheckCalls returns an error if an algorithm does not serve the calls of a training step, or if
-// their transfers exceed the limits. It also returns the keys that cause the error.
+// CheckCalls returns an error if an algorithm does not serve the calls of a training
+// step, or if their transfers exceed the limits. It also returns the keys that cause the
+// error.
 func (e *Expander) CheckCalls(ctx context.Context) (keys []string, err error) {
 	n := 0.0 // transfers, and one join per rank of each call
 	visit := func(_ training.Call, group []int32, times float64, s *collective.Schedule) {

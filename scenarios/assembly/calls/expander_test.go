@@ -7,8 +7,8 @@ import (
 	"sim/workloads/training"
 )
 
-// TestExpertSizes checks that messages from experts have the sizes of the messages to them,
-// transposed. Each draw has other sizes with the same mean.
+// TestExpertSizes checks that messages from experts have the sizes of the messages to
+// them, transposed. Each draw has other sizes with the same mean.
 func TestExpertSizes(t *testing.T) {
 	spec := training.Spec{ExpertExponent: 1.2}
 	const n, mean = 5, 1000

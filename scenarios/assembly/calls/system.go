@@ -1,14 +1,15 @@
-// Package calls builds systems of collective calls, and expands the calls of training steps and
-// traces.
+// Package calls builds systems of collective calls, and expands the calls of training
+// steps and traces.
 //
-// An algorithm (package policies/collective) expands a call into a schedule of transfers. The policy
-// of the fabric then decides about these transfers as about any others. A run compares either
-// algorithms, with one router or allocator, or it compares routers or allocators, with one
-// algorithm. Results are compared with a lower bound that holds for every algorithm.
+// An algorithm (package policies/collective) expands a call into a schedule of transfers.
+// The policy of the fabric then decides about these transfers as about any others. A run
+// compares either algorithms, with one router or allocator, or it compares routers or
+// allocators, with one algorithm. Results are compared with a lower bound that holds for
+// every algorithm.
 //
-// A callSystem performs a single call. An Expander expands the calls of larger workloads, and an
-// algorithmSearch finds the best algorithms of a training step. Start reading with NewSystem and
-// Expander.
+// A callSystem performs a single call. An Expander expands the calls of larger workloads,
+// and an algorithmSearch finds the best algorithms of a training step. Start reading with
+// NewSystem and Expander.
 package calls
 
 import (
@@ -31,13 +32,14 @@ type Scenario struct {
 	Name string
 	*Call
 	Ranks int // number of ranks of the group
-	// Policy decides about the transfers if algorithms are compared. It is empty if policies are
-	// compared; the algorithm is then Call.Algorithm.
+	// Policy decides about the transfers if algorithms are compared. It is empty if
+	// policies are compared; the algorithm is then Call.Algorithm.
 	Policy string
 	// Build returns the system of the call with the given algorithm. Its error wraps
 	// collective.ErrUnserved if the algorithm does not serve the call.
 	Build func(ctx context.Context, algorithm string) (assembly.System, error)
-	// LowerBound returns a lower bound on the time of the call that holds for every algorithm.
+	// LowerBound returns a lower bound on the time of the call that holds for every
+	// algorithm.
 	LowerBound func(ctx context.Context) (collective.LowerBound, error)
 }
 
@@ -79,8 +81,8 @@ func (z *callSystem) candidates(name string) []string {
 	return names
 }
 
-// systemFor returns the system with an algorithm. If algorithms are compared, each row needs its
-// system only once, so that nothing is cached.
+// systemFor returns the system with an algorithm. If algorithms are compared, each row
+// needs its system only once, so that nothing is cached.
 func (z *callSystem) systemFor(ctx context.Context, algorithm string) (builtSystem, error) {
 	build := func() (builtSystem, error) {
 		start := time.Now()
@@ -102,8 +104,8 @@ func (z *callSystem) Reference() map[string]float64 {
 // Begin adds nothing to an outcome.
 func (z *callSystem) Begin(context.Context, *assembly.Outcome) error { return nil }
 
-// Decide expands the call, calls the policy for the transfers and measures when they end. With
-// several candidate algorithms it returns the result that ends first.
+// Decide expands the call, calls the policy for the transfers and measures when they end.
+// With several candidate algorithms it returns the result that ends first.
 func (z *callSystem) Decide(
 	ctx context.Context, name string, workers int, limit float64,
 ) (*assembly.PolicyResult, error) {
@@ -190,8 +192,8 @@ func (z *callSystem) diagnostic(key, reason string) schema.Diagnostic {
 	}
 }
 
-// UnservedReason returns why an algorithm does not serve a call: the text of an error without its
-// sentinel errors.
+// UnservedReason returns why an algorithm does not serve a call: the text of an error
+// without its sentinel errors.
 func UnservedReason(err error) string {
 	text := err.Error()
 	// The text of ErrTooLarge starts with the text of ErrUnserved.
@@ -201,12 +203,13 @@ func UnservedReason(err error) string {
 	return text
 }
 
-// boundTolerance is the relative distance within which the end of a call counts as equal to its lower
-// bound. It covers the rounding to ticks of some thousand consecutive transfers of microseconds each.
+// boundTolerance is the relative distance within which the end of a call counts as equal
+// to its lower bound. It covers the rounding to ticks of some thousand consecutive
+// transfers of microseconds each.
 const boundTolerance = 1e-6
 
-// addMetrics adds the rate of the call and its lower bound to a row. The given algorithm is shown if
-// it was selected from several.
+// addMetrics adds the rate of the call and its lower bound to a row. The given algorithm
+// is shown if it was selected from several.
 func (z *callSystem) addMetrics(row *result.Row, algorithm string) {
 	if z.Algorithm == collective.BestName || row.Policy == collective.BestName {
 		row.Labels["algorithm"] = algorithm
@@ -226,9 +229,9 @@ func (z *callSystem) addMetrics(row *result.Row, algorithm string) {
 	addBound(row, z.bound)
 }
 
-// addBound adds a lower bound on the completion time of a row, and the gap to it. The bound holds for
-// every algorithm on any routes. It replaces the row's other bounds, which hold for the transfers of
-// one algorithm.
+// addBound adds a lower bound on the completion time of a row, and the gap to it. The
+// bound holds for every algorithm on any routes. It replaces the row's other bounds,
+// which hold for the transfers of one algorithm.
 func addBound(row *result.Row, bound collective.LowerBound) {
 	m := row.Metrics
 	m["bound_completion_s"], row.Bounds = bound.Seconds, nil

@@ -22,7 +22,8 @@ import (
 // errBroken is an error other than collective.ErrUnserved.
 var errBroken = errors.New("broken")
 
-// fakeSystem is a system with a given result: the end of the work, an error, or a rejection.
+// fakeSystem is a system with a given result: the end of the work, an error, or a
+// rejection.
 type fakeSystem struct {
 	end      float64
 	err      error
@@ -34,8 +35,8 @@ func (f *fakeSystem) Reference() map[string]float64 { return map[string]float64{
 
 func (f *fakeSystem) Begin(context.Context, *assembly.Outcome) error { return nil }
 
-// Decide returns no result if the end is later than the limit. A result that ends at 7 s fails in
-// Finish.
+// Decide returns no result if the end is later than the limit. A result that ends at 7 s
+// fails in Finish.
 func (f *fakeSystem) Decide(_ context.Context, policy string, _ int, limit float64) (*assembly.PolicyResult, error) {
 	*f.limits = append(*f.limits, limit)
 	switch {
@@ -57,8 +58,9 @@ func (f *fakeSystem) Decide(_ context.Context, policy string, _ int, limit float
 	return a, nil
 }
 
-// TestBestAlgorithm compares the selected algorithm with the minimum over all algorithms, if policies
-// are compared and if algorithms are. Systems serve the call, reject it or fail at random.
+// TestBestAlgorithm compares the selected algorithm with the minimum over all algorithms,
+// if policies are compared and if algorithms are. Systems serve the call, reject it or
+// fail at random.
 func TestBestAlgorithm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for round := range 400 {
@@ -136,8 +138,9 @@ func TestBestAlgorithm(t *testing.T) {
 	}
 }
 
-// TestNamedAlgorithm checks that a call with a named algorithm is expanded only by this algorithm. If
-// the algorithm does not serve it, the result has the reason. All other errors are returned.
+// TestNamedAlgorithm checks that a call with a named algorithm is expanded only by this
+// algorithm. If the algorithm does not serve it, the result has the reason. All other
+// errors are returned.
 func TestNamedAlgorithm(t *testing.T) {
 	var built []string
 	var limits []float64
@@ -202,8 +205,8 @@ func TestNamedAlgorithm(t *testing.T) {
 	}
 }
 
-// TestAddBound checks the gap against its definition. It is 0 within rounding errors, and negative if
-// the completion time is below the bound.
+// TestAddBound checks the gap against its definition. It is 0 within rounding errors, and
+// negative if the completion time is below the bound.
 func TestAddBound(t *testing.T) {
 	for _, c := range []struct{ end, bound, gap float64 }{{3, 2, 0.5}, {2, 2, 0}, {2 * (1 - 1e-7), 2, 0}, {1, 2, -0.5}} {
 		row := result.Row{Metrics: map[string]float64{"completion_s": c.end}, Labels: map[string]string{}, Bounds: &result.Bounds{}}
@@ -234,8 +237,9 @@ func smallSpec(t *testing.T) *training.Spec {
 	}
 }
 
-// TestAlgorithmSearch uses systems whose end is a sum over dimensions. The search must then find the
-// minimum of each dimension. Algorithms that do not serve are skipped, and errors are returned.
+// TestAlgorithmSearch uses systems whose end is a sum over dimensions. The search must
+// then find the minimum of each dimension. Algorithms that do not serve are skipped, and
+// errors are returned.
 func TestAlgorithmSearch(t *testing.T) {
 	spec := smallSpec(t)
 	usedDims := map[training.Phase]bool{}
@@ -377,8 +381,9 @@ func mesh(nodes int) *engine.Network {
 	return n
 }
 
-// TestSchedules checks that an expander creates one schedule per call and group, among the nodes of
-// its ranks, by the algorithm of its dimension. Schedules with random sizes are not cached.
+// TestSchedules checks that an expander creates one schedule per call and group, among
+// the nodes of its ranks, by the algorithm of its dimension. Schedules with random sizes
+// are not cached.
 func TestSchedules(t *testing.T) {
 	spec := smallSpec(t)
 	e := &Expander{Spec: spec, Network: mesh(8), NodeOfRank: []int32{7, 6, 5, 4, 3, 2, 1, 0}, Expansion: Expansion{Algorithms: "tp=direct"}}
@@ -435,8 +440,8 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestCheckCalls checks that unserved calls and calls with too many transfers are errors that name
-// the keys that cause them.
+// TestCheckCalls checks that unserved calls and calls with too many transfers are errors
+// that name the keys that cause them.
 func TestCheckCalls(t *testing.T) {
 	spec := smallSpec(t)
 	e := &Expander{Spec: spec, Network: mesh(8), TaskCost: assembly.LinkTask, Expansion: Expansion{Algorithms: "ring"}}
@@ -499,9 +504,9 @@ func TestCheckCalls(t *testing.T) {
 	}
 }
 
-// TestTraceSchedules compares the counted tasks of each call of a trace with the tasks of its
-// expansion, and the lower bound on its transfers with its schedule. It covers all kinds, algorithms
-// and small numbers of ranks.
+// TestTraceSchedules compares the counted tasks of each call of a trace with the tasks of
+// its expansion, and the lower bound on its transfers with its schedule. It covers all
+// kinds, algorithms and small numbers of ranks.
 func TestTraceSchedules(t *testing.T) {
 	served := 0
 	for _, row := range collective.Table {
@@ -559,8 +564,8 @@ func TestTraceSchedules(t *testing.T) {
 	}
 }
 
-// TestCheckSize checks that a call beyond the memory limit has no schedule, and that the error states
-// its number of transfers.
+// TestCheckSize checks that a call beyond the memory limit has no schedule, and that the
+// error states its number of transfers.
 func TestCheckSize(t *testing.T) {
 	group := []int32{0, 1, 2, 3}
 	p := &collective.Problem{Call: collective.Call{Kind: collective.AllToAll, Bytes: 100, Group: group}, Network: mesh(4)}

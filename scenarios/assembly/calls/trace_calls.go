@@ -1,3 +1,6 @@
+// This file expands the collective calls of traces into schedules of transfers, and
+// bounds the number of their transfers.
+
 package calls
 
 import (
@@ -18,8 +21,9 @@ type traceCallKey struct {
 	groupSet [2]int32 // see trace.GroupCall.GroupSet
 }
 
-// TraceOptions returns the options that build the graph of a traced job, within the limits of
-// TaskCost. If calls are aggregated, each rank has one transfer per call (trace.Aggregate).
+// TraceOptions returns the options that build the graph of a traced job, within the
+// limits of TaskCost. If calls are aggregated, each rank has one transfer per call
+// (trace.Aggregate).
 func (e *Expander) TraceOptions(ctx context.Context, aggregated bool) trace.BuildOptions {
 	maxTasks := e.TaskCost.MaxCount()
 	if aggregated {
@@ -57,9 +61,9 @@ func (e *Expander) TraceOptions(ctx context.Context, aggregated bool) trace.Buil
 	}
 }
 
-// minTransfers returns a lower bound on the number of transfers by which an algorithm performs a
-// call. It covers algorithms that send every block to every rank, whose transfers are quadratic in
-// the number of ranks. It is 0 for other algorithms and calls.
+// minTransfers returns a lower bound on the number of transfers by which an algorithm
+// performs a call. It covers algorithms that send every block to every rank, whose
+// transfers are quadratic in the number of ranks. It is 0 for other algorithms and calls.
 func minTransfers(algorithm string, c trace.GroupCall) int {
 	sendsAllBlocks := []string{"ring", "bidirectional-ring", directAlgorithm}
 	switch {
@@ -95,7 +99,8 @@ func (e *Expander) traceSchedule(
 		if c.Kind == trace.AllToAll {
 			call.Bytes = (c.Bytes + n - 1) / n // each rank sends an equal part to each
 		}
-		// Sizes holds the bytes that each rank sends in total, in equal parts to all others.
+		// Sizes holds the bytes that each rank sends in total, in equal parts to all
+		// others.
 		for i, total := range c.Sizes {
 			for k := range c.Nodes {
 				bytes := (total + n - 1) / n
@@ -111,8 +116,8 @@ func (e *Expander) traceSchedule(
 	return e.cachedSchedule(ctx, key, c.Sizes == nil, c.Kind.String(), training.Barrier, fill)
 }
 
-// expand returns the schedule of a call by an algorithm. An all-to-all that the algorithm does not
-// serve is expanded by directAlgorithm instead.
+// expand returns the schedule of a call by an algorithm. An all-to-all that the algorithm
+// does not serve is expanded by directAlgorithm instead.
 func expand(
 	ctx context.Context, p *collective.Problem, algorithm string, o collective.Options,
 ) (*collective.Schedule, error) {

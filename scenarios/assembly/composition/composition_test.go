@@ -13,8 +13,8 @@ import (
 	"sim/workloads/training"
 )
 
-// newLine returns a line network: nodes with links of 8 Gb/s from each to the next. It also returns
-// one flow per link, and the paths of the flows.
+// newLine returns a line network: nodes with links of 8 Gb/s from each to the next. It
+// also returns one flow per link, and the paths of the flows.
 func newLine(nodes int32, latency engine.Time) (*engine.Network, []engine.Flow, *engine.Paths) {
 	n := &engine.Network{Nodes: nodes}
 	paths := &engine.Paths{Degree: 1, Link: slices.Repeat([]int32{-1}, int(nodes))}
@@ -29,7 +29,8 @@ func newLine(nodes int32, latency engine.Time) (*engine.Network, []engine.Flow, 
 	return n, flows, paths
 }
 
-// newChain returns a chain of dependent transfers of 1,000 B, one over each link of a line.
+// newChain returns a chain of dependent transfers of 1,000 B, one over each link of a
+// line.
 func newChain(t *testing.T, links int32) *engine.Graph {
 	t.Helper()
 	g := &engine.Graph{}
@@ -45,9 +46,9 @@ func newChain(t *testing.T, links int32) *engine.Graph {
 	return g
 }
 
-// TestSimulate simulates a chain of three transfers at both levels. Each transfer takes 1 µs and has
-// a latency of 100 ns. The end must equal the sum of these times, also for variants of the job and of
-// the link rates, and a cancelled context must be reported.
+// TestSimulate simulates a chain of three transfers at both levels. Each transfer takes 1
+// µs and has a latency of 100 ns. The end must equal the sum of these times, also for
+// variants of the job and of the link rates, and a cancelled context must be reported.
 func TestSimulate(t *testing.T) {
 	const latency, each = 100 * engine.Nanosecond, engine.Microsecond
 	n, flows, paths := newLine(4, latency)
@@ -108,8 +109,9 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestDelayed checks that Job.WithArrivalDelays replaces the default delays, also for a job without
-// some of its transfers. The expected ends are sums of transfer times and delays.
+// TestDelayed checks that Job.WithArrivalDelays replaces the default delays, also for a
+// job without some of its transfers. The expected ends are sums of transfer times and
+// delays.
 func TestDelayed(t *testing.T) {
 	n, flows, paths := newLine(3, 0)
 	g := newChain(t, 2)
@@ -132,8 +134,9 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
-// TestByTier measures the tiers of a chain of three transfers of 1 µs each. The first link is one
-// tier, the other links are another. The expected metrics follow from the transfer times.
+// TestByTier measures the tiers of a chain of three transfers of 1 µs each. The first
+// link is one tier, the other links are another. The expected metrics follow from the
+// transfer times.
 func TestByTier(t *testing.T) {
 	n, flows, paths := newLine(4, 0)
 	for _, level := range []string{"flow", "packet"} {
@@ -162,8 +165,8 @@ func TestByTier(t *testing.T) {
 	}
 }
 
-// TestExposed checks that calls expose the time by which the step is shorter without them, and that
-// nothing is measured if circuits move.
+// TestExposed checks that calls expose the time by which the step is shorter without
+// them, and that nothing is measured if circuits move.
 func TestExposed(t *testing.T) {
 	n, flows, paths := newLine(4, 0)
 	r := &Run{Job: Job{Graph: newChain(t, 3)}, Decision: *NewPathDecision(n, flows, paths, 1000, packet.Options{}), Level: "flow", End: 3 * engine.Microsecond}
@@ -182,8 +185,8 @@ func TestExposed(t *testing.T) {
 	}
 }
 
-// TestExposedTime checks that exposed times are not negative, even if a sharing rule lets the work
-// end later without the time of some transfers.
+// TestExposedTime checks that exposed times are not negative, even if a sharing rule lets
+// the work end later without the time of some transfers.
 func TestExposedTime(t *testing.T) {
 	for _, c := range []struct {
 		end, without engine.Time
@@ -195,8 +198,8 @@ func TestExposedTime(t *testing.T) {
 	}
 }
 
-// TestSources checks that packets of flows whose task is not a transfer take no time. It also checks
-// that sources get the load of the bottleneck among the links with transfers.
+// TestSources checks that packets of flows whose task is not a transfer take no time. It
+// also checks that sources get the load of the bottleneck among the links with transfers.
 func TestSources(t *testing.T) {
 	n, flows, paths := newLine(4, 0)
 	d := NewPathDecision(n, flows, paths, 1000, packet.Options{})

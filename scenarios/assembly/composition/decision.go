@@ -1,3 +1,6 @@
+// This file defines Decision, the use of a network by a job, and variants of a decision
+// with scaled link rates or without some loads.
+
 package composition
 
 import (
@@ -10,38 +13,41 @@ import (
 	"sim/engine/packet"
 )
 
-// Decision describes how the transfers of a job use a network, in the form that the engines take.
-// Its functions accept the graph of the job and variants of it with the same tasks, in which some
-// transfers are replaced by tasks that take no time.
+// Decision describes how the transfers of a job use a network, in the form that the
+// engines take. Its functions accept the graph of the job and variants of it with the
+// same tasks, in which some transfers are replaced by tasks that take no time.
 type Decision struct {
 	// Network has changes over time if links fail.
 	Network *engine.Network
 	// Routes returns the resources that every transfer uses.
 	Routes func(g *engine.Graph) (*engine.Routes, error)
-	// ArrivalDelays returns the delay of every transfer between sending its last bit and its arrival,
-	// in ticks, indexed by task. The function or its result is nil if links have no latencies, or if
-	// the dependencies of the graph include them.
+	// ArrivalDelays returns the delay of every transfer between sending its last bit and
+	// its arrival, in ticks, indexed by task. The function or its result is nil if links
+	// have no latencies, or if the dependencies of the graph include them.
 	ArrivalDelays func(g *engine.Graph) []engine.Time
-	// Merge combines transfers that share one rate at level flow, without changing the number of
-	// tasks. It is nil if no transfers can be merged.
+	// Merge combines transfers that share one rate at level flow, without changing the
+	// number of tasks. It is nil if no transfers can be merged.
 	Merge func(g *engine.Graph, r *engine.Routes) (*engine.Graph, *engine.Routes, error)
 	// Flow holds the service at level flow, and what traces record.
 	Flow flow.Options
-	// SimulateMoves simulates a graph at level flow if circuits move when tasks end. All link rates
-	// are multiplied by rateFactor. It is nil if the network does not depend on the run.
+	// SimulateMoves simulates a graph at level flow if circuits move when tasks end. All
+	// link rates are multiplied by rateFactor. It is nil if the network does not depend
+	// on the run.
 	SimulateMoves func(
 		ctx context.Context, g *engine.Graph, rateFactor float64,
 	) (*engine.Trace, error)
-	// ToPackets lowers a job to level packet under d, which is this decision or a variant of it.
+	// ToPackets lowers a job to level packet under d, which is this decision or a variant
+	// of it.
 	ToPackets func(ctx context.Context, j *Job, d *Decision) (*Packets, error)
-	// Loads holds the load of every link in messages, indexed by link, if sources pace their packets
-	// by the largest load. Loads are compared at ReferenceRate: the load of a link with twice this
-	// rate counts half.
+	// Loads holds the load of every link in messages, indexed by link, if sources pace
+	// their packets by the largest load. Loads are compared at ReferenceRate: the load of
+	// a link with twice this rate counts half.
 	Loads         []float64
 	ReferenceRate float64
 
 	rateFactor float64 // factor of all rates of ScaleRates; 0 means 1
-	// scaling scales the rates of a network as ScaleRates has scaled Network; nil if it has not.
+	// scaling scales the rates of a network as ScaleRates has scaled Network; nil if it
+	// has not.
 	scaling func(n *engine.Network) *engine.Network
 }
 
@@ -57,8 +63,8 @@ type Packets struct {
 	Trace func(*engine.Trace) *engine.Trace
 }
 
-// NewRouteDecision returns a decision for a single graph, whose routes are r. It supports only level
-// flow.
+// NewRouteDecision returns a decision for a single graph, whose routes are r. It supports
+// only level flow.
 func NewRouteDecision(n *engine.Network, r *engine.Routes, o flow.Options) *Decision {
 	return &Decision{
 		Network: n,
@@ -67,8 +73,9 @@ func NewRouteDecision(n *engine.Network, r *engine.Routes, o flow.Options) *Deci
 	}
 }
 
-// NewPathDecision returns a decision by which transfers follow paths, as engine.RoutesOf and
-// packet.RunGraph assign them. Both levels use the same network. Packets have the given size.
+// NewPathDecision returns a decision by which transfers follow paths, as engine.RoutesOf
+// and packet.RunGraph assign them. Both levels use the same network. Packets have the
+// given size.
 func NewPathDecision(
 	n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, o packet.Options,
 ) *Decision {
@@ -91,8 +98,8 @@ func NewPathDecision(
 	}
 }
 
-// ScaleRates returns the decision with the rates of the selected resources multiplied by factor. If
-// selects is nil, all resources are selected.
+// ScaleRates returns the decision with the rates of the selected resources multiplied by
+// factor. If selects is nil, all resources are selected.
 func (d *Decision) ScaleRates(factor float64, selects func(resource int32) bool) *Decision {
 	out := *d
 	// SimulateMoves supports only a common factor of all rates.
@@ -113,8 +120,8 @@ func (d *Decision) ScaleRates(factor float64, selects func(resource int32) bool)
 	return &out
 }
 
-// ScaleNetwork scales the rates of a network as ScaleRates has scaled d.Network. Both networks have
-// the same resources.
+// ScaleNetwork scales the rates of a network as ScaleRates has scaled d.Network. Both
+// networks have the same resources.
 func (d *Decision) ScaleNetwork(n *engine.Network) *engine.Network {
 	if d.scaling == nil {
 		return n
@@ -122,8 +129,8 @@ func (d *Decision) ScaleNetwork(n *engine.Network) *engine.Network {
 	return d.scaling(n)
 }
 
-// ScaleNetworkRates returns a copy of a network with the rates of the selected resources multiplied
-// by factor. If selects is nil, all resources are selected.
+// ScaleNetworkRates returns a copy of a network with the rates of the selected resources
+// multiplied by factor. If selects is nil, all resources are selected.
 func ScaleNetworkRates(
 	n *engine.Network, factor float64, selects func(resource int32) bool,
 ) *engine.Network {
@@ -154,8 +161,8 @@ func (d *Decision) withoutLoads(selects func(resource int32) bool) *Decision {
 	return &out
 }
 
-// BottleneckLoad returns the number of messages on the link with the longest busy time, scaled to
-// ReferenceRate.
+// BottleneckLoad returns the number of messages on the link with the longest busy time,
+// scaled to ReferenceRate.
 func (d *Decision) BottleneckLoad() float64 {
 	maxLoad := 0.0
 	for i, load := range d.Loads {

@@ -1,3 +1,6 @@
+// This file computes the reference of a workload: compute alone and the ideal fabric.
+// Normalised communication times (NCT) are relative to it.
+
 package composition
 
 import (
@@ -10,7 +13,8 @@ import (
 	"sim/workloads/training"
 )
 
-// IdealReference is the reference that work is compared with: compute alone, and the ideal fabric.
+// IdealReference is the reference that work is compared with: compute alone, and the
+// ideal fabric.
 type IdealReference struct {
 	Times   training.ReferenceTimes
 	Bound   engine.Time  // lower bound on the time on the ideal fabric
@@ -19,9 +23,9 @@ type IdealReference struct {
 	IsFairOnly bool
 }
 
-// NewIdealReference simulates a graph without communication time, and on the ideal fabric with
-// network n and routes r. The ideal fabric may share its links in any manner, so it uses the best of
-// several services.
+// NewIdealReference simulates a graph without communication time, and on the ideal fabric
+// with network n and routes r. The ideal fabric may share its links in any manner, so it
+// uses the best of several services.
 func NewIdealReference(
 	ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes,
 ) (ref IdealReference, err error) {
@@ -38,8 +42,8 @@ func NewIdealReference(
 	return ref, ctx.Err()
 }
 
-// ComputeMakespan returns the makespan of a graph whose transfers, and the start of whose messages,
-// take no time. The graph must be frozen.
+// ComputeMakespan returns the makespan of a graph whose transfers, and the start of whose
+// messages, take no time. The graph must be frozen.
 func ComputeMakespan(
 	ctx context.Context, g *engine.Graph, n *engine.Network,
 ) (engine.Time, error) {
@@ -53,8 +57,8 @@ func ComputeMakespan(
 	return t.Makespan, nil
 }
 
-// AddMetrics adds the metrics of the reference. The string end is the name of the metric of the time
-// at which the work ends. Iterations also have metrics of compute alone.
+// AddMetrics adds the metrics of the reference. The string end is the name of the metric
+// of the time at which the work ends. Iterations also have metrics of compute alone.
 func (i *IdealReference) AddMetrics(m map[string]float64, end string, isIteration bool) {
 	m[end], m["bound_"+end] = i.Times.Ideal.Seconds(), i.Bound.Seconds()
 	if isIteration {
@@ -63,8 +67,8 @@ func (i *IdealReference) AddMetrics(m map[string]float64, end string, isIteratio
 	}
 }
 
-// AddExposed adds the exposed communication of an iteration that ends at end, and the NCT. If the
-// NCT is undefined, the text exposure completes the reason.
+// AddExposed adds the exposed communication of an iteration that ends at end, and the
+// NCT. If the NCT is undefined, the text exposure completes the reason.
 func (i *IdealReference) AddExposed(row *result.Row, end engine.Time, exposure string) {
 	row.Metrics["comm_exposed_s"] = (end - i.Times.Compute).Seconds()
 	nct, ok := i.Times.NCT(end)
@@ -79,8 +83,8 @@ func (i *IdealReference) AddExposed(row *result.Row, end engine.Time, exposure s
 	}
 }
 
-// boundTolerance is the relative distance within which a makespan counts as equal to its bound. It
-// covers the rounding of task times to ticks.
+// boundTolerance is the relative distance within which a makespan counts as equal to its
+// bound. It covers the rounding of task times to ticks.
 const boundTolerance = 1e-9
 
 // MeetsBound reports whether a makespan equals its lower bound, except for rounding.
@@ -88,14 +92,15 @@ func MeetsBound(makespan, bound engine.Time) bool {
 	return float64(makespan) <= float64(bound)*(1+boundTolerance)
 }
 
-// maxPriorityWork limits the work of a priority service in BestService. Priorities order all
-// transfers of a component at each event, which takes hundreds of times as long as fair sharing if
-// there are thousands. The priority services of the shipped scenarios need at most a thirtieth.
+// maxPriorityWork limits the work of a priority service in BestService. Priorities order
+// all transfers of a component at each event, which takes hundreds of times as long as
+// fair sharing if there are thousands. The priority services of the shipped scenarios
+// need at most a thirtieth.
 const maxPriorityWork = 1 << 24
 
-// BestService simulates with one service after the other until a makespan meets the bound. It
-// returns the shortest makespan and its service, and whether a priority service was left out
-// because it exceeded maxPriorityWork.
+// BestService simulates with one service after the other until a makespan meets the
+// bound. It returns the shortest makespan and its service, and whether a priority service
+// was left out because it exceeded maxPriorityWork.
 func BestService(
 	e *flow.Evaluator, bound engine.Time,
 ) (best engine.Time, service flow.Service, isFairOnly bool) {

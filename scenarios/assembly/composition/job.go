@@ -1,12 +1,13 @@
-// Package composition has the types that all combinations of workload, fabric and policy share.
+// Package composition has the types that all combinations of workload, fabric and policy
+// share.
 //
 //   - A Job is work: tasks or packet sources.
 //   - A Decision describes how the job uses a network.
 //   - Simulate simulates the job under the decision, at level flow or packet.
 //   - A Run combines job, decision and result. All measures take a Run.
 //
-// The package imports no policy and names no kind of workload or fabric. Start reading with Job and
-// Simulate.
+// The package imports no policy and names no kind of workload or fabric. Start reading
+// with Job and Simulate.
 package composition
 
 import (
@@ -20,31 +21,32 @@ import (
 
 // Job is work as tasks between endpoints. It names no links and no rates.
 type Job struct {
-	// Graph holds the tasks. A dependency on a transfer is met when its last bit is sent; see
-	// Decision.ArrivalDelays. If Sources is set, Graph is nil, or task f represents everything that
-	// flow f sends.
+	// Graph holds the tasks. A dependency on a transfer is met when its last bit is sent;
+	// see Decision.ArrivalDelays. If Sources is set, Graph is nil, or task f represents
+	// everything that flow f sends.
 	Graph *engine.Graph
-	// Step is the training step whose tasks Graph holds, with their metadata; nil for traffic, calls,
-	// and traces between pods.
+	// Step is the training step whose tasks Graph holds, with their metadata; nil for
+	// traffic, calls, and traces between pods.
 	Step *training.Iteration
-	// Base holds the tasks of Step before calls inside inner tiers lengthened its passes; nil without
-	// inner tiers.
+	// Base holds the tasks of Step before calls inside inner tiers lengthened its passes;
+	// nil without inner tiers.
 	Base []engine.Task
-	// WithArrivalDelays returns Graph with transfers that arrive delays[task] ticks after their last
-	// bit. If it is nil, every dependency that needs the data of a transfer is delayed. Collective
-	// schedules set it, because some of their dependencies wait for a link, not for data.
+	// WithArrivalDelays returns Graph with transfers that arrive delays[task] ticks after
+	// their last bit. If it is nil, every dependency that needs the data of a transfer is
+	// delayed. Collective schedules set it, because some of their dependencies wait for a
+	// link, not for data.
 	WithArrivalDelays func(delays []engine.Time) (*engine.Graph, error)
-	// Sources returns the packet sources at level packet if the bottleneck link carries load messages;
-	// nil if tasks send everything.
+	// Sources returns the packet sources at level packet if the bottleneck link carries
+	// load messages; nil if tasks send everything.
 	Sources func(load float64) ([]packet.Source, error)
 }
 
-// PassExtension returns the time by which collective calls lengthen the passes of virtual stage v. A
-// nil PassExtension lengthens no pass.
+// PassExtension returns the time by which collective calls lengthen the passes of virtual
+// stage v. A nil PassExtension lengthens no pass.
 type PassExtension func(ctx context.Context, v int, pass training.Phase) (engine.Time, error)
 
-// Lengthen lengthens the passes of an iteration. It returns the original tasks, or nil if extension
-// is nil.
+// Lengthen lengthens the passes of an iteration. It returns the original tasks, or nil if
+// extension is nil.
 func (extension PassExtension) Lengthen(
 	ctx context.Context, it *training.Iteration,
 ) (base []engine.Task, err error) {
@@ -57,7 +59,8 @@ func (extension PassExtension) Lengthen(
 	})
 }
 
-// WithPassExtension returns the job with the passes of Base lengthened by another extension.
+// WithPassExtension returns the job with the passes of Base lengthened by another
+// extension.
 func (j *Job) WithPassExtension(ctx context.Context, extension PassExtension) (*Job, error) {
 	step, g, out := *j.Step, *j.Graph, *j
 	g.Tasks = slices.Clone(j.Base)
@@ -66,8 +69,8 @@ func (j *Job) WithPassExtension(ctx context.Context, extension PassExtension) (*
 	return &out, err
 }
 
-// WithoutCalls returns the job with collective calls of a dimension that take no time; nil if there
-// are no such calls.
+// WithoutCalls returns the job with collective calls of a dimension that take no time;
+// nil if there are no such calls.
 func (j *Job) WithoutCalls(dim training.Phase) *Job {
 	out := *j
 	if out.Graph = j.Step.WithoutCalls(dim); out.Graph == nil {
@@ -92,7 +95,8 @@ func (j *Job) WithoutTransfers(selects func(task int32) bool) *Job {
 	return &out
 }
 
-// withoutTransfers replaces selected transfers by tasks that take no time. Dependencies stay.
+// withoutTransfers replaces selected transfers by tasks that take no time. Dependencies
+// stay.
 func withoutTransfers(g *engine.Graph, selects func(task int32) bool) *engine.Graph {
 	out := *g
 	out.Tasks = slices.Clone(g.Tasks)
@@ -104,7 +108,8 @@ func withoutTransfers(g *engine.Graph, selects func(task int32) bool) *engine.Gr
 	return &out
 }
 
-// delayedGraph returns the graph with transfers that arrive delays[task] ticks after their last bit.
+// delayedGraph returns the graph with transfers that arrive delays[task] ticks after
+// their last bit.
 func (j *Job) delayedGraph(delays []engine.Time) (*engine.Graph, error) {
 	switch {
 	case delays == nil || j.Graph.EdgeCount() == 0:
@@ -115,9 +120,9 @@ func (j *Job) delayedGraph(delays []engine.Time) (*engine.Graph, error) {
 	return DelayArrivals(j.Graph, delays)
 }
 
-// DelayArrivals returns a graph in which tasks that need the data of a transfer wait until it has
-// arrived, delays[task] ticks after its end. Tasks on the node that sends the data do not wait for
-// its arrival (engine.Graph.NeedsArrival).
+// DelayArrivals returns a graph in which tasks that need the data of a transfer wait
+// until it has arrived, delays[task] ticks after its end. Tasks on the node that sends
+// the data do not wait for its arrival (engine.Graph.NeedsArrival).
 func DelayArrivals(g *engine.Graph, delays []engine.Time) (*engine.Graph, error) {
 	out := &engine.Graph{
 		Namer:           g.Namer,

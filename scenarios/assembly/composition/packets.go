@@ -1,3 +1,5 @@
+// This file derives metrics and files from the packet statistics of a simulation.
+
 package composition
 
 import (
@@ -42,8 +44,8 @@ func (r *Result) MeasurePackets(row *result.Row) {
 	}
 }
 
-// DescribePackets adds packet delays to sim. It returns CSV files of the links and, if queues were
-// sampled, of their lengths.
+// DescribePackets adds packet delays to sim. It returns CSV files of the links and, if
+// queues were sampled, of their lengths.
 func (r *Result) DescribePackets(sim *result.Simulation) []result.File {
 	s, n := r.Stats, r.Packets.Network
 	sim.Delay = DelayOf(s)

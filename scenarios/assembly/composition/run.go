@@ -1,3 +1,6 @@
+// This file defines Run, a simulated job with its decision, and measures the time that
+// collective calls expose. All such measures simulate a variant of the run.
+
 package composition
 
 import (
@@ -29,8 +32,8 @@ type Run struct {
 	End    engine.Time // end of the job at Level
 }
 
-// simulateVariant simulates a variant of the job under a variant of the decision, at the level of
-// the run. Traces of variants do not record rates.
+// simulateVariant simulates a variant of the job under a variant of the decision, at the
+// level of the run. Traces of variants do not record rates.
 func (r *Run) simulateVariant(
 	ctx context.Context, j *Job, d *Decision,
 ) (end engine.Time, ended bool, err error) {
@@ -50,17 +53,17 @@ func (r *Run) simulateVariant(
 	return end, ended, nil
 }
 
-// ExposedTime returns by how many seconds some transfers lengthen work that ends at end, and at
-// without if these transfers take no time.
+// ExposedTime returns by how many seconds some transfers lengthen work that ends at end,
+// and at without if these transfers take no time.
 //
-// The result is at least 0. A transfer that takes no time could be held back until it would have
-// ended, so the work need never end later without the time of its transfers. Links that share by a
-// fixed rule may still let it end later.
+// The result is at least 0. A transfer that takes no time could be held back until it
+// would have ended, so the work need never end later without the time of its transfers.
+// Links that share by a fixed rule may still let it end later.
 func ExposedTime(end, without engine.Time) float64 { return max(0, end-without).Seconds() }
 
-// MeasureExposedCalls adds the exposed time of the collective calls of each dimension: by how much
-// earlier the iteration would end if these calls took no time, at the same level and under the same
-// decision.
+// MeasureExposedCalls adds the exposed time of the collective calls of each dimension: by
+// how much earlier the iteration would end if these calls took no time, at the same level
+// and under the same decision.
 func MeasureExposedCalls(ctx context.Context, r *Run, row *result.Row) error {
 	if r.Step == nil {
 		return nil

@@ -1,3 +1,5 @@
+// This file simulates jobs under decisions, at level flow or packet.
+
 package composition
 
 import (
@@ -12,17 +14,18 @@ import (
 
 // Result is the simulation of a job under a decision, at one level.
 type Result struct {
-	// Graph is the simulated graph. At level flow, its dependencies include latencies. It is nil for
-	// packet sources.
+	// Graph is the simulated graph. At level flow, its dependencies include latencies. It
+	// is nil for packet sources.
 	Graph *engine.Graph
-	// Trace is indexed by task of the job. It is nil for packet sources, or if some tasks did not end.
+	// Trace is indexed by task of the job. It is nil for packet sources, or if some tasks
+	// did not end.
 	Trace   *engine.Trace
 	Stats   *packet.Stats // nil at level flow
 	Packets *Packets      // the simulated form of the job; nil at level flow
 }
 
-// End returns the time at which the job ends. It returns false if the simulation was cut off or
-// packets were lost.
+// End returns the time at which the job ends. It returns false if the simulation was cut
+// off or packets were lost.
 func (r *Result) End() (end engine.Time, ended bool) {
 	switch s := r.Stats; {
 	case s != nil && (s.Dropped > 0 || s.InFlight() > 0):
@@ -36,8 +39,8 @@ func (r *Result) End() (end engine.Time, ended bool) {
 	}
 }
 
-// Simulate simulates a job under a decision at level "flow" or "packet". It returns the error of ctx
-// if ctx is cancelled.
+// Simulate simulates a job under a decision at level "flow" or "packet". It returns the
+// error of ctx if ctx is cancelled.
 func Simulate(ctx context.Context, level string, j *Job, d *Decision) (*Result, error) {
 	if level != "packet" {
 		return simulateFlow(ctx, j, d)
@@ -79,7 +82,8 @@ func (r *Result) simulateTasks(j *Job) (err error) {
 	return nil
 }
 
-// simulateFlow simulates a job at level flow. Transfers arrive after the latencies of the decision.
+// simulateFlow simulates a job at level flow. Transfers arrive after the latencies of the
+// decision.
 func simulateFlow(ctx context.Context, j *Job, d *Decision) (r *Result, err error) {
 	r = &Result{Graph: j.Graph}
 	if d.SimulateMoves != nil {
@@ -119,8 +123,9 @@ func simulateFlow(ctx context.Context, j *Job, d *Decision) (r *Result, err erro
 	return r, nil
 }
 
-// injectSources simulates packet sources. If the job has a graph, flow f exists only if its task f is
-// a transfer. Packets of other flows are delivered at their source and take no time.
+// injectSources simulates packet sources. If the job has a graph, flow f exists only if
+// its task f is a transfer. Packets of other flows are delivered at their source and take
+// no time.
 func injectSources(j *Job, d *Decision, p *Packets) (*packet.Stats, error) {
 	sources, err := j.Sources(d.BottleneckLoad())
 	if err != nil {
@@ -134,8 +139,8 @@ func injectSources(j *Job, d *Decision, p *Packets) (*packet.Stats, error) {
 	return packet.Run(p.Network, w, p.Options)
 }
 
-// keepAtSource returns flows and paths in which idle flows end at their source, over an empty path.
-// If no flow is idle, it returns its arguments.
+// keepAtSource returns flows and paths in which idle flows end at their source, over an
+// empty path. If no flow is idle, it returns its arguments.
 func keepAtSource(
 	flows []engine.Flow, paths *engine.Paths, isIdle func(f int32) bool,
 ) ([]engine.Flow, *engine.Paths) {
@@ -144,7 +149,8 @@ func keepAtSource(
 		if !isIdle(int32(f)) {
 			continue
 		}
-		// With the first idle flow, copy flows and paths and add a class with an empty path.
+		// With the first idle flow, copy flows and paths and add a class with an empty
+		// path.
 		if emptyClass < 0 {
 			flows, out.Class = slices.Clone(flows), make([]int32, len(flows))
 			for i := range out.Class {

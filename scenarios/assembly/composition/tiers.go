@@ -1,3 +1,6 @@
+// This file measures the tiers of a machine: the load of each tier, by how much the tier
+// lengthens the work, and the effect of links with twice the rate.
+
 package composition
 
 import (
@@ -19,8 +22,8 @@ type tierMetrics struct {
 	endDoubled engine.Time // end of the run if the links of the tier have twice the rate
 }
 
-// addTo adds the metrics of tier i to the row of a run that ends at end. The trace behind t.busy
-// ends at traceEnd.
+// addTo adds the metrics of tier i to the row of a run that ends at end. The trace behind
+// t.busy ends at traceEnd.
 func (t *tierMetrics) addTo(row *result.Row, i int, end, traceEnd engine.Time) {
 	m, name := row.Metrics, fmt.Sprintf("tier%d_", i+1)
 	m[name+"bytes"] = t.bytes
@@ -29,8 +32,8 @@ func (t *tierMetrics) addTo(row *result.Row, i int, end, traceEnd engine.Time) {
 	m[name+"doubled_s"] = t.endDoubled.Seconds()
 }
 
-// addTransfers sets the bytes and the busy time of the selected transfers. If selects is nil, all
-// transfers are selected.
+// addTransfers sets the bytes and the busy time of the selected transfers. If selects is
+// nil, all transfers are selected.
 func (t *tierMetrics) addTransfers(
 	g *engine.Graph, trace *engine.Trace, selects func(task int32) bool,
 ) {
@@ -51,12 +54,13 @@ func (t *tierMetrics) addTransfers(
 	}
 }
 
-// MeasureTiers adds the measures of each tier: its bytes and its busy time, by how much it lengthens
-// the work, and the time of the work if its links had twice the rate. Variants are simulated at the
-// same level and under the same decision. If transfers were simulated in classes, a simulation at
-// level flow provides their times.
+// MeasureTiers adds the measures of each tier: its bytes and its busy time, by how much
+// it lengthens the work, and the time of the work if its links had twice the rate.
+// Variants are simulated at the same level and under the same decision. If transfers were
+// simulated in classes, a simulation at level flow provides their times.
 func MeasureTiers(ctx context.Context, r *Run, row *result.Row) error {
-	// Circuits that move depend on the transfers of all tiers, so that tiers cannot be separated.
+	// Circuits that move depend on the transfers of all tiers, so that tiers cannot be
+	// separated.
 	if r.Tiers == nil || r.Graph == nil || r.SimulateMoves != nil {
 		return nil
 	}
@@ -108,8 +112,9 @@ type InnerTier struct {
 	DoubledRate PassExtension // extension if the links of the tier have twice the rate
 }
 
-// MeasureInnerTiers is like MeasureTiers for a training step whose passes inner tiers lengthen. The
-// tiers together lengthen passes by extension. The string outer is the kind of the outermost tier.
+// MeasureInnerTiers is like MeasureTiers for a training step whose passes inner tiers
+// lengthen. The tiers together lengthen passes by extension. The string outer is the kind
+// of the outermost tier.
 func MeasureInnerTiers(
 	ctx context.Context, r *Run, row *result.Row, inner []InnerTier, extension PassExtension,
 	outer string,
@@ -146,7 +151,8 @@ func MeasureInnerTiers(
 		kinds = append(kinds, tier.Kind)
 	}
 
-	// The outermost tier carries the transfers of the graph. Without it, only compute remains.
+	// The outermost tier carries the transfers of the graph. Without it, only compute
+	// remains.
 	measured := tierMetrics{endWithout: r.Ideal.Times.Compute}
 	measured.addTransfers(r.Graph, r.Result.Trace, r.UsesDecision)
 	measured.bytes *= float64(max(1, r.Copies))

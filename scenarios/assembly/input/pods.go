@@ -1,3 +1,6 @@
+// This file holds the keys of pods that optical circuits join, of single replicas, of
+// jobs that share pods, and of trials.
+
 package input
 
 import (
@@ -6,7 +9,8 @@ import (
 	"sim/policies/topology"
 )
 
-// OCSPods is a fabric of kind "ocs-pods": pods of GPUs joined by optical circuit switches.
+// OCSPods is a fabric of kind "ocs-pods": pods of GPUs joined by optical circuit
+// switches.
 type OCSPods struct {
 	GPUsPerPodPerReplica int         `key:"gpus_per_pod_per_replica" doc:"GPUs of one replica in each of its pods" required:"" min:"1" max:"1048576" when:"of-training"`
 	GPUsPerPod           int         `key:"gpus_per_pod" doc:"GPUs per pod" required:"" min:"1" max:"1048576" when:"of-traffic"`
@@ -29,7 +33,8 @@ type Replica struct {
 	PodMap        []int      `key:"pod_map" doc:"pod of each block of consecutive stages that share one" else:"in order, or in reverse order if fabric.reverse" max:"1048576"`
 }
 
-// JobKeys holds the keys of one of several jobs in pods with shared optical ports (docs/jobs.md).
+// JobKeys holds the keys of one of several jobs in pods with shared optical ports
+// (docs/jobs.md).
 type JobKeys struct {
 	Name   string      `key:"name" doc:"name of the job in results: letters, digits, - and _" required:""`
 	Weight float64     `key:"weight" doc:"weight of the job in the objective" default:"1.0" above:"0" max:"1000000000"`
@@ -37,7 +42,8 @@ type JobKeys struct {
 	Phase  engine.Time `key:"phase" doc:"start time of the first iteration" default:"0s" when:"shared-circuits"`
 }
 
-// JointOptions holds the options of several jobs that have tables of their own within [policy].
+// JointOptions holds the options of several jobs that have tables of their own within
+// [policy].
 type JointOptions struct {
 	Joint  topology.SearchOptions `table:"joint" doc:"The joint search over the circuits of all jobs. Its bound is that of every arbiter's gap." when:"several-jobs" with:"max_evaluations=200000"`
 	Repeat Repeat                 `table:"repeat" doc:"How long jobs that share circuits are simulated." when:"shared-circuits"`
@@ -49,8 +55,8 @@ type Repeat struct {
 	Warmup     int `key:"warmup" doc:"number of first iterations of each job that are not measured" default:"2" max:"1000000"`
 }
 
-// Replay defines trials: simulations of decided topologies under conditions that the plan does not
-// cover (docs/replay.md). The zero value defines no trials.
+// Replay defines trials: simulations of decided topologies under conditions that the plan
+// does not cover (docs/replay.md). The zero value defines no trials.
 type Replay struct {
 	Seeds            int         `key:"seeds" doc:"number of trials; each has its own seed, derived from the scenario's" default:"100" min:"1" max:"100000"`
 	ComputeJitter    float64     `key:"compute_jitter" doc:"coefficient of variation of a lognormal factor with mean 1 for the time of every pass" default:"0.0" max:"10"`
@@ -65,15 +71,15 @@ type Replay struct {
 	Priorities       string      `key:"priorities" doc:"whether priorities of transfers follow from the plan ('nominal') or from each trial's own times ('clairvoyant')" default:"nominal" choices:"nominal|clairvoyant"`
 }
 
-// MakesReplicasDiffer reports whether trials make replicas differ that the plan may represent by one.
-// All replicas must then be simulated.
+// MakesReplicasDiffer reports whether trials make replicas differ that the plan may
+// represent by one. All replicas must then be simulated.
 func (r *Replay) MakesReplicasDiffer() bool {
 	return r.ComputeJitter > 0 || r.StageJitter > 0 ||
 		r.SlowReplica > 1 || r.LostCircuits > 0
 }
 
-// SwitchingModel returns how circuits change during an iteration: the reconfiguration delay, and
-// whether a switch stops all its circuits.
+// SwitchingModel returns how circuits change during an iteration: the reconfiguration
+// delay, and whether a switch stops all its circuits.
 func (f *OCSPods) SwitchingModel() topology.SwitchTiming {
 	return topology.SwitchTiming{Delay: f.Delay, StopsAll: f.Switching == "per-switch"}
 }

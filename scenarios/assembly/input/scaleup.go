@@ -1,3 +1,5 @@
+// This file holds the keys of scale-up domains and of the all-to-alls on them.
+
 package input
 
 import (
@@ -5,8 +7,8 @@ import (
 	"sim/engine/units"
 )
 
-// ScaleUp is a fabric of kind "scaleup": GPUs joined by optical switches. Each switch has a link to
-// and from every GPU.
+// ScaleUp is a fabric of kind "scaleup": GPUs joined by optical switches. Each switch has
+// a link to and from every GPU.
 type ScaleUp struct {
 	GPUs           int         `key:"gpus" doc:"number of GPUs in the domain; for a training step, of a stage" else:"8; of a matrix its rows; of a training step the GPUs that its experts are spread over" min:"2" max:"4096"`
 	Switches       int         `key:"switches" doc:"number of optical switches, and of links from and to each GPU; fewer than GPUs" default:"1" min:"1" max:"4095"`
@@ -19,7 +21,8 @@ type ScaleUp struct {
 	NICRate        units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's link to other domains in each direction, over a non-blocking fabric" default:"400Gbps" above:"0" max:"1e16" when:"workload(step-exchange)"`
 }
 
-// ReconfiguresInAdvance reports whether switches reconfigure for some all-to-alls before they start.
+// ReconfiguresInAdvance reports whether switches reconfigure for some all-to-alls before
+// they start.
 func (f *ScaleUp) ReconfiguresInAdvance() bool {
 	return f.KnownInAdvance == "returns" || f.KnownInAdvance == "all"
 }
@@ -38,7 +41,8 @@ type MeanMessage struct {
 // ListedSizes is the value of Messages.Sizes if Matrix lists the sizes.
 const ListedSizes = "matrix"
 
-// Messages holds the message sizes between all pairs of GPUs. Several tables contain its keys.
+// Messages holds the message sizes between all pairs of GPUs. Several tables contain its
+// keys.
 type Messages struct {
 	Sizes    string      `key:"sizes" doc:"message sizes: 'uniform'; 'random', uniform from zero to twice the mean; 'zipf', by randomly assigned rank; 'matrix', as listed; or the name of a CSV file with one row of sizes per GPU" default:"uniform"`
 	Matrix   [][]int     `key:"matrix" doc:"bytes from each GPU to each GPU, one row per source" max:"1125899906842624" when:"sizes=matrix"`

@@ -1,3 +1,5 @@
+// This file holds the keys of traffic, and of the level of its simulation.
+
 package input
 
 import (
@@ -17,8 +19,8 @@ type Engine struct {
 	MessageOverhead engine.Time `key:"message_overhead" doc:"time for a sender to start a message, one message at a time; for collective calls, training steps and traces" default:"0s" when:"engine.level=flow|packet & waiting"`
 }
 
-// Traffic is a workload of messages between the nodes of a fabric. The kind of the workload and Source
-// determine which fields are used.
+// Traffic is a workload of messages between the nodes of a fabric. The kind of the
+// workload and Source determine which fields are used.
 type Traffic struct {
 	TrafficMessage
 	TrafficPacket
@@ -42,7 +44,8 @@ type Traffic struct {
 	TrafficStep
 }
 
-// TrafficPoisson holds the duration of sources, and the load and warm-up of Poisson sources.
+// TrafficPoisson holds the duration of sources, and the load and warm-up of Poisson
+// sources.
 type TrafficPoisson struct {
 	Duration engine.Time `key:"duration" doc:"time for which flows are on; for Poisson sources, the measured time after the warm-up" else:"100ms; of Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson) & not-phased"`
 	Load     float64     `key:"load" doc:"injection rate of each node as a fraction of a link's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet & source(poisson)"`
@@ -54,7 +57,8 @@ type TrafficMessage struct {
 	Message units.Bytes `key:"message" doc:"size of a message; a flow of an on-off source ends after it" else:"64KB; of on-off sources 0B, without end" when:"sizeable"`
 }
 
-// TrafficMatrix holds a listed traffic matrix, as a square matrix or as a sparse list of rows.
+// TrafficMatrix holds a listed traffic matrix, as a square matrix or as a sparse list of
+// rows.
 type TrafficMatrix struct {
 	_      string  `key:"matrix_file" doc:"CSV file instead of matrix: one row of bytes per source node, or the header from,to,bytes and one line per nonzero pair" when:"workload(matrix)"`
 	Matrix [][]int `key:"matrix" doc:"bytes from each node to each node, one row per source" max:"1125899906842624" when:"workload(matrix)"`
@@ -72,15 +76,16 @@ type TrafficStep struct {
 	Step Step `table:"step" doc:"A training step of which the collective is a part: what faults do to it." when:"workload(step) & on-links"`
 }
 
-// Step describes a training step that contains a collective. It serves to compute by how much a
-// fault lengthens the step.
+// Step describes a training step that contains a collective. It serves to compute by how
+// much a fault lengthens the step.
 type Step struct {
 	Share    float64 `key:"share" doc:"share of the collective in the step time without faults; 0 means no step" default:"0.0" max:"1"`
 	Overlap  float64 `key:"overlap" doc:"share of the collective that overlaps with compute" default:"0.0" max:"1"`
 	Slowdown float64 `key:"slowdown" doc:"measured slowdown of a step, to compute the share that it implies: 0.03 is 3 %; 0 means none" default:"0.0" max:"1000"`
 }
 
-// Entries returns the messages of Matrix and Sends. The reader of the keys has checked all rows.
+// Entries returns the messages of Matrix and Sends. The reader of the keys has checked
+// all rows.
 func (m *TrafficMatrix) Entries() (entries []collective.Entry) {
 	for src, row := range m.Matrix {
 		for dst, b := range row {
@@ -97,7 +102,8 @@ func (m *TrafficMatrix) Entries() (entries []collective.Entry) {
 	return entries
 }
 
-// SetEntries stores entries as rows of Sends. Entries of one source must follow each other.
+// SetEntries stores entries as rows of Sends. Entries of one source must follow each
+// other.
 func (m *TrafficMatrix) SetEntries(entries []collective.Entry) {
 	m.Matrix, m.Sends = nil, nil
 	for _, e := range entries {
@@ -109,8 +115,8 @@ func (m *TrafficMatrix) SetEntries(entries []collective.Entry) {
 	}
 }
 
-// MinEndpoints returns the minimum number of nodes for the matrix: the number of its rows, or the
-// largest node number plus one.
+// MinEndpoints returns the minimum number of nodes for the matrix: the number of its
+// rows, or the largest node number plus one.
 func (m *TrafficMatrix) MinEndpoints() int {
 	n := len(m.Matrix)
 	for _, e := range m.Entries() {
@@ -119,15 +125,16 @@ func (m *TrafficMatrix) MinEndpoints() int {
 	return n
 }
 
-// LastPacketBytes returns the size on the wire of the last packet of a message with the given number
-// of bytes. It has the same header as every packet, and the rest of the message as payload.
+// LastPacketBytes returns the size on the wire of the last packet of a message with the
+// given number of bytes. It has the same header as every packet, and the rest of the
+// message as payload.
 func (w *Traffic) LastPacketBytes(message int64) int32 {
 	payload := int64(w.Payload)
 	return int32(int64(w.Packet) - payload + (message-1)%payload + 1)
 }
 
-// WireBytes returns the bytes on the wire of a message with the given number of bytes, including the
-// headers of its packets.
+// WireBytes returns the bytes on the wire of a message with the given number of bytes,
+// including the headers of its packets.
 func (w *Traffic) WireBytes(message float64) float64 {
 	return message + math.Ceil(message/float64(w.Payload))*float64(w.Packet-w.Payload)
 }
