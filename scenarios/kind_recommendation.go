@@ -35,9 +35,18 @@ func (w *recommendation) Dims() []mapping.Dim { return nil }
 // top and bottom networks, each as a ring.
 func (w *recommendation) Size() (bytes, transfers, slack float64) {
 	n := float64(w.GPUs)
+	pairs := n * (n - 1)
 	forward, backward, top, bottom := w.Calls()
-	bytes = n*(n-1)*float64(forward.Bytes+backward.Bytes) + 2*(n-1)*(float64(w.Pieces)*float64(top.Bytes)+float64(bottom.Bytes))
-	return bytes, 2*n*(n-1) + 2*n*(n-1)*float64(w.Pieces+1), 1
+
+	// Embeddings and their gradients are exchanged between all pairs of ranks.
+	exchangeBytes := pairs * float64(forward.Bytes+backward.Bytes)
+
+	// The gradients of the top network are reduced in pieces. A ring of n ranks sends a
+	// vector 2*(n-1) times.
+	reducedBytes := float64(w.Pieces)*float64(top.Bytes) + float64(bottom.Bytes)
+	bytes = exchangeBytes + 2*(n-1)*reducedBytes
+	transfers = 2*pairs + 2*pairs*float64(w.Pieces+1)
+	return bytes, transfers, 1
 }
 
 // SizeKeys returns the keys that determine the bytes of the step.
@@ -55,13 +64,11 @@ func (w *recommendation) Check(c *schema.Reader) {
 		c.Conflict([]string{"workload.samples", "workload.tables", "workload.width"},
 			"a GPU exchanges more than 1e15 numbers", "choose fewer samples or tables")
 	case w.Pooling*w.LookupSeconds()+w.ForwardSeconds()*(1+w.BackwardRatio) > 1e6:
-		c.Conflict(
-			[]string{
-				"workload.samples", "workload.dense_parameters", "workload.effective_tflops",
-				"workload.memory_rate",
-			},
-			"a step computes for more than 1e6 s", "choose a smaller one",
-		)
+		keys := []string{
+			"workload.samples", "workload.dense_parameters", "workload.effective_tflops",
+			"workload.memory_rate",
+		}
+		c.Conflict(keys, "a step computes for more than 1e6 s", "choose a smaller one")
 	}
 }
 
@@ -72,6 +79,8 @@ func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Expander) (key
 	for i := range group {
 		group[i] = int32(i)
 	}
+
+	// The all-reduce of the top network stands for both; the all-to-alls are direct.
 	_, _, reduce, _ := w.Calls()
 	s, err := e.Schedule(ctx, reduce, group)
 	if errors.Is(err, collective.ErrUnserved) {
@@ -80,23 +89,26 @@ func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Expander) (key
 	if err != nil {
 		return []string{"workload.dense_parameters", "workload.pieces"}, err
 	}
-	n := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1)
-	return []string{
-		"workload.pieces", "workload.gpus",
-	}, e.TaskCost.Scale(n).CheckLimits("the calls of the step", "fewer pieces or GPUs")
+	transfers := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1)
+	cost := e.TaskCost.Scale(transfers)
+	keys = []string{"workload.pieces", "workload.gpus"}
+	return keys, cost.CheckLimits("the calls of the step", "fewer pieces or GPUs")
 }
 
 // Build returns the task graph of the step. merged lists the ranges of tasks that belong to
 // an all-to-all.
-func (w *recommendation) Build(ctx context.Context, e *calls.Expander) (step *training.Iteration, merged [][2]int, err error) {
+func (w *recommendation) Build(
+	ctx context.Context, e *calls.Expander,
+) (step *training.Iteration, merged [][2]int, err error) {
 	expand := e.Expand(ctx)
-	step, err = training.BuildRecommendation(&w.RecommendationModel, func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
+	expandAndRecord := func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
 		first := len(g.Tasks)
 		done, err := expand(g, c, group, ready)
 		if c.Kind == training.AllToAll {
 			merged = append(merged, [2]int{first, len(g.Tasks)})
 		}
 		return done, err
-	})
+	}
+	step, err = training.BuildRecommendation(&w.RecommendationModel, expandAndRecord)
 	return step, merged, err
 }

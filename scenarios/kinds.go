@@ -381,7 +381,8 @@ func (s *Scenario) rejectForeignKey(path, name string) *schema.Rejection {
 	case len(here) > 0:
 		want = "leave it out, or set workload.kind = " + schema.QuotedList(here)
 	case len(names) < 3:
-		want = "leave it out: it is of workload " + schema.QuotedList(names) + " on fabric " + schema.QuotedList(fabrics)
+		want = "leave it out: it is of workload " + schema.QuotedList(names) +
+			" on fabric " + schema.QuotedList(fabrics)
 	}
 
 	if section == "workload" && slices.Contains(names, kindName) && !slices.Contains(here, kindName) {

@@ -44,7 +44,10 @@ var embeddedFiles = sync.OnceValue(func() map[bool][]string {
 
 // embeddedNames returns the names of all built-in files without reading any of them.
 func embeddedNames() (names []string) {
-	for _, pattern := range []string{"*.toml", "compose/*.toml", "fleets/*.toml", "paper/*.toml", "tori/*.toml", "scaleup/*.toml"} {
+	patterns := []string{
+		"*.toml", "compose/*.toml", "fleets/*.toml", "paper/*.toml", "tori/*.toml", "scaleup/*.toml",
+	}
+	for _, pattern := range patterns {
 		files, err := fs.Glob(embedded, pattern)
 		if err != nil {
 			panic(err) // the patterns are well formed

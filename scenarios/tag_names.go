@@ -399,7 +399,9 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 //
 // The remedy suggests a policy: the first of suggestions, or else the policy with the name
 // of the option, or else the first policy that reads it.
-func (s *Scenario) readerCondition(tables *schema.Schema, severalJobs bool, option string, suggestions ...string) *schema.Condition {
+func (s *Scenario) readerCondition(
+	tables *schema.Schema, severalJobs bool, option string, suggestions ...string,
+) *schema.Condition {
 	// The first suggestion becomes the remedy.
 	r := optionReaderTable()[option]
 	d, single := r.decision, r.allowsSingleJob
