@@ -282,11 +282,11 @@ func (m *compositionMatrix) runCell(r matrixRow, ranks int, fabric, level string
 	}
 
 	if err != nil {
-		m.t.Errorf("%s: %v", label, err)
+		m.t.Errorf("%s: got error %v, want a run or a diagnostic", label, err)
 		return "!"
 	}
 	for _, err := range o.PolicyErrors {
-		m.t.Errorf("%s: %v", label, err)
+		m.t.Errorf("%s: a policy failed: %v", label, err)
 	}
 
 	// Each served row has the required metrics.

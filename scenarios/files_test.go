@@ -81,7 +81,7 @@ func TestCarriedFiles(t *testing.T) {
 
 		elsewhere, err := ParseWithFiles("cell.toml", s.TOML(), carried)
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: got error %v, want none", name, err)
 		}
 		if got, want := elsewhere.CellKey(), s.CellKey(); got != want {
 			t.Errorf("%s with carried files: got cell %s, want %s", name, got, want)

@@ -19,7 +19,7 @@ preset = "` + name + "\"\n[fabric]\nkind = \"pods-of-cubes\"\n"
 
 		s, err := Parse("fleet.toml", []byte(text), nil)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want none", name, err)
 			continue
 		}
 		if got := s.Policy.Fleet.Times.Checkpoint.Seconds(); got != p.Checkpoint.Seconds() {

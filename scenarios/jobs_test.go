@@ -166,7 +166,7 @@ func TestTwoJobs(t *testing.T) {
 			if math.Abs(r.Metrics["objective"]-want) > 1e-12 ||
 				math.Abs(r.Metrics["nct"]-(a+b)/2) > 1e-12 || r.Metrics["nct_max"] != max(a, b) {
 				t.Errorf("%s of %s: got objective %v, mean NCT %v and maximum NCT %v of jobs "+
-					"with NCT %v and %v",
+					"with NCT %v and %v, want their mean and maximum",
 					objective, r.Policy, r.Metrics["objective"], r.Metrics["nct"],
 					r.Metrics["nct_max"], a, b)
 			}

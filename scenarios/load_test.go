@@ -111,7 +111,7 @@ func TestLoadEmbedded(t *testing.T) {
 		"gpt7b", "gpt7b.toml", "scenarios/gpt7b.toml", "./scenarios/gpt7b", "scenarios/gpt7b",
 	} {
 		if s, err := Load(name, nil); err != nil || s.Name != "gpt7b" {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want scenario gpt7b", name, err)
 		}
 	}
 
@@ -361,7 +361,7 @@ dims = [4, 4]
 				}
 				_, err := Load(file, []string{schema.JoinPath(table.Path, name) + "=1"})
 				if err != nil && strings.Contains(err.Error(), "did you mean "+name+"?") {
-					t.Errorf("%s: %v", file, err)
+					t.Errorf("%s: got %v, want another proposal", file, err)
 				}
 			}
 		}

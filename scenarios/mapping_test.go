@@ -115,7 +115,7 @@ func TestMappingRoundTrip(t *testing.T) {
 	for _, original := range []*Scenario{s, s.WithPolicy("m.txt"), s.WithPolicy("tp-cp-ep-dp-pp")} {
 		reread, err := Parse("x.toml", original.TOML(), nil)
 		if err != nil {
-			t.Fatalf("%v\n%s", err, original.TOML())
+			t.Fatalf("not read back: %v, of\n%s", err, original.TOML())
 		}
 		if reread.Digest() != original.Digest() {
 			t.Errorf("got, when read back,\n%[2]s\nwant\n%[1]s", original.TOML(), reread.TOML())

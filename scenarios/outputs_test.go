@@ -80,17 +80,17 @@ allocator = "delta-topo"
 					p.Timeline != nil && (len(p.Timeline.Tasks) > 0 || p.Timeline.Omitted != "")
 			})
 			if (single.NoTraceReason() == "") != hasTimeline {
-				t.Errorf("%s %s: got a timeline: %v; announced reason against it: %q",
+				t.Errorf("%s %s: got a timeline: %v, want one unless there is a reason: %q",
 					policy, c.set, hasTimeline, single.NoTraceReason())
 			}
 			if (single.NoRoutesReason() == "") != (len(o.Routes) > 0) {
-				t.Errorf("%s %s: got %d path tables; announced reason against them: %q",
+				t.Errorf("%s %s: got %d path tables, want some unless there is a reason: %q",
 					policy, c.set, len(o.Routes), single.NoRoutesReason())
 			}
 			plans := len(o.RateSchedules) + len(o.PlannerPlans)
 			why, err := single.NoPlanReason()
 			if err != nil || why != "" && plans > 0 {
-				t.Errorf("%s %s: got %d plans; announced reason against them: %q, error %v",
+				t.Errorf("%s %s: got %d plans, want none if there is a reason: %q, error %v",
 					policy, c.set, plans, why, err)
 			}
 			if why == "" && plans > 0 {

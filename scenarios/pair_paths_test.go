@@ -35,7 +35,7 @@ func TestPathsOfPairs(t *testing.T) {
 	} {
 		o := runText(t, smallTorus, append(set, "engine.level=static")...)
 		if err := o.Detail.Check(); err != nil {
-			t.Fatalf("%v: %v", set, err)
+			t.Fatalf("%v: invalid detail: %v", set, err)
 		}
 		for _, p := range o.Detail.Policies {
 			var ends []engine.Flow

@@ -226,7 +226,7 @@ func TestCommonRandomNumbers(t *testing.T) {
 	for i := range 20 {
 		if a, b := trial(&topo, i), trial(&fixed, i); a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
 			t.Errorf("trial %d: got %v s with the circuits of delta-topo, %v s with the same "+
-				"fixed circuits", i, a, b)
+				"fixed circuits, want equal times", i, a, b)
 		}
 	}
 

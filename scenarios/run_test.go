@@ -85,11 +85,11 @@ func TestDefaultService(t *testing.T) {
 		metricByPolicy(t, byLevel, "nct")
 	if !(f[joint] > o[joint]) || l[joint] != o[joint] {
 		t.Errorf("delta-joint: got NCT %v with max-min, %v by default and %v by level, want the "+
-			"default to equal the last", f[joint], o[joint], l[joint])
+			"default to equal the last and to be less than the first", f[joint], o[joint], l[joint])
 	}
 	if !(l[sqrt] < o[sqrt]) || f[sqrt] != o[sqrt] {
 		t.Errorf("sqrt-alloc: got NCT %v with max-min, %v by default and %v by level, want the "+
-			"default to equal the first", f[sqrt], o[sqrt], l[sqrt])
+			"default to equal the first and to exceed the last", f[sqrt], o[sqrt], l[sqrt])
 	}
 }
 
@@ -116,7 +116,8 @@ func TestTolerance(t *testing.T) {
 		metricByPolicy(t, loose, "makespan_s")["delta-joint"]
 	p, q := metricByPolicy(t, exact, "ports")["delta-joint"], metricByPolicy(t, loose, "ports")["delta-joint"]
 	if !(q < p) || d < c || d > c*1.01*(1+1e-8) {
-		t.Errorf("got %v ports and %v s without a tolerance, %v ports and %v s with 1 %%", p, c, q, d)
+		t.Errorf("got %v ports and %v s without a tolerance, %v ports and %v s with 1 %%; want "+
+			"fewer ports and up to 1 %% more time", p, c, q, d)
 	}
 }
 

@@ -289,36 +289,28 @@ func TestEmbeddedStudies(t *testing.T) {
 // it.
 func TestStudyIsNoRun(t *testing.T) {
 	_, err := Parse("x.toml", []byte("base = \"gpt7b\"\n[sweep]\nseed = [1, 2]\n"), nil)
-	if err == nil || !strings.Contains(err.Error(),
-		"x.toml:2: sweep: makes this a study of many runs; sim sweep runs it") {
-		t.Errorf("%v", err)
-	}
+	checkError(t, err, "x.toml:2: sweep: makes this a study of many runs; sim sweep runs it", "a study")
 }
 
 // TestBase checks scenarios with a base. A scenario that changes nothing equals its base, and
 // diagnostics have the line of the scenario's own key.
 func TestBase(t *testing.T) {
-	s, err := Parse("x.toml", []byte("base = \"gpt7b\"\nworkload.model = \"megatron-177b\"\nworkload.tp = 4\n"), []string{"fabric.gpus_per_pod_per_replica=4"})
-	if err == nil {
-		t.Logf("%s", s.TOML())
-	}
 	plain, err := Load("gpt7b", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same, err := Parse("gpt7b.toml", []byte("base = \"gpt7b\"\n"), nil)
 	if err != nil || same.Digest() != plain.Digest() {
-		t.Errorf("got another digest than the base, or error %v", err)
+		t.Errorf("got another digest or error %v, want the digest of the base", err)
 	}
 	_, err = Parse("x.toml", []byte("base = \"gpt7b\"\nworkload.sequence = 0\n"), nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:2: workload.sequence:") {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v, want one that starts with x.toml:2: workload.sequence:", err)
 	}
+
 	// The number of GPUs conflicts with keys of the base.
 	_, err = Parse("x.toml", []byte("base = \"gpt7b\"\nworkload.gpus = 15\n"), nil)
-	if err == nil || !strings.Contains(err.Error(), "gpus") {
-		t.Errorf("%v", err)
-	}
+	checkError(t, err, "gpus", "15 GPUs")
 }
 
 // TestRangeOfOneValue checks that a range of one value has one variant, for negative, zero and

@@ -124,7 +124,7 @@ func TestTierMetrics(t *testing.T) {
 				m[name+"doubled_s"] < without-1e-9 || m[name+"bytes"] <= 0 || m[name+"busy"] <= 0 ||
 				m[name+"busy"] > 1 {
 				t.Errorf("tier %d: got %g B, busy %g, %g s exposed and %g s with twice the rate, "+
-					"of %g s",
+					"of %g s; want positive values, and to save at most the exposed time",
 					i+1, m[name+"bytes"], m[name+"busy"], m[name+"exposed_s"], m[name+"doubled_s"],
 					m["makespan_s"])
 			}

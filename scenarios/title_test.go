@@ -74,7 +74,9 @@ func TestImpossibleShare(t *testing.T) {
 		label := r.Labels["implied_share"]
 		if ok != tt.defined || (share > 1) != strings.HasPrefix(label, "impossible") ||
 			(label == "") != (tt.label == "") || !strings.HasPrefix(label, tt.label) {
-			t.Errorf("%s, slowdown %s: got share %v and label %q", tt.router, tt.slowdown, share, label)
+			t.Errorf("%s, slowdown %s: got share %v (defined: %v) and label %q, want defined: %v "+
+				"and a label that starts with %q",
+				tt.router, tt.slowdown, share, ok, label, tt.defined, tt.label)
 		}
 	}
 }
@@ -112,7 +114,7 @@ func TestRingDims(t *testing.T) {
 			"fabric.twist="+tt.twist, "workload.ring_form="+tt.form, "workload.bidirectional="+tt.both)
 
 		if got := o.Document.Rows[0].Metrics["completion_s"]; math.Abs(got-tt.want) > 1e-11 {
-			t.Errorf("%+v: got %g s", tt, got)
+			t.Errorf("%+v: got %g s, want %g s", tt, got, tt.want)
 		}
 	}
 }

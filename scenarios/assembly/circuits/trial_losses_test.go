@@ -47,7 +47,7 @@ func TestDrawLostMatches(t *testing.T) {
 		sys := func(x []int, c circuitLoss) bool { return slices.Contains(drawLosses(x, countCircuits(x), seed), c) }
 		for _, c := range la {
 			if sys(b, c) && !slices.Contains(lb, c) && c.rank < rank(lb) {
-				t.Fatalf("circuit %v is lost in %v but not in %v, which loses %v", c, a, b, lb)
+				t.Fatalf("circuit %v is lost in %v but not in %v, want it among the losses %v", c, a, b, lb)
 			}
 		}
 

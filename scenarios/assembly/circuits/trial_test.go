@@ -19,7 +19,7 @@ func gpt7b(t testing.TB, replay input.Replay) *Scenario {
 	t.Helper()
 	arch, ok := training.Model("gpt-7b")
 	if !ok {
-		t.Fatal("no such model")
+		t.Fatal("model gpt-7b does not exist")
 	}
 	spec := training.Spec{
 		Arch: arch, Sequence: 4096, Microbatch: 1, Microbatches: 8, TP: 2, PP: 4, EP: 1, ETP: 1, GPUs: 16,
@@ -297,6 +297,6 @@ func TestQuantile(t *testing.T) {
 		}
 	}
 	if got := quantile([]float64{3}, 0.5); got != 3 {
-		t.Errorf("quantile of one value 3: got %v", got)
+		t.Errorf("quantile of one value: got %v, want 3", got)
 	}
 }
