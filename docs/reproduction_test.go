@@ -80,11 +80,11 @@ func TestReproduction(t *testing.T) {
 // splitTable splits a text at the markers of a table. The markers belong to the parts before
 // and after it.
 func splitTable(text []byte, name string) (before, table, after []byte, err error) {
-	begin, end := []byte("<!-- "+name+" -->\n"), []byte("<!-- end -->")
-	start := bytes.Index(text, begin)
+	startMarker, endMarker := []byte("<!-- "+name+" -->\n"), []byte("<!-- end -->")
+	start := bytes.Index(text, startMarker)
 	if start >= 0 {
-		start += len(begin)
-		if size := bytes.Index(text[start:], end); size >= 0 {
+		start += len(startMarker)
+		if size := bytes.Index(text[start:], endMarker); size >= 0 {
 			return text[:start:start], text[start : start+size], text[start+size:], nil
 		}
 	}

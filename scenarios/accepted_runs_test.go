@@ -236,13 +236,13 @@ func (d *randomScenario) setOptional(workload, fabric string, oneIn int) {
 			continue
 		}
 		for _, k := range t.Keys {
-			at := strings.ReplaceAll(schema.JoinPath(t.Path, k.Name), `"`, "")
-			if slices.Contains(excludedKeys, at) || containsKey(d.root, at) && d.IntN(8) > 0 ||
+			key := strings.ReplaceAll(schema.JoinPath(t.Path, k.Name), `"`, "")
+			if slices.Contains(excludedKeys, key) || containsKey(d.root, key) && d.IntN(8) > 0 ||
 				d.IntN(oneIn) > 0 {
 				continue
 			}
 			if v := d.drawValue(k, k.Choices()); v != nil {
-				d.set(at, v)
+				d.set(key, v)
 			}
 		}
 	}

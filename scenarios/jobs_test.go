@@ -80,9 +80,9 @@ func TestJobsInherit(t *testing.T) {
 			s.Jobs[0].Pods, s.Jobs[1].Pods)
 	}
 	checkRoundTrip(t, s)
-	none := mustParse(t, "job = []\n"+smallJobs[:strings.Index(smallJobs, "[[job]]")],
+	withoutJobs := mustParse(t, "job = []\n"+smallJobs[:strings.Index(smallJobs, "[[job]]")],
 		"workload.microbatches=4")
-	if len(none.Jobs) > 0 {
+	if len(withoutJobs.Jobs) > 0 {
 		t.Error("got jobs from an empty list, want none")
 	}
 }

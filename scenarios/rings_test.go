@@ -30,12 +30,12 @@ func TestFlowLatency(t *testing.T) {
 		return runMetrics(t, text, append(set,
 			"fabric.link_latency=1us")...)[metric] - runMetrics(t, text, set...)[metric]
 	}
-	if by := increase(smallTorus, "completion_s", "fabric.dims=[4, 4]"); by < 4e-6-1e-11 || by > 4e-6+1e-11 {
-		t.Errorf("messages over 4 links arrive %g s later, want 4e-06 s", by)
+	if increased := increase(smallTorus, "completion_s", "fabric.dims=[4, 4]"); increased < 4e-6-1e-11 || increased > 4e-6+1e-11 {
+		t.Errorf("messages over 4 links arrive %g s later, want 4e-06 s", increased)
 	}
-	if by := increase(smallTraining, "makespan_s"); by < 6e-6 || by > 1e-3 {
+	if increased := increase(smallTraining, "makespan_s"); increased < 6e-6 || increased > 1e-3 {
 		t.Errorf("an iteration takes %g s longer, want at least 6e-06 s for 6 transfers between "+
-			"stages", by)
+			"stages", increased)
 	}
 }
 

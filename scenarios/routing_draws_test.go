@@ -19,8 +19,8 @@ func TestRouterDraws(t *testing.T) {
 	}
 	plain := runText(t, text, all("engine.level=static")...).Document.Rows
 	for _, draw := range routing.Draws {
-		set := func(more ...string) []string {
-			return all(append(more, "policy.ecmp.draw="+draw, "policy.random-shortest.draw="+draw)...)
+		set := func(others ...string) []string {
+			return all(append(others, "policy.ecmp.draw="+draw, "policy.random-shortest.draw="+draw)...)
 		}
 		static := runText(t, text, set("engine.level=static")...).Document.Rows
 		fluid := runText(t, text, set("engine.level=flow")...).Document.Rows
@@ -61,13 +61,13 @@ func TestRouterDraws(t *testing.T) {
 			}
 		}
 
-		for _, more := range [][]string{ // other queues and faults
+		for _, others := range [][]string{ // other queues and faults
 			{"fabric.queue=20p", "workload.source=greedy"}, {"fabric.bit_errors=1e-6"},
 			{`fabric.failed_links=["0 x+"]`, "fabric.fail_at=10us", "fabric.reroute_after=5us"},
 		} {
-			rows := runText(t, text, set(more...)...).Document.Rows
+			rows := runText(t, text, set(others...)...).Document.Rows
 			for i := range rows {
-				checkConservation(t, more, &rows[i])
+				checkConservation(t, others, &rows[i])
 			}
 		}
 	}

@@ -185,37 +185,37 @@ level = "flow"
 routers = ["dor"]
 `
 
-	end := func(by string) (float64, string) {
+	run := func(algorithm string) (float64, string) {
 		t.Helper()
-		row := runText(t, smallExperts+torus, "policy.collective="+by).Document.Rows[0]
+		row := runText(t, smallExperts+torus, "policy.collective="+algorithm).Document.Rows[0]
 		return row.Metrics["makespan_s"], row.Labels["algorithm"]
 	}
 
-	rings, _ := end("ring")
-	if same, _ := end(`{ tp = "ring", cp = "ring", ep = "direct", dp = "ring" }`); same != rings {
+	rings, _ := run("ring")
+	if same, _ := run(`{ tp = "ring", cp = "ring", ep = "direct", dp = "ring" }`); same != rings {
 		t.Errorf("got %v s with rings per dimension, want %v s as with rings", same, rings)
 	}
-	best, by := end("best")
-	if again, none := end(by); again != best || none != "" {
+	best, algorithm := run("best")
+	if again, choice := run(algorithm); again != best || choice != "" {
 		t.Errorf("best takes %v s with %s, which takes %v s if given explicitly; want equal "+
-			"times and no choice", best, by, again)
+			"times and no choice", best, algorithm, again)
 	}
 	for _, change := range []string{
 		"dp=bucket", "dp=direct", "dp=halving-doubling", "tp=bidirectional-ring", "cp=swing",
 	} {
-		if other, _ := end(change); other < best {
+		if other, _ := run(change); other < best {
 			t.Errorf("best takes %v s with %s, want at most the time with %s, %v s",
-				best, by, change, other)
+				best, algorithm, change, other)
 		}
 	}
 
 	if best >= rings {
-		t.Errorf("best takes %v s with %s, want less than rings, %v s", best, by, rings)
+		t.Errorf("best takes %v s with %s, want less than rings, %v s", best, algorithm, rings)
 	}
-	if some, by := end("dp=best"); some < best || some > rings ||
-		!strings.HasPrefix(by, "tp=ring,cp=ring,ep=ring,dp=") {
+	if dpOnly, algorithm := run("dp=best"); dpOnly < best || dpOnly > rings ||
+		!strings.HasPrefix(algorithm, "tp=ring,cp=ring,ep=ring,dp=") {
 		t.Errorf("best for dp only takes %v s with %s, want at least best for all, %v s, and at "+
-			"most rings, %v s", some, by, best, rings)
+			"most rings, %v s", dpOnly, algorithm, best, rings)
 	}
 	m := runText(t, podStep, "policy.collective=best", "workload.gpus=16", "fabric.ports_per_pod=6",
 		`policy.allocators=["iter-halve"]`, "workload.microbatches=1").Document.Rows[0]

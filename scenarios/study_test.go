@@ -243,12 +243,12 @@ y = "nct"
 
 // TestPlotKeys checks that the keys of a plot have the same names in studies and in results.
 func TestPlotKeys(t *testing.T) {
-	of := reflect.TypeFor[result.Plot]()
-	for i := range of.NumField() {
-		tag := of.Field(i).Tag
+	plotType := reflect.TypeFor[result.Plot]()
+	for i := range plotType.NumField() {
+		tag := plotType.Field(i).Tag
 		if name, _, _ := strings.Cut(tag.Get("json"), ","); name != tag.Get("key") {
 			t.Errorf("%s is %q in studies and %q in results, want equal names",
-				of.Field(i).Name, tag.Get("key"), name)
+				plotType.Field(i).Name, tag.Get("key"), name)
 		}
 	}
 }

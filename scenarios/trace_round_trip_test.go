@@ -240,7 +240,7 @@ gpus_per_pod = 4
 						writeTrace(t, format, w), keys, fabric)
 				}
 				got, read := completionTimes(t, text(work))
-				more, _ := completionTimes(t, text(read)) // the trace, written again
+				rewritten, _ := completionTimes(t, text(read)) // the trace, written again
 				if len(want) == 0 {
 					t.Fatal("got no completion time")
 				}
@@ -249,9 +249,9 @@ gpus_per_pod = 4
 						t.Errorf("%s %s: completes after %.12f s, want %.12f s",
 							format, policy, got[policy], end)
 					}
-					if more[policy] != got[policy] {
+					if rewritten[policy] != got[policy] {
 						t.Errorf("%s %s: completes after %.12f s when written again, want %.12f s",
-							format, policy, more[policy], got[policy])
+							format, policy, rewritten[policy], got[policy])
 					}
 				}
 			}

@@ -23,17 +23,17 @@ func TestDrift(t *testing.T) {
 	}
 
 	for _, c := range []struct {
-		of, cycles []iterationSpan
-		want       float64
+		iterations, cycles []iterationSpan
+		want               float64
 	}{
 		{spans(50, 100, 5), spans(0, 100, 9), 0},
 		{spans(0, 110, 2), spans(0, 100, 9), 0.1},
 		{spans(90, 110, 3), spans(0, 100, 9), 0.2}, // 0.9, 0, 0.1 of the cycle
 		{spans(0, 150, 2), spans(0, 100, 9), 0.5},
 	} {
-		if got := drift(c.of, c.cycles); math.Abs(got-c.want) > 1e-12 {
+		if got := drift(c.iterations, c.cycles); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("iterations %v, cycles %v: got a drift of %v, want %v",
-				c.of, c.cycles, got, c.want)
+				c.iterations, c.cycles, got, c.want)
 		}
 	}
 }
@@ -45,19 +45,19 @@ func TestAddSeries(t *testing.T) {
 		draw := func(name string) result.Series {
 			steps := map[float64]float64{}
 			for range rapid.IntRange(0, 6).Draw(t, "steps") {
-				steps[float64(rapid.IntRange(0, 9).Draw(t, "at"))] = float64(rapid.IntRange(0,
-					3).Draw(t, "value"))
+				time := float64(rapid.IntRange(0, 9).Draw(t, "time"))
+				steps[time] = float64(rapid.IntRange(0, 3).Draw(t, "value"))
 			}
 			s := result.Series{Name: name}
-			for _, at := range slices.Sorted(maps.Keys(steps)) {
-				s.TimeS, s.Value = append(s.TimeS, at), append(s.Value, steps[at])
+			for _, time := range slices.Sorted(maps.Keys(steps)) {
+				s.TimeS, s.Value = append(s.TimeS, time), append(s.Value, steps[time])
 			}
 			return s
 		}
 
-		at := func(s result.Series, x float64) (v float64) {
+		valueAt := func(s result.Series, time float64) (v float64) {
 			for i := range s.TimeS {
-				if s.TimeS[i] <= x {
+				if s.TimeS[i] <= time {
 					v = s.Value[i]
 				}
 			}
@@ -71,7 +71,7 @@ func TestAddSeries(t *testing.T) {
 			t.Fatalf("got series %v, want a and c", sum)
 		}
 		for x := -0.5; x < 10; x += 0.5 {
-			if got, want := at(sum[0], x), at(a, x)+at(b, x); got != want {
+			if got, want := valueAt(sum[0], x), valueAt(a, x)+valueAt(b, x); got != want {
 				t.Fatalf("sum of %v and %v is %v: got %v at %v, want %v", a, b, sum[0], got, x, want)
 			}
 		}

@@ -370,8 +370,8 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 			break
 		}
 		for _, x := range r.history {
-			if at := x.start + r.delay; at > now {
-				next = min(next, at)
+			if fireTime := x.start + r.delay; fireTime > now {
+				next = min(next, fireTime)
 			}
 		}
 
@@ -396,12 +396,12 @@ func (r *flowReference) run(q *topology.Sequence) (ends, fired []engine.Time, er
 	// Steps after the last transfer, and the time of the next iteration.
 	makespan := slices.Max(ends)
 	for i := len(fired); i < len(q.Steps); i++ {
-		at := engine.Never
+		fireTime := engine.Never
 		if q.Steps[i].Bundle == topology.AtEnd {
-			at = makespan
-			r.move(at, q.Steps[i].Circuits)
+			fireTime = makespan
+			r.move(fireTime, q.Steps[i].Circuits)
 		}
-		fired = append(fired, at)
+		fired = append(fired, fireTime)
 	}
 
 	for i := range r.history {
