@@ -241,8 +241,8 @@ func lenderTable(t testing.TB) string {
 		for _, lender := range []string{"delta-topo_0", "delta-joint_0", "delta-topo_0.001", "delta-joint_0.001", "delta-topo_0.02", "delta-joint_0.02"} {
 			d := storedCells(t, "delta-fig10", "base="+m.scenario, "donor="+lender)
 			line += fmt.Sprintf(" | %s; %.4f",
-				percent(d.metric(t, "delta-joint", "donor_port_ratio")),
-				d.metric(t, "delta-joint", "donor_nct"))
+				percent(d.metric(t, "delta-joint", "lender_port_ratio")),
+				d.metric(t, "delta-joint", "lender_nct"))
 		}
 		rows = append(rows, line)
 	}

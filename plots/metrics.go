@@ -275,5 +275,5 @@ func trialsFigure(doc *result.Document, d *result.Detail, add addFigure) {
 		return // no samples
 	}
 	s.Notes = append(s.Notes, "Each trial is held against the ideal fabric under the same compute times.")
-	add("replay", s)
+	add("trials", s)
 }

@@ -12,7 +12,7 @@ import (
 
 func init() {
 	runs["trials"] = withTrials
-	goldens["trials"] = []string{"replay"}
+	goldens["trials"] = []string{"trials"}
 }
 
 // withTrials returns a run of three policies with trials and one without. One policy stalls in
@@ -24,13 +24,13 @@ func withTrials() (*result.Document, *result.Detail) {
 	for i := range 3 {
 		r := &doc.Rows[i]
 		r.Metrics["nct"] = 1.3 + 0.1*float64(i)
-		r.Metrics["replay_plays"] = 50
+		r.Metrics["trial_count"] = 50
 		var nct []float64
 		for k := range 50 - 10*(i/2) {
 			nct = append(nct, 1.25+float64(i)*(0.1+0.3*math.Abs(math.Sin(float64(k)))))
 		}
 		r.Samples = map[string][]float64{"nct": nct}
-		r.Metrics["replay_stalled"] = float64(50 - len(nct))
+		r.Metrics["trial_stalls"] = float64(50 - len(nct))
 	}
 	return doc, d
 }
@@ -47,7 +47,7 @@ func TestReplayFigure(t *testing.T) {
 		for _, f := range figs {
 			f.Image(20)
 		}
-		return slices.ContainsFunc(figs, func(f sheet.Figure) bool { return f.Name == "replay" })
+		return slices.ContainsFunc(figs, func(f sheet.Figure) bool { return f.Name == "trials" })
 	}
 	if has(synthetic(small)) {
 		t.Error("a run without trials has the figure")

@@ -19,12 +19,12 @@ func TestRunIsCancelled(t *testing.T) {
 		sets []string
 	}{
 		{"gpt7b", []string{"policy.delta-fast.stall_generations=5"}},
-		{"gpt7b", []string{"replay.seeds=5", "replay.compute_jitter=0.1"}},
+		{"gpt7b", []string{"trials.count=5", "trials.compute_jitter=0.1"}},
 		{"mixtral8x22b", []string{`policy.allocators=["prop-alloc"]`,
 			"workload.replicas=decomposed", "replica.1.compute_scale=1.2",
 			"workload.microbatches=8"}},
-		{"gpt7b", []string{"policy.donor=delta-joint", `policy.allocators=["prop-alloc"]`}},
-		{"twojobs", []string{`policy.arbiters=["even-split"]`, "policy.allocator=delta-joint",
+		{"gpt7b", []string{"policy.lender_allocator=delta-joint", `policy.allocators=["prop-alloc"]`}},
+		{"twojobs", []string{`policy.multi_job_allocators=["even-split"]`, "policy.allocator=delta-joint",
 			"job.0.workload.microbatches=8", "job.1.workload.microbatches=8"}},
 		{"fault", []string{"fabric.dims=[4,4,4]", `fabric.twist=""`, "fabric.failed_ocs=[]",
 			"policy.route-optimised.budget=10000"}},

@@ -96,7 +96,7 @@ func generateGraph(c *checker) bool {
 	}
 
 	// A generator replaces them as well.
-	for _, other := range []string{"fabric.file", "fabric.edges", "fabric.switches.from"} {
+	for _, other := range []string{"fabric.file", "fabric.edges", "fabric.switches.first_node"} {
 		if c.Given(other) {
 			c.rejectf(key, "conflicts with %s; keep one of the two", other)
 			return false
@@ -185,7 +185,7 @@ func checkGraph(c *checker) {
 	}
 
 	if l.Switches.From > l.Nodes {
-		c.conflictf("fabric.switches.from",
+		c.conflictf("fabric.switches.first_node",
 			"switches begin at node %d of %d nodes; write at most %d",
 			l.Switches.From, l.Nodes, l.Nodes)
 		return

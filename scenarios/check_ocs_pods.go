@@ -178,8 +178,8 @@ func checkPodMappings(c *checker) {
 		c.conflictf(keys+" replica",
 			"places identical replicas, but [[replica]] describes replicas that differ; leave one of the two out")
 	case s.Policy.HasLender():
-		c.conflictf(keys+" policy.donor",
-			`is of one job, and policy.donor is a second one in its pods; set policy.donor = "none"`)
+		c.conflictf(keys+" policy.lender_allocator",
+			`is of one job, and policy.lender_allocator is a second one in its pods; set policy.lender_allocator = "none"`)
 
 	// The mapping replaces the order of stages that reverse changes.
 	case s.Fabric.Reverse:
@@ -213,19 +213,19 @@ func checkPodMappings(c *checker) {
 // or too large to simulate.
 func checkPodLevel(c *checker) {
 	s := c.s
-	if s.Engine.Level == "flow" || !c.OK("workload", "engine", "replay", "policy.donor", "fabric") {
+	if s.Engine.Level == "flow" || !c.OK("workload", "engine", "trials", "policy.lender_allocator", "fabric") {
 		return
 	}
 
 	const level = "engine.level"
 	switch {
 	case s.Replay.Seeds > 0:
-		c.conflictf(level+" replay",
-			`trials are simulated as fluid; set engine.level = "flow", or leave [replay] out`)
+		c.conflictf(level+" trials",
+			`trials are simulated as fluid; set engine.level = "flow", or leave [trials] out`)
 		return
 	case s.Policy.HasLender():
-		c.conflictf(level+" policy.donor",
-			`two jobs are simulated as fluid; set engine.level = "flow", or policy.donor = "none"`)
+		c.conflictf(level+" policy.lender_allocator",
+			`two jobs are simulated as fluid; set engine.level = "flow", or policy.lender_allocator = "none"`)
 		return
 	case s.Engine.Level == "static":
 		return

@@ -1,11 +1,11 @@
-// This file checks policy.donor, by which a job lends ports that it does not need to a
+// This file checks policy.lender_allocator, by which a job lends ports that it does not need to a
 // second job in the same pods.
 
 package scenarios
 
 import "sim/policies/topology"
 
-// portLenders returns the values of policy.donor: the allocators that can lend ports to a
+// portLenders returns the values of policy.lender_allocator: the allocators that can lend ports to a
 // second job, and the name for no lending.
 func portLenders() []string {
 	names := []string{topology.NoLender}
@@ -20,13 +20,13 @@ func portLenders() []string {
 // checkPortLending checks that a second, identical job fits into the pods of the scenario.
 // It borrows the ports that the first job does not use.
 func checkPortLending(c *checker) {
-	if !c.OK("policy.donor") || !c.s.Policy.HasLender() || len(c.s.Jobs) > 0 {
+	if !c.OK("policy.lender_allocator") || !c.s.Policy.HasLender() || len(c.s.Jobs) > 0 {
 		return
 	}
-	c.conflictIf(len(c.s.Replicas) > 0 && c.OK("replica"), "policy.donor replica.0",
-		`a donor is a job whose replicas are identical, and so is its recipient; leave out the replicas that differ, or set donor = "%s"`,
+	c.conflictIf(len(c.s.Replicas) > 0 && c.OK("replica"), "policy.lender_allocator replica.0",
+		`the port-lending job has identical replicas, and so does the scenario's job; leave out the replicas that differ, or set lender_allocator = "%s"`,
 		topology.NoLender)
 	c.conflictIf(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"),
-		"policy.donor workload.replicas",
+		"policy.lender_allocator workload.replicas",
 		`does not go with replicas = "decomposed", which decides for heterogeneous replicas one by one; set replicas = "single" or "all"`)
 }

@@ -34,15 +34,15 @@ func checkReconfiguration(c *checker) {
 		r.Period, r.Switches)
 
 	// Circuits are decided again, after losses of circuits in a trial, for all replicas.
-	redecides := c.s.Replay.React == "redecide" && c.OK("replay")
+	redecides := c.s.Replay.React == "redecide" && c.OK("trials")
 	isDecomposed := c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas")
-	c.conflictIf(redecides && isDecomposed, "replay.react workload.replicas",
+	c.conflictIf(redecides && isDecomposed, "trials.reaction workload.replicas",
 		`circuits are decided again for all replicas together, but decomposed replicas are decided one by one; leave it out, or set replicas = "single" or "all"`)
 
 	for i, name := range c.s.Policy.Allocators {
 		row, err := topology.Find(name)
 		key := fmt.Sprintf("policy.allocators.%d", i)
-		c.conflictIf(err == nil && row.Given && redecides, key+" replay.react",
+		c.conflictIf(err == nil && row.Given && redecides, key+" trials.reaction",
 			"%s has fixed circuits, which a loss of ports does not change; leave it out, or set react = \"keep\"",
 			schema.Quote(name))
 		if err != nil || !row.Moves {
@@ -53,14 +53,14 @@ func checkReconfiguration(c *checker) {
 		c.conflictIf(c.s.Engine.Level == "static", key+" engine.level",
 			`%s moves circuits in an iteration, and level "static" has no time; leave it out, or set engine.level = "flow"`,
 			schema.Quote(name))
-		c.conflictIf(c.s.Replay.LostCircuits > 0 && c.OK("replay"), key+" replay.lost_circuits",
+		c.conflictIf(c.s.Replay.LostCircuits > 0 && c.OK("trials"), key+" trials.lost_circuits",
 			"%s lets every port serve all pairs of pods in turn, so no circuits remain when a port is lost; leave it out, or set lost_circuits = 0",
 			schema.Quote(name))
-		c.conflictIf(row.Clocked && c.s.Replay.Seeds > 0 && c.OK("replay"), key+" replay",
-			"%s moves circuits at fixed times until the planned end of the iteration, but trials may last longer; leave it out, or leave [replay] out",
+		c.conflictIf(row.Clocked && c.s.Replay.Seeds > 0 && c.OK("trials"), key+" trials",
+			"%s moves circuits at fixed times until the planned end of the iteration, but trials may last longer; leave it out, or leave [trials] out",
 			schema.Quote(name))
-		c.conflictIf(c.s.Policy.HasLender() && c.OK("policy.donor"), key+" policy.donor",
-			`%s uses all ports in turn, those that are lent, too; leave it out, or set donor = "%s"`,
+		c.conflictIf(c.s.Policy.HasLender() && c.OK("policy.lender_allocator"), key+" policy.lender_allocator",
+			`%s uses all ports in turn, those that are lent, too; leave it out, or set lender_allocator = "%s"`,
 			schema.Quote(name), topology.NoLender)
 		c.conflictIf(isDecomposed, key+" workload.replicas",
 			`%s decides for all replicas together; leave it out, or set replicas = "single" or "all"`,

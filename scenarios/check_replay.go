@@ -1,4 +1,4 @@
-// This file checks [replay], which simulates decided topologies again under
+// This file checks [trials], which simulates decided topologies again under
 // perturbations: jitter of computes, slow replicas, lost circuits or another sequence
 // length.
 
@@ -10,25 +10,25 @@ import (
 	"sim/scenarios/schema"
 )
 
-// perturbationKeys are the keys of [replay] that perturb the decided iteration. A replay
+// perturbationKeys are the keys of [trials] that perturb the decided iteration. A replay
 // needs at least one.
 var perturbationKeys = []string{
 	"compute_jitter", "stage_jitter", "slow_replica", "lost_circuits", "sequence",
 }
 
-// prepareReplay leaves [replay] out if the file does not have it.
+// prepareReplay leaves [trials] out if the file does not have it.
 func prepareReplay(c *checker) {
-	if !c.Given("replay") {
-		c.Derived["replay"] = true
+	if !c.Given("trials") {
+		c.Derived["trials"] = true
 	}
 }
 
-// replayPath returns the path of a key of [replay].
-func replayPath(key string) string { return schema.JoinPath("replay", key) }
+// replayPath returns the path of a key of [trials].
+func replayPath(key string) string { return schema.JoinPath("trials", key) }
 
-// checkReplay checks [replay] against the job and its fabric.
+// checkReplay checks [trials] against the job and its fabric.
 func checkReplay(c *checker) {
-	if !c.Given("replay") || !c.s.isTraining() { // checkOCSPods rejects other work
+	if !c.Given("trials") || !c.s.isTraining() { // checkOCSPods rejects other work
 		return
 	}
 
@@ -38,7 +38,7 @@ func checkReplay(c *checker) {
 		func(k string) bool { return c.Given(replayPath(k)) || !c.OK(replayPath(k)) },
 	)
 	if !hasPerturbation {
-		c.rejectf("replay",
+		c.rejectf("trials",
 			"perturbs nothing; give at least one of %s, or leave the table out",
 			schema.QuotedList(perturbationKeys))
 	}
@@ -46,8 +46,8 @@ func checkReplay(c *checker) {
 	// Details of a perturbation are only used if the perturbation is given.
 	for _, detail := range []struct{ name, perturbation string }{
 		{"slow_replica_index", "slow_replica"},
-		{"lost_when", "lost_circuits"},
-		{"react", "lost_circuits"},
+		{"loss_time", "lost_circuits"},
+		{"reaction", "lost_circuits"},
 	} {
 		key, required := replayPath(detail.name), replayPath(detail.perturbation)
 		if c.Given(key) && !c.Given(required) && c.OK(key, required) {
@@ -102,7 +102,7 @@ func checkTrials(c *checker) {
 	other = *s
 	other.Workload.ReplicaMode = "all"
 	if f := firstDiagnostic(c, &other, checkTaskCount); f != nil && r.MakesReplicasDiffer() {
-		c.conflictf("replay",
+		c.conflictf("trials",
 			"simulates all %d replicas, because the perturbations make them differ: %s; %s",
 			replicas, f.Problem, f.Remedy)
 	}

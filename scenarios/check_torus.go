@@ -76,10 +76,10 @@ func checkTorus(c *checker) {
 	}
 
 	// The torus must be made of cubes if it lies in a pod.
-	hasCubeKeys := c.OK("fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.configured")
+	hasCubeKeys := c.OK("fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.previous_configuration")
 	if hasCubeKeys && len(c.Diagnostics) == 0 {
 		if _, err := l.JoinCubes(t); err != nil {
-			c.conflictf("fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.configured fabric.dims",
+			c.conflictf("fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.previous_configuration fabric.dims",
 				"%s; see docs/tori.md", assembly.ErrorText(err))
 		}
 	}
@@ -87,9 +87,9 @@ func checkTorus(c *checker) {
 	// Faults in mid-run affect links only.
 	c.conflictIf(l.FailAt > 0 && (len(l.FailedChips) > 0 || len(l.FailedMachines) > 0),
 		"fabric.failed_chips fabric.failed_machines",
-		`chips that fail in mid-run end the job; let links or switches fail, or set fabric.fail_at = "0s"`)
-	c.conflictIf(l.FailAt > 0 && !l.Faulty() && c.OK("fabric.fail_at"),
-		"fabric.fail_at",
+		`chips that fail in mid-run end the job; let links or switches fail, or set fabric.failure_time = "0s"`)
+	c.conflictIf(l.FailAt > 0 && !l.Faulty() && c.OK("fabric.failure_time"),
+		"fabric.failure_time",
 		"nothing fails then; name what fails, such as fabric.failed_ocs")
 	checkLinks(c, t.Nodes(), t, f)
 }
@@ -202,21 +202,21 @@ func checkCallDims(c *checker, t *torus.Torus) bool {
 	followsLinks := s.Workload.Call.Joined == "links" // rings along the links of one dimension
 	switch {
 	case t == nil && s.usesDimensions():
-		c.conflictf("workload.along workload.kind workload.permutation",
+		c.conflictf("workload.call_dims workload.kind workload.permutation",
 			"refers to dimensions, but graphs and switches have none; choose other traffic, or a torus")
 		return false
 	case len(along) > 0 && len(s.Workload.Call.Group) > 0:
-		c.conflictf("workload.along workload.group", "conflicts with workload.group; keep one of the two")
-	case followsLinks && c.OK("workload.along") && len(along) != 1:
-		c.conflictf("workload.joined workload.along",
-			`"links" follows the links of one dimension, and workload.along names %d; name one`,
+		c.conflictf("workload.call_dims workload.group", "conflicts with workload.group; keep one of the two")
+	case followsLinks && c.OK("workload.call_dims") && len(along) != 1:
+		c.conflictf("workload.grouping workload.call_dims",
+			`"links" follows the links of one dimension, and workload.call_dims names %d; name one`,
 			len(along))
 	case followsLinks && len(along) == 1 && slices.Contains(s.Fabric.Open, along[0]):
-		c.conflictf("workload.joined workload.along fabric.open",
-			"the links along %s close into no rings, for it is open; choose another dimension, or set workload.joined = \"coordinates\"",
+		c.conflictf("workload.grouping workload.call_dims fabric.open",
+			"the links along %s close into no rings, for it is open; choose another dimension, or set workload.grouping = \"coordinates\"",
 			along[0])
 	case s.isCall() && s.Fabric.FailAt > 0:
-		c.conflictf("fabric.fail_at",
+		c.conflictf("fabric.failure_time",
 			"packets on failing links are lost and not sent again, so a collective call would wait for them forever; let links fail from the start, or choose other traffic")
 	}
 	return true
@@ -237,7 +237,7 @@ func checkDims(c *checker, t *torus.Torus) {
 	}
 	isMissing := func(d string) bool { return links.DimIndex(d) >= len(t.Dims) }
 	for _, k := range []namedDims{
-		{"workload.along", s.Workload.Call.Along},
+		{"workload.call_dims", s.Workload.Call.Along},
 		{"workload.tensor_dims", tensor},
 		{"workload.data_dims", data},
 		{"policy.order", s.Policy.Order},
@@ -310,7 +310,7 @@ func checkPacketSizes(c *checker) {
 
 // checkMatrix checks that the matrix of traffic has a row and a column per node.
 func checkMatrix(c *checker, nodes int) {
-	const key, sends = "workload.matrix", "workload.sends"
+	const key, sends = "workload.matrix", "workload.sparse_matrix"
 	w := &c.s.Workload.TrafficMatrix
 	m := w.Matrix
 	if !c.OK(key, sends, "workload.matrix_file") {
@@ -332,13 +332,13 @@ func checkMatrix(c *checker, nodes int) {
 	c.checkSquareRows("workload.matrix_file "+key, m, nodes, "node", "")
 }
 
-// checkSends checks the messages that workload.sends lists. A row holds a source, followed
+// checkSends checks the messages that workload.sparse_matrix lists. A row holds a source, followed
 // by pairs of a destination and bytes.
 func checkSends(c *checker, nodes int) {
-	const keys = "workload.sends workload.matrix_file"
+	const keys = "workload.sparse_matrix workload.matrix_file"
 	w := &c.s.Workload.TrafficMatrix
-	if c.Given("workload.sends") && len(w.Matrix) > 0 {
-		c.conflictf("workload.sends", "conflicts with workload.matrix; keep one of the two")
+	if c.Given("workload.sparse_matrix") && len(w.Matrix) > 0 {
+		c.conflictf("workload.sparse_matrix", "conflicts with workload.matrix; keep one of the two")
 		return
 	}
 
@@ -386,7 +386,7 @@ func prepareTraffic(c *checker) {
 	}
 
 	// The file replaces the keys that list messages.
-	for _, other := range []string{"workload.matrix", "workload.sends"} {
+	for _, other := range []string{"workload.matrix", "workload.sparse_matrix"} {
 		if c.Given(other) {
 			c.rejectf(key, "conflicts with %s; keep one of the two", other)
 			return
@@ -405,7 +405,7 @@ func prepareTraffic(c *checker) {
 	if w.Matrix = denseRows(n, entries); n == 0 ||
 		textBytes(w.Matrix) > schema.MaxFileBytes/2 {
 		w.SetEntries(entries)
-		c.MarkGiven("workload.sends")
+		c.MarkGiven("workload.sparse_matrix")
 		if entries != nil && textBytes(w.Sends) > maxStoredMatrixBytes {
 			c.rejectf(key,
 				"%s lists %d messages, which are too many to be stored with results; write a list of at most %.1f MiB",

@@ -42,6 +42,7 @@ type checker struct {
 	job           *jobKeys   // location of the keys of one job among several; nil otherwise
 	inputFiles    []string   // names of the files that keys name
 	trace         traceFiles // files of a trace workload
+	names         renames    // deprecated keys of overrides and studies
 	// aliases maps the path of a key that was renamed or replaced to its path in the file.
 	aliases map[string]string
 }
@@ -50,6 +51,7 @@ type checker struct {
 // come from. Files that keys name are read from f.
 func newChecker(name string, root map[string]any, layers []schema.Layer, f *fileSet) *checker {
 	c := &checker{s: &Scenario{Name: name, files: f}, Reader: schema.NewReader(root, layers)}
+	c.names = renames{deprecated: &c.s.Deprecated, conflicts: &c.Diagnostics}
 	c.Reader.FilePath = c.keyPathInFile
 	c.Reader.OtherKind = c.s.rejectForeignKey
 	c.Reader.Kind = c.kindName

@@ -58,7 +58,7 @@ kind = "scaleup"
 switches = 2
 link_rate = "800Gbps"
 reconfiguration_delay = "10us"
-known_ahead = "all"
+predicted_calls = "all"
 [policy]
 planners = ["reconfigure-during"]
 `,

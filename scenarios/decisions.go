@@ -77,11 +77,11 @@ func listDecisions() []decision {
 			list:          func(p *Policy) *[]string { return &p.Allocators },
 			rows:          allocators,
 			extraPolicies: func(p *Policy) []string { return []string{p.Donor} },
-			extraKey:      "policy.donor",
+			extraKey:      "policy.lender_allocator",
 			missing:       "no circuits to allocate",
 		},
 		{
-			policyKey: "arbiters",
+			policyKey: "multi_job_allocators",
 			list:      func(p *Policy) *[]string { return &p.Arbiters },
 			rows:      arbiters,
 			missing:   "no circuits that several jobs could share",
@@ -181,7 +181,7 @@ func (s *Scenario) canMapRanks() bool {
 func (s *Scenario) decisionAfterMapping() decision {
 	next := s.fabricDecision()
 	if s.hasSeveralJobs() {
-		return findDecision("arbiters", &next.hardware)
+		return findDecision("multi_job_allocators", &next.hardware)
 	}
 	return next
 }

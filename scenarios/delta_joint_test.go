@@ -66,7 +66,7 @@ func TestSearchedTails(t *testing.T) {
 			if row.Labels["levels"] == "" {
 				t.Error("got the tails of the graph, want searched ones")
 			}
-			withTrials := runSmallJob(t, job+" replay.compute_jitter=0.01 replay.seeds=2").Document.Rows[0]
+			withTrials := runSmallJob(t, job+" trials.compute_jitter=0.01 trials.count=2").Document.Rows[0]
 			if withTrials.Labels["levels"] != "" ||
 				!(withTrials.Metrics["makespan_s"] > row.Metrics["makespan_s"]) ||
 				withTrials.Metrics["bound_makespan_s"] != row.Metrics["bound_makespan_s"] {

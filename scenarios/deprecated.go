@@ -65,7 +65,7 @@ func (c *checker) ringAlias() {
 	dims, given := w["ring_dims"]
 	if given && !oneRing {
 		delete(w, "ring_dims")
-		instead = append(instead, set(w, "workload.along", "ring_dims", dims))
+		instead = append(instead, set(w, "workload.call_dims", "ring_dims", dims))
 	}
 
 	list, _ := dims.([]any)
@@ -79,7 +79,7 @@ func (c *checker) ringAlias() {
 		order = collective.HamiltonianOrder
 	case len(list) == 1:
 		if order == "" {
-			instead = append(instead, set(w, "workload.joined", "ring_form", "links"))
+			instead = append(instead, set(w, "workload.grouping", "ring_form", "links"))
 		}
 	default:
 		algorithm = "bucket"

@@ -72,7 +72,7 @@ func TestElectricalEqualsStar(t *testing.T) {
 			domain := runText(t, fmt.Sprintf(text, "kind = \"electrical\"\ngpus = 16"),
 				set...).Document.Rows[0]
 			graph := runText(t, fmt.Sprintf(text,
-				"kind = \"graph\"\nedges = ["+star.String()+"]\nswitches.from = 16"),
+				"kind = \"graph\"\nedges = ["+star.String()+"]\nswitches.first_node = 16"),
 				set...).Document.Rows[0]
 			if a, b := fmt.Sprint(domain.Metrics), fmt.Sprint(graph.Metrics); a != b {
 				t.Errorf("level %s: got %s, want the metrics of the graph, %s", level, a, b)

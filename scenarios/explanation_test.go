@@ -129,7 +129,7 @@ func TestDetourNamesFault(t *testing.T) {
 // makespan. The ports used by a job and the ports available to the other add up to the ports of
 // each pod.
 func TestJobExplanation(t *testing.T) {
-	o := runScenario(t, "twojobs", 1, `policy.arbiters=["even-split"]`, "fabric.ports_per_pod=20",
+	o := runScenario(t, "twojobs", 1, `policy.multi_job_allocators=["even-split"]`, "fabric.ports_per_pod=20",
 		"workload.sequence=1024", "job.0.workload.microbatches=8", "job.1.workload.microbatches=16")
 	p := o.Detail.Policies[0]
 	if len(p.Jobs) != 2 || len(o.Detail.Reference.Jobs) != 2 {

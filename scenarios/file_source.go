@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"sim/scenarios/alias"
 	"sim/scenarios/schema"
 )
 
@@ -16,6 +17,8 @@ import (
 type fileSource struct {
 	root   map[string]any // decoded tables and keys
 	layers []schema.Layer // the file itself, followed by its bases
+	// deprecated are warnings about deprecated keys of the file and of its bases.
+	deprecated Diagnostics
 
 	files          *fileSet // source of the bases
 	baseOverridden bool     // an override sets the key base
@@ -25,13 +28,26 @@ type fileSource struct {
 // other in a cycle.
 const maxBases = 8
 
-// decodeFile decodes the text of a file and does not check its keys.
+// decodeFile decodes the text of a file and does not check its keys. Deprecated keys get
+// their current names.
 func decodeFile(name string, data []byte) (*fileSource, Diagnostics) {
 	root, layer, faults := schema.Decode(name, data)
 	if faults != nil {
 		return nil, faults
 	}
-	return &fileSource{root: root, layers: []schema.Layer{layer}}, nil
+
+	var deprecated, conflicts Diagnostics
+	names := renames{deprecated: &deprecated, conflicts: &conflicts}
+	names.apply(root, nil, func(old string) Diagnostic {
+		return Diagnostic{File: name, Line: layer.Line(old)}
+	}, "sweep")
+	if conflicts != nil {
+		return nil, conflicts
+	}
+	if deprecated != nil {
+		layer.Rename(alias.Key)
+	}
+	return &fileSource{root: root, layers: []schema.Layer{layer}, deprecated: deprecated}, nil
 }
 
 // inherit merges the file that the key base names, if there is one, below s. depth is the
@@ -132,6 +148,7 @@ func (s *fileSource) mergeOver(below *fileSource) {
 
 	s.root = mergeTables(below.root, s.root)
 	s.layers = append(slices.Clip(s.layers), below.layers...)
+	s.deprecated = append(slices.Clip(s.deprecated), below.deprecated...)
 }
 
 // mergeTables returns the table below with the keys of above on top of it, recursively. It

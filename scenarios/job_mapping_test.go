@@ -26,7 +26,7 @@ port_bandwidth = "400Gbps"
 ports_per_pod = 6
 pods = 4
 [policy]
-arbiters = ["joint"]
+multi_job_allocators = ["joint"]
 [[job]]
 name = "a"
 [job.workload]

@@ -41,7 +41,7 @@ func (c *checker) resolveJobs() {
 	if c.s.Policy.Mapping.ComparesMappings() {
 		c.redirectPolicies("mappings")
 	} else {
-		c.redirectPolicies("arbiters")
+		c.redirectPolicies("multi_job_allocators")
 	}
 
 	// Read the keys at the top of the file.
@@ -58,7 +58,7 @@ func (c *checker) resolveJobs() {
 	}
 
 	// Several jobs have no trials, and are always simulated at level "flow".
-	c.Derived["replay"], c.Derived["engine"] = true, true
+	c.Derived["trials"], c.Derived["engine"] = true, true
 	c.readMappings()
 	c.ApplyDefaults()
 	c.checkMappings()
@@ -82,7 +82,7 @@ func (s *Scenario) jobsSchema() *schema.Schema {
 	tables := formSchema(s, true, fabric.forms[0])
 	tables.Table("fabric").Optional = append(slices.Clone(jobFabricKeys), "ports_per_pod")
 	tables.Key("policy.allocators").SetCondition(s.oneJobCondition(
-		"leave it out: several jobs compare policy.arbiters, with one policy.allocator for single jobs; " +
+		"leave it out: several jobs compare policy.multi_job_allocators, with one policy.allocator for single jobs; " +
 			"where it stands in a base, copy what else you need of that instead"))
 	return tables
 }
@@ -109,7 +109,7 @@ func (c *checker) redirectPolicies(decision string) {
 	}
 
 	// With mappings or algorithms to compare, pods still need one allocator.
-	hasAllocators := decision != "arbiters" && c.s.fabricDecision().policyKey == "allocators"
+	hasAllocators := decision != "multi_job_allocators" && c.s.fabricDecision().policyKey == "allocators"
 	if hasAllocators && namesAllocators(policy["allocators"]) {
 		return
 	}

@@ -244,7 +244,7 @@ func TestMeasuredIterations(t *testing.T) {
 		phase              int // in milliseconds
 	}{{4, 2, 0}, {5, 0, 0}, {4, 1, 70}, {3, 0, 333}, {3, 0, 2000}} {
 		s := mustParse(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]",
-			"policy.circuits=shared", "policy.service=max-min", `policy.arbiters=["even-split"]`,
+			"policy.circuits=shared", "policy.service=max-min", `policy.multi_job_allocators=["even-split"]`,
 			fmt.Sprintf("policy.repeat.iterations=%d", c.iterations),
 			fmt.Sprintf("policy.repeat.warmup=%d", c.warmup),
 			fmt.Sprintf("job.1.phase=%dms", c.phase))
@@ -293,7 +293,7 @@ func TestPooledCircuits(t *testing.T) {
 	for _, service := range []string{"max-min", "level-priority"} {
 		s := mustParse(t, smallJobs, "policy.circuits=shared", "policy.service="+service,
 			"policy.repeat.iterations=3", "policy.repeat.warmup=0",
-			"job.1.workload.microbatches=4", `policy.arbiters=["even-split"]`)
+			"job.1.workload.microbatches=4", `policy.multi_job_allocators=["even-split"]`)
 		inPhase := runParsed(t, s, 1)
 		s.Jobs[1].Phase = engine.Time(40 * float64(engine.Millisecond))
 		outOfPhase := runParsed(t, s, 1)

@@ -46,8 +46,8 @@ dims=[4,3]
 queue="credit"
 buffer="8KB"
 failed_links=["0 x+"]
-fail_at="1us"
-reroute_after="1us"
+failure_time="1us"
+reroute_delay="1us"
 bit_errors=1e-9
 [workload]
 kind="permutation"

@@ -219,7 +219,7 @@ func buildCallSystem(ctx context.Context, s *Scenario, workers int) (assembly.Sy
 // field.
 var callErrorKeys = map[string][]string{
 	"":      append([]string{"workload.group"}, paths.EndpointKeys...),
-	"group": {"workload.group", "workload.along"},
+	"group": {"workload.group", "workload.call_dims"},
 	"bytes": {"workload.message"},
 	"sizes": {"workload.message"},
 	"root":  {"workload.root"},

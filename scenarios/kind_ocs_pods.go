@@ -100,7 +100,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "replay",
+			Path: "trials",
 			When: "one-job & of-training & replayed",
 			Doc: "Trials: each policy's decision is simulated many times under perturbations. Set at least one of " +
 				schema.QuotedList(perturbationKeys) + ".",

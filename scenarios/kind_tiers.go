@@ -238,7 +238,7 @@ func (c *checker) addFindings(sub *checker) {
 }
 
 // tierOptionKeys are the keys of an inner tier other than the keys of its kind.
-var tierOptionKeys = []string{"collective", "planner", "chunk", "known_ahead"}
+var tierOptionKeys = []string{"collective", "planner", "chunk", "predicted_calls"}
 
 // checkTierOptions rejects options that a tier does not use. Tiers of links use collective,
 // unless all tiers are simulated together; tiers that reconfigure use the other options.
@@ -338,7 +338,7 @@ func (c *checker) checkTiers() {
 	// Inner tiers lengthen passes by the calls of one sequence length.
 	sequence := s.Workload.Spec.Sequence
 	c.conflictIf(s.Replay.Seeds > 0 && s.Replay.Sequence != sequence,
-		"replay.sequence",
+		"trials.sequence",
 		"inner tiers are simulated for %d tokens only; leave it out",
 		sequence)
 	if len(c.Diagnostics) == 0 {
@@ -566,7 +566,7 @@ func (s *Scenario) tiersTOML() []byte {
 							schema.Literal(k.Chunk),
 						)
 						if k.KnownAhead != "none" {
-							fmt.Fprintf(&b, "known_ahead = %s\n", schema.Literal(k.KnownAhead))
+							fmt.Fprintf(&b, "predicted_calls = %s\n", schema.Literal(k.KnownAhead))
 						}
 					} else if !s.isJoint() {
 						fmt.Fprintf(&b, "collective = %s\n", schema.Literal(k.Collective))

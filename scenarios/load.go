@@ -241,6 +241,7 @@ func parse(name string, data []byte, overrides []string, f *fileSet) (*checker, 
 	}
 
 	c := newChecker(defaultName(name), src.root, src.layers, f)
+	c.s.Deprecated = src.deprecated
 	for _, o := range overrides {
 		if key, _, _ := strings.Cut(o, "="); strings.TrimSpace(key) != baseKey {
 			c.override(o)

@@ -44,10 +44,10 @@ fabric.gpus = 8
 		{training, "policy.service=max-min"},
 		{training, "policy.service=level-priority"},
 		{smallJobs + `[policy]
-arbiters = ["even-split", "aggregate", "surplus", "joint"]
+multi_job_allocators = ["even-split", "aggregate", "surplus", "joint"]
 `, ""},
 		{smallJobs + `[policy]
-arbiters = ["even-split", "aggregate", "surplus", "joint"]
+multi_job_allocators = ["even-split", "aggregate", "surplus", "joint"]
 allocator = "delta-topo"
 `, ""},
 		{torus, "engine.level=static"},

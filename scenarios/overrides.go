@@ -25,8 +25,16 @@ func (c *checker) override(text string) {
 		return
 	}
 
+	set := Diagnostic{File: schema.SetFile}
+	parts, ok = c.names.current(parts, set)
+	if !ok {
+		return
+	}
+
 	if path, m := c.findTable(parts); m != nil {
-		m[parts[len(parts)-1]] = c.parseOverride(path, raw)
+		value := c.parseOverride(path, raw)
+		c.names.apply(value, parts, func(string) Diagnostic { return set })
+		m[parts[len(parts)-1]] = value
 		c.Overrides[path] = true
 	}
 }

@@ -41,16 +41,16 @@ func checkLending(t *testing.T, name, lender string, overrides ...string) {
 
 	single := run()
 	saving := run("policy.port_tolerance=0.002")
-	both := run("policy.donor="+lender, "policy.donor_tolerance=0.002", "policy.donor_ties=first")
+	both := run("policy.lender_allocator="+lender, "policy.lender_tolerance=0.002", "policy.lender_ties=first")
 
 	// The lender, in the rows of all policies of the borrower.
 	savedPorts := metric(saving, lender, "ports")
 	total := savedPorts / metric(saving, lender, "port_ratio")
-	for policy, got := range metricByPolicy(t, both, "donor_nct") {
+	for policy, got := range metricByPolicy(t, both, "lender_nct") {
 		if want := metric(saving, lender, "nct"); !isClose(got, want) {
 			t.Errorf("%s: lender has NCT %v, want %v as the single job", policy, got, want)
 		}
-		if got := metric(both, policy, "donor_ports"); got != savedPorts {
+		if got := metric(both, policy, "lender_ports"); got != savedPorts {
 			t.Errorf("%s: lender uses %v ports, want %v as the single job", policy, got, savedPorts)
 		}
 		lent := metric(both, policy, "surplus_ports")
@@ -58,7 +58,7 @@ func checkLending(t *testing.T, name, lender string, overrides ...string) {
 			t.Errorf("%s: lender leaves %v ports, want %v", policy, lent, want)
 		}
 		limit := metric(single, lender, "makespan_s") * (1 + 0.002 + 1e-8)
-		if got := metric(both, policy, "donor_makespan_s"); got > limit {
+		if got := metric(both, policy, "lender_makespan_s"); got > limit {
 			t.Errorf("%s: lender takes %v s, want at most %v s by its tolerance", policy, got, limit)
 		}
 		available := metric(both, policy, "ports") / metric(both, policy, "port_ratio")
@@ -70,7 +70,7 @@ func checkLending(t *testing.T, name, lender string, overrides ...string) {
 
 	// The borrower, without and with the lent ports.
 	for _, policy := range []string{"delta-topo", "delta-joint"} {
-		before, after := metric(both, policy, "nct_before"), metric(both, policy, "nct")
+		before, after := metric(both, policy, "baseline_nct"), metric(both, policy, "nct")
 		if want := metric(single, policy, "nct"); !isClose(before, want) {
 			t.Errorf("%s: borrower without lent ports has NCT %v, want %v as the single job",
 				policy, before, want)
@@ -92,16 +92,16 @@ func TestBorrowerGains(t *testing.T) {
 			nct := map[string]float64{}
 			for _, ties := range []string{"first", "recipient", "pareto"} {
 				o := runScenario(t, name, 2, `policy.allocators=["delta-joint"]`,
-					"policy.donor=delta-joint", "policy.donor_tolerance=0.001",
-					"policy.donor_ties="+ties)
+					"policy.lender_allocator=delta-joint", "policy.lender_tolerance=0.001",
+					"policy.lender_ties="+ties)
 				nct[ties] = metricByPolicy(t, o, "nct")["delta-joint"]
-				before := metricByPolicy(t, o, "nct_before")["delta-joint"]
+				before := metricByPolicy(t, o, "baseline_nct")["delta-joint"]
 				if !(nct[ties] < before-0.05) {
 					t.Errorf("%s: borrower has NCT %v without and %v with lent ports, want an "+
 						"improvement of more than 0.05", ties, before, nct[ties])
 				}
-				ports := metricByPolicy(t, o, "donor_ports")["delta-joint"]
-				if bound := metricByPolicy(t, o, "donor_bound_ports")["delta-joint"]; ports != bound {
+				ports := metricByPolicy(t, o, "lender_ports")["delta-joint"]
+				if bound := metricByPolicy(t, o, "lender_bound_ports")["delta-joint"]; ports != bound {
 					t.Errorf("%s: the lender uses %v ports, want the lower bound %v", ties, ports, bound)
 				}
 			}
@@ -118,8 +118,8 @@ func TestBorrowerGains(t *testing.T) {
 func TestPortLendingIsDeterministic(t *testing.T) {
 	var first []byte
 	for _, workers := range []int{1, 3} {
-		o := runScenario(t, "gpt7b", workers, "policy.donor=delta-fast",
-			"policy.donor_tolerance=0.01", "policy.donor_ties=pareto")
+		o := runScenario(t, "gpt7b", workers, "policy.lender_allocator=delta-fast",
+			"policy.lender_tolerance=0.01", "policy.lender_ties=pareto")
 		b, err := json.Marshal(o.Document)
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +136,7 @@ func TestPortLendingIsDeterministic(t *testing.T) {
 // TestPortLendingIsCancelled checks that a cancelled context ends the decision of a
 // port-lending job.
 func TestPortLendingIsCancelled(t *testing.T) {
-	s, err := Load("megatron462b", []string{"policy.donor=delta-topo"})
+	s, err := Load("megatron462b", []string{"policy.lender_allocator=delta-topo"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"sim/workloads/training"
 
+	"sim/scenarios/alias"
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
 )
@@ -94,6 +95,7 @@ func WriteReference(w io.Writer) error {
 	}
 
 	writeStudyReference(&b)
+	writeDeprecatedReference(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -241,4 +243,16 @@ func addTierKinds(fabrics []schema.Object) {
 	}
 
 	tier["items"] = schema.Object{"anyOf": alternatives}
+}
+
+// writeDeprecatedReference writes the deprecated keys and metrics with their current names.
+func writeDeprecatedReference(b *strings.Builder) {
+	b.WriteString("## Deprecated names\n\nThese names of keys and metrics work, with a warning.\n\n" +
+		"| deprecated | current |\n|---|---|\n")
+	for _, r := range alias.Keys {
+		fmt.Fprintf(b, "| `%s` | `%s` |\n", r.Old, alias.Key(r.Old))
+	}
+	for _, r := range alias.Metrics {
+		fmt.Fprintf(b, "| `%s` | `%s` |\n", r.Old, r.New)
+	}
 }

@@ -13,45 +13,45 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestReplayDiagnostics checks the diagnostics of the [replay] table. Each of these tables has
+// TestReplayDiagnostics checks the diagnostics of the [trials] table. Each of these tables has
 // one error, and its diagnostic states the accepted values.
 func TestReplayDiagnostics(t *testing.T) {
 	for _, tt := range []struct{ sets, want string }{ // sets are separated by spaces
-		{"replay.seeds=10", `replay: perturbs nothing; give at least one of "compute_jitter", "stage_jitter", "slow_replica", "lost_circuits" or "sequence", or leave the table out`},
-		{"replay.priorities=nominal", `replay: perturbs nothing; give at least one of`},
-		{"replay.compute_jitter=-0.05",
-			"replay.compute_jitter: -0.05 is out of bounds; write a number from 0 to 10"},
-		{"replay.compute_jitter=5%",
-			"replay.compute_jitter: is the text \"5%\"; write a number from 0 to 10"},
+		{"trials.count=10", `trials: perturbs nothing; give at least one of "compute_jitter", "stage_jitter", "slow_replica", "lost_circuits" or "sequence", or leave the table out`},
+		{"trials.priorities=nominal", `trials: perturbs nothing; give at least one of`},
+		{"trials.compute_jitter=-0.05",
+			"trials.compute_jitter: -0.05 is out of bounds; write a number from 0 to 10"},
+		{"trials.compute_jitter=5%",
+			"trials.compute_jitter: is the text \"5%\"; write a number from 0 to 10"},
 		{"replay.compute_jiter=0.05", "replay.compute_jiter: unknown key; did you mean compute_jitter?"},
-		{"replay.stage_jitter=11", "replay.stage_jitter: 11 is out of bounds; write a number from 0 to 10"},
-		{"replay.compute_jitter=0.1 replay.seeds=0",
-			"replay.seeds: 0 is out of bounds; write a whole number from 1 to 100000"},
-		{"replay.slow_replica=0.9",
-			"replay.slow_replica: 0.9 is out of bounds; write a number from 1 to 1000"},
-		{"replay.slow_replica=1.2 replay.slow_replica_index=2",
-			"replay.slow_replica_index: there is no replica 2; choose one from 0 to 1, or -1 to have one drawn"},
-		{"replay.slow_replica=1.2 replay.slow_replica_index=-2",
-			"replay.slow_replica_index: -2 is out of bounds; write a whole number from -1 to 100000000"},
-		{"replay.compute_jitter=0.1 replay.slow_replica_index=1",
-			"replay.slow_replica_index: is not used without slow_replica; give slow_replica too, or leave it out"},
-		{"replay.compute_jitter=0.1 replay.lost_when=random",
-			"replay.lost_when: is not used without lost_circuits; give lost_circuits too, or leave it out"},
-		{"replay.lost_circuits=1 replay.lost_when=never",
-			`replay.lost_when: "never" is not known; choose "start" or "random"`},
-		{"replay.lost_circuits=9", "replay.lost_circuits: 9 circuits are more than the 8 that 16 ports can form; lose fewer"},
-		{"replay.lost_circuits=12 replica.1.ports_per_pod=7",
-			"replay.lost_circuits: 12 circuits are more than the 11 that 22 ports can form"},
-		{"replay.sequence=0", "replay.sequence: 0 is out of bounds; write a whole number from 1 to 1000000000"},
-		{"replay.sequence=1000000000 workload.microbatch=2",
-			"replay.sequence: with 1000000000 tokens a sample, a micro-batch of 2e+09 tokens"},
-		{"replay.sequence=900000000",
-			"replay.sequence: with 900000000 tokens a sample, an iteration may take"},
-		{"replay.compute_jitter=0.1 replay.priorities=best",
-			`replay.priorities: "best" is not known; choose "nominal" or "clairvoyant"`},
-		{"replay.compute_jitter=0.1 workload.microbatches=150000 workload.gpus=32",
-			"replay: simulates all 4 replicas, because the perturbations make them differ: passes of stages and transfers between pods take about"},
-		{"replay=3", "replay: is the number 3; write it as a table: [replay]"},
+		{"trials.stage_jitter=11", "trials.stage_jitter: 11 is out of bounds; write a number from 0 to 10"},
+		{"trials.compute_jitter=0.1 trials.count=0",
+			"trials.count: 0 is out of bounds; write a whole number from 1 to 100000"},
+		{"trials.slow_replica=0.9",
+			"trials.slow_replica: 0.9 is out of bounds; write a number from 1 to 1000"},
+		{"trials.slow_replica=1.2 trials.slow_replica_index=2",
+			"trials.slow_replica_index: there is no replica 2; choose one from 0 to 1, or -1 to have one drawn"},
+		{"trials.slow_replica=1.2 trials.slow_replica_index=-2",
+			"trials.slow_replica_index: -2 is out of bounds; write a whole number from -1 to 100000000"},
+		{"trials.compute_jitter=0.1 trials.slow_replica_index=1",
+			"trials.slow_replica_index: is not used without slow_replica; give slow_replica too, or leave it out"},
+		{"trials.compute_jitter=0.1 trials.loss_time=random",
+			"trials.loss_time: is not used without lost_circuits; give lost_circuits too, or leave it out"},
+		{"trials.lost_circuits=1 trials.loss_time=never",
+			`trials.loss_time: "never" is not known; choose "start" or "random"`},
+		{"trials.lost_circuits=9", "trials.lost_circuits: 9 circuits are more than the 8 that 16 ports can form; lose fewer"},
+		{"trials.lost_circuits=12 replica.1.ports_per_pod=7",
+			"trials.lost_circuits: 12 circuits are more than the 11 that 22 ports can form"},
+		{"trials.sequence=0", "trials.sequence: 0 is out of bounds; write a whole number from 1 to 1000000000"},
+		{"trials.sequence=1000000000 workload.microbatch=2",
+			"trials.sequence: with 1000000000 tokens a sample, a micro-batch of 2e+09 tokens"},
+		{"trials.sequence=900000000",
+			"trials.sequence: with 900000000 tokens a sample, an iteration may take"},
+		{"trials.compute_jitter=0.1 trials.priorities=best",
+			`trials.priorities: "best" is not known; choose "nominal" or "clairvoyant"`},
+		{"trials.compute_jitter=0.1 workload.microbatches=150000 workload.gpus=32",
+			"trials: simulates all 4 replicas, because the perturbations make them differ: passes of stages and transfers between pods take about"},
+		{"trials=3", "trials: is the number 3; write it as a table: [trials]"},
 	} {
 		_, err := Load("gpt7b", strings.Fields(tt.sets))
 		var fs Diagnostics
@@ -66,15 +66,15 @@ func TestReplayDiagnostics(t *testing.T) {
 	}
 
 	for _, sets := range []string{
-		"replay.lost_circuits=11 replica.1.ports_per_pod=7",
-		"replay.sequence=2048 workload.microbatches=150000 workload.gpus=32", // one replica stands for all
+		"trials.lost_circuits=11 replica.1.ports_per_pod=7",
+		"trials.sequence=2048 workload.microbatches=150000 workload.gpus=32", // one replica stands for all
 	} {
 		if _, err := Load("gpt7b", strings.Fields(sets)); err != nil {
 			t.Errorf("%s: got %v, want no error", sets, err)
 		}
 	}
 
-	_, err := Parse("x.toml", []byte("base = \"gpt7b\"\n\n[replay]\n"), nil)
+	_, err := Parse("x.toml", []byte("base = \"gpt7b\"\n\n[trials]\n"), nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:3: replay: perturbs nothing; ") ||
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("an empty table: got %v, want one diagnostic for x.toml:3", err)
@@ -85,8 +85,8 @@ func TestReplayDiagnostics(t *testing.T) {
 // given explicitly. The axis of a study may start with it.
 func TestReplayWithoutPerturbation(t *testing.T) {
 	for _, set := range []string{
-		"replay.compute_jitter=0", "replay.stage_jitter=0.0", "replay.slow_replica=1",
-		"replay.lost_circuits=0", "replay.sequence=4096",
+		"trials.compute_jitter=0", "trials.stage_jitter=0.0", "trials.slow_replica=1",
+		"trials.lost_circuits=0", "trials.sequence=4096",
 	} {
 		s, err := Load("gpt7b", []string{set})
 		if err != nil {
@@ -101,11 +101,11 @@ func TestReplayWithoutPerturbation(t *testing.T) {
 	}
 }
 
-// TestReplayRoundTrip checks that scenarios with random [replay] tables are read back from
+// TestReplayRoundTrip checks that scenarios with random [trials] tables are read back from
 // their own TOML.
 func TestReplayRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		sets := []string{"replay.compute_jitter=" +
+		sets := []string{"trials.compute_jitter=" +
 			schema.Literal(rapid.Float64Range(0, 10).Draw(t, "jitter"))}
 		maybe := func(format string, v any) {
 			if rapid.Bool().Draw(t, "give") {
@@ -113,27 +113,27 @@ func TestReplayRoundTrip(t *testing.T) {
 			}
 		}
 
-		maybe("replay.seeds=%d", rapid.IntRange(1, 100_000).Draw(t, "seeds"))
-		maybe("replay.stage_jitter=%v", schema.Literal(rapid.Float64Range(0, 10).Draw(t, "stage")))
-		maybe("replay.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "sequence"))
+		maybe("trials.count=%d", rapid.IntRange(1, 100_000).Draw(t, "seeds"))
+		maybe("trials.stage_jitter=%v", schema.Literal(rapid.Float64Range(0, 10).Draw(t, "stage")))
+		maybe("trials.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "sequence"))
 		maybe("workload.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "nominal sequence"))
-		maybe("replay.priorities=%s",
+		maybe("trials.priorities=%s",
 			rapid.SampledFrom([]string{"nominal", "clairvoyant"}).Draw(t, "priorities"))
 		if rapid.Bool().Draw(t, "slow") {
-			sets = append(sets, "replay.slow_replica="+schema.Literal(rapid.Float64Range(1,
+			sets = append(sets, "trials.slow_replica="+schema.Literal(rapid.Float64Range(1,
 				1000).Draw(t, "scale")))
-			maybe("replay.slow_replica_index=%d", rapid.IntRange(-1, 1).Draw(t, "index"))
+			maybe("trials.slow_replica_index=%d", rapid.IntRange(-1, 1).Draw(t, "index"))
 		}
 
 		if rapid.Bool().Draw(t, "lose circuits") {
-			sets = append(sets, fmt.Sprintf("replay.lost_circuits=%d", rapid.IntRange(0, 8).Draw(t, "lost")))
-			maybe("replay.lost_when=%s", rapid.SampledFrom([]string{"start", "random"}).Draw(t, "when"))
+			sets = append(sets, fmt.Sprintf("trials.lost_circuits=%d", rapid.IntRange(0, 8).Draw(t, "lost")))
+			maybe("trials.loss_time=%s", rapid.SampledFrom([]string{"start", "random"}).Draw(t, "when"))
 		}
 		s, err := Load("gpt7b", sets)
 		if err != nil {
 			t.Fatalf("%v: %v", sets, err)
 		}
-		if !slices.Contains(sets, "replay.sequence="+fmt.Sprint(s.Replay.Sequence)) &&
+		if !slices.Contains(sets, "trials.sequence="+fmt.Sprint(s.Replay.Sequence)) &&
 			s.Replay.Sequence != s.Workload.Sequence {
 			t.Fatalf("%v: trials of sequence %d have sequence %d, want the same",
 				sets, s.Workload.Sequence, s.Replay.Sequence)

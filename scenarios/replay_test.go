@@ -21,9 +21,9 @@ const fastAllocators = `policy.allocators=["prop-alloc", "iter-halve", "delta-jo
 // replicas. This includes trials of all replicas if the nominal simulation has one
 // representative replica.
 func TestUnperturbedReplay(t *testing.T) {
-	identical := []string{fastAllocators, "replay.seeds=2", "replay.sequence=4096"}
+	identical := []string{fastAllocators, "trials.count=2", "trials.sequence=4096"}
 	// The square of this jitter underflows to 0.
-	different := []string{fastAllocators, "replay.seeds=2", "replay.compute_jitter=1e-200"}
+	different := []string{fastAllocators, "trials.count=2", "trials.compute_jitter=1e-200"}
 	all := `policy.allocators=["uniform", "fixed", "prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-topo", "delta-joint"]`
 	for _, tt := range []struct {
 		name string
@@ -34,7 +34,7 @@ func TestUnperturbedReplay(t *testing.T) {
 		{"gpt7b", "policy.fixed.circuits=[[2,2],[2,2]] workload.replicas=all", true},
 		{"gpt7b", "policy.fixed.circuits=[[2,2],[2,2]] workload.replicas=decomposed", true},
 		{"gpt7b", "policy.fixed.circuits=[[2,2],[2,2]] policy.service=level-priority", true},
-		{"gpt7b", "replay.priorities=clairvoyant", false},
+		{"gpt7b", "trials.priorities=clairvoyant", false},
 		{"gpt7b", "workload.flows=per-gpu", false},
 		{"gpt7b", "workload.schedule=interleaved-1f1b workload.virtual_stages=2", false},
 		{"gpt7b", "replica.1.compute_scale=1.1", false},
@@ -59,15 +59,15 @@ func TestUnperturbedReplay(t *testing.T) {
 					}
 				}
 				for _, m := range []string{"mean", "p50", "p95", "p99", "max"} {
-					if got := r.Metrics["replay_nct_"+m]; got != r.Metrics["nct"] {
-						t.Errorf("%s %v, %s: got replay_nct_%s %v, want the nominal %v",
+					if got := r.Metrics["trial_nct_"+m]; got != r.Metrics["nct"] {
+						t.Errorf("%s %v, %s: got trial_nct_%s %v, want the nominal %v",
 							tt.name, sets, r.Policy, m, got, r.Metrics["nct"])
 					}
 				}
 			}
 
-			if ref := o.Document.Reference; ref["replay_makespan_mean_s"] != ref["makespan_s"] ||
-				ref["replay_compute_makespan_mean_s"] != ref["compute_makespan_s"] {
+			if ref := o.Document.Reference; ref["trial_makespan_mean_s"] != ref["makespan_s"] ||
+				ref["trial_compute_makespan_mean_s"] != ref["compute_makespan_s"] {
 				t.Errorf("%s %v: got references %v, want the nominal ones in trials",
 					tt.name, sets, ref)
 			}
@@ -78,7 +78,7 @@ func TestUnperturbedReplay(t *testing.T) {
 // TestReplayOfReferenceOnCircuits checks a scenario whose reference is faster on some circuits
 // than on the ideal fabric with priority rules. Trials use the same kind of reference.
 func TestReplayOfReferenceOnCircuits(t *testing.T) {
-	s := mustParse(t, priorityCounterexample, "replay.seeds=3", "replay.compute_jitter=1e-200")
+	s := mustParse(t, priorityCounterexample, "trials.count=3", "trials.compute_jitter=1e-200")
 	p, err := Prepare(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -86,8 +86,8 @@ func TestReplayOfReferenceOnCircuits(t *testing.T) {
 	o := runParsed(t, s, 2)
 	ref := o.Document.Reference
 	for name, v := range map[string]float64{
-		"replay_makespan_mean_s":         p.Reference()["makespan_s"],
-		"replay_compute_makespan_mean_s": p.Reference()["compute_makespan_s"],
+		"trial_makespan_mean_s":         p.Reference()["makespan_s"],
+		"trial_compute_makespan_mean_s": p.Reference()["compute_makespan_s"],
 	} {
 		if ref[name] != v {
 			t.Errorf("got %s %g, want the nominal %g", name, ref[name], v)
@@ -103,12 +103,12 @@ func TestReplayOfSequence(t *testing.T) {
 	for _, service := range []string{"max-min", "level-priority"} {
 		for _, sequence := range []string{"1024", "8192"} {
 			plan := runScenario(t, "gpt7b", 2, fixed, circuits, "policy.service="+service,
-				"replay.seeds=1", "replay.sequence="+sequence).Document
+				"trials.count=1", "trials.sequence="+sequence).Document
 			other := runScenario(t, "gpt7b", 2, fixed, circuits, "policy.service="+service,
 				"workload.sequence="+sequence).Document
 			for from, to := range map[string]string{
-				"replay_nct_mean":        "nct",
-				"replay_makespan_mean_s": "makespan_s",
+				"trial_nct_mean":        "nct",
+				"trial_makespan_mean_s": "makespan_s",
 			} {
 				if got, want := plan.Rows[0].Metrics[from], other.Rows[0].Metrics[to]; got != want {
 					t.Errorf("%s, sequence %s: got %s %v, want %s %v of the run",
@@ -131,12 +131,12 @@ func TestReplayOfSlowReplica(t *testing.T) {
 		slow := runScenario(t, "gpt7b", 2, append(fixed, "replica."+index+".compute_scale=1.25")...).Document
 		for _, mode := range []string{"single", "all", "decomposed"} {
 			o := runScenario(t, "gpt7b", 2,
-				append(fixed, "workload.replicas="+mode, "replay.seeds=1",
-					"replay.slow_replica=1.25",
-					"replay.slow_replica_index="+index)...).Document
+				append(fixed, "workload.replicas="+mode, "trials.count=1",
+					"trials.slow_replica=1.25",
+					"trials.slow_replica_index="+index)...).Document
 			for from, to := range map[string]string{
-				"replay_nct_mean":        "nct",
-				"replay_makespan_mean_s": "makespan_s",
+				"trial_nct_mean":        "nct",
+				"trial_makespan_mean_s": "makespan_s",
 			} {
 				got, want := o.Rows[0].Metrics[from], slow.Rows[0].Metrics[to]
 				if math.Abs(got-want) > 1e-9*want { // trials round the duration of a pass to ticks twice
@@ -160,8 +160,8 @@ func TestReplayModesAgree(t *testing.T) {
 		for _, mode := range []string{"single", "all", "decomposed"} {
 			o := runScenario(t, tt.name, 2, `policy.allocators=["fixed"]`,
 				"policy.fixed.circuits="+tt.circuits, "workload.replicas="+mode,
-				"replay.seeds=10", "replay.compute_jitter=0.1", "replay.stage_jitter=0.05",
-				"replay.slow_replica=1.1", "replay.lost_circuits=2")
+				"trials.count=10", "trials.compute_jitter=0.1", "trials.stage_jitter=0.05",
+				"trials.slow_replica=1.1", "trials.lost_circuits=2")
 			row := &o.Document.Rows[0]
 			if first == nil {
 				first = row
@@ -177,8 +177,8 @@ func TestReplayModesAgree(t *testing.T) {
 // TestReplayScales checks that doubling all rates and all bytes leaves the NCT of each trial
 // unchanged, up to the rounding of bytes.
 func TestReplayScales(t *testing.T) {
-	sets := []string{fastAllocators, "replay.seeds=20", "replay.compute_jitter=0.1",
-		"replay.lost_circuits=1", "replay.slow_replica=1.1"}
+	sets := []string{fastAllocators, "trials.count=20", "trials.compute_jitter=0.1",
+		"trials.lost_circuits=1", "trials.slow_replica=1.1"}
 	one := runScenario(t, "mixtral8x22b", 2,
 		append(sets, "workload.activation_bytes=2", "workload.gradient_bytes=4",
 			"workload.parameter_bytes=2")...)
@@ -200,10 +200,10 @@ func TestReplayScales(t *testing.T) {
 // seed only. The same circuits have the same trials, regardless of their allocator, of the
 // compared allocators, and of the number of trials.
 func TestCommonRandomNumbers(t *testing.T) {
-	sets := []string{"replay.compute_jitter=0.1", "replay.lost_circuits=1"}
+	sets := []string{"trials.compute_jitter=0.1", "trials.lost_circuits=1"}
 	joint := runScenario(t, "gpt7b", 1,
 		append(sets, `policy.allocators=["sqrt-alloc", "delta-topo"]`,
-			"replay.seeds=20")...).Document
+			"trials.count=20")...).Document
 	topo := joint.Rows[1]
 	// The label has the circuits of pod 0, ". 1 3", and of pod 1, "1 . 2": to each pod, and to the
 	// DP peer pod.
@@ -211,7 +211,7 @@ func TestCommonRandomNumbers(t *testing.T) {
 		"").Replace(topo.Labels["topology"]))
 	matrix := fmt.Sprintf("policy.fixed.circuits=[[%s,%s],[%s,%s]]", x[2], x[1], x[3], x[5])
 	fixed := runScenario(t, "gpt7b", 2,
-		append(sets, `policy.allocators=["fixed"]`, matrix, "replay.seeds=35")...).Document.Rows[0]
+		append(sets, `policy.allocators=["fixed"]`, matrix, "trials.count=35")...).Document.Rows[0]
 	trial := func(r *result.Row, i int) float64 { // makespan in seconds, NaN if the trial stalls
 		k := i
 		if p := r.Samples["play"]; p != nil {
@@ -231,7 +231,7 @@ func TestCommonRandomNumbers(t *testing.T) {
 	}
 
 	other := runScenario(t, "gpt7b", 1,
-		append(sets, `policy.allocators=["sqrt-alloc"]`, "replay.seeds=20",
+		append(sets, `policy.allocators=["sqrt-alloc"]`, "trials.count=20",
 			"seed=2")...).Document.Rows[0]
 	if slices.Equal(joint.Rows[0].Samples["nct"], other.Samples["nct"]) {
 		t.Error("got the same trials with another seed")
@@ -247,8 +247,8 @@ func TestReplayWorkers(t *testing.T) {
 		all = []int{1, 7}
 	}
 	for _, workers := range all {
-		o := runScenario(t, "mixtral8x22b", workers, fastAllocators, "replay.seeds=25",
-			"replay.compute_jitter=0.1", "replay.lost_circuits=2", "replay.lost_when=random")
+		o := runScenario(t, "mixtral8x22b", workers, fastAllocators, "trials.count=25",
+			"trials.compute_jitter=0.1", "trials.lost_circuits=2", "trials.loss_time=random")
 		b, err := json.Marshal(o.Document)
 		if err != nil {
 			t.Fatal(err)

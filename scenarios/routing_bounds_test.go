@@ -48,7 +48,7 @@ func TestSharedBound(t *testing.T) {
 // bounds refer to the network before the fault.
 func TestBoundBeforeFault(t *testing.T) {
 	down := `fabric.failed_links=["0 x+", "1 x+", "2 x+", "3 x+", "5 y+", "6 y+", "20 z+", "40 x+"]`
-	r := runText(t, smallTorus, down, "fabric.fail_at=1us", "engine.level=packet",
+	r := runText(t, smallTorus, down, "fabric.failure_time=1us", "engine.level=packet",
 		`policy.routers=["route-optimised"]`).Document.Rows[0]
 	if m := r.Metrics; m["gap"] < 0 || m["bound_max_link_load"] > m["max_link_load"] {
 		t.Errorf("got load %g and bound %g (%s), want a bound of at most the load",

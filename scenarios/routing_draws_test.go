@@ -63,7 +63,7 @@ func TestRouterDraws(t *testing.T) {
 
 		for _, others := range [][]string{ // other queues and faults
 			{"fabric.queue=20p", "workload.source=greedy"}, {"fabric.bit_errors=1e-6"},
-			{`fabric.failed_links=["0 x+"]`, "fabric.fail_at=10us", "fabric.reroute_after=5us"},
+			{`fabric.failed_links=["0 x+"]`, "fabric.failure_time=10us", "fabric.reroute_delay=5us"},
 		} {
 			rows := runText(t, text, set(others...)...).Document.Rows
 			for i := range rows {

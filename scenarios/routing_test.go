@@ -76,13 +76,13 @@ func TestRoutingLevels(t *testing.T) {
 		{"fabric.queue=credit"}, {"fabric.queue=20p", "workload.source=greedy"},
 		{"fabric.bit_errors=1e-6"}, {"fabric.link_latency=1us", "fabric.queue=credit"},
 		{"fabric.failed_ocs=[\"x3\"]", "policy.routers=[\"wild-first\"]", "fabric.queue=credit"},
-		{"fabric.failed_ocs=[\"x3\"]", "policy.routers=[\"shortest\"]", "fabric.fail_at=20us",
-			"fabric.reroute_after=5us"},
+		{"fabric.failed_ocs=[\"x3\"]", "policy.routers=[\"shortest\"]", "fabric.failure_time=20us",
+			"fabric.reroute_delay=5us"},
 	} {
 		row := &runText(t, smallTorus, set...).Document.Rows[0]
 		checkConservation(t, set, row)
 		if d := row.Metrics["dropped"]; d > 0 && !strings.Contains(fmt.Sprint(set), "20p") &&
-			!strings.Contains(fmt.Sprint(set), "fail_at") {
+			!strings.Contains(fmt.Sprint(set), "failure_time") {
 			t.Errorf("%v: got %g packets dropped, want 0", set, d)
 		}
 	}
@@ -172,7 +172,7 @@ func TestRoutingDiagnostics(t *testing.T) {
 		{[]string{"workload.kind=matrix", "workload.matrix=[[0, 1], [1, 0]]"}, "2 rows for 64 nodes"},
 		{[]string{"workload.kind=matrix", "workload.matrix=[[0, -1], [1, 0]]"}, "-1"},
 		{[]string{"workload.payload=2KB"}, "packets of 1KB carry a payload of 2KB"},
-		{[]string{"fabric.fail_at=1us"}, "nothing fails then"},
+		{[]string{"fabric.failure_time=1us"}, "nothing fails then"},
 		{[]string{`policy.order=["x", "y"]`}, "names 2 of 3 dimensions"},
 		{[]string{"engine.level=flow", "workload.source=poisson"}, "simulates messages"},
 		{[]string{"workload.source=on-off"}, "workload.rate: is missing"},
@@ -205,8 +205,8 @@ func TestSliceSwitches(t *testing.T) {
 		joined, commanded float64
 	}{
 		{[]string{"fabric.dims=[8, 8, 8]"}, 384, 384},
-		{[]string{"fabric.dims=[8, 8, 8]", "fabric.configured="}, 384, 0},
-		{[]string{"fabric.dims=[4, 4, 8]", "fabric.configured=", "fabric.twist=tpuv4"}, 96, 64},
+		{[]string{"fabric.dims=[8, 8, 8]", "fabric.previous_configuration="}, 384, 0},
+		{[]string{"fabric.dims=[4, 4, 8]", "fabric.previous_configuration=", "fabric.twist=tpuv4"}, 96, 64},
 		{[]string{"fabric.pod_cubes=144", "fabric.cubes=[143]"}, 48, 48},
 		// pods of more than 64 cubes, as of TPU Ironwood
 		{[]string{"fabric.dims=[16, 16, 36]", "workload={kind = \"permutation\"}"}, 48 * 144, 48 * 144},
@@ -247,7 +247,7 @@ message = "64KB"
 [policy]
 routers = ["multipath"]
 [policy.multipath]
-ways = 64
+max_paths = 64
 `,
 				`fabric={kind = "graph", `+c.fabric+`}`, "engine.level="+level)
 
@@ -285,7 +285,7 @@ func TestUnserved(t *testing.T) {
 	}
 	for _, kind := range []string{"all-to-all", "nearest-neighbour"} {
 		for _, r := range runText(t, smallTorus, `fabric.failed_links=["22 y+"]`, `policy.routers=["shortest", "multipath", "route-optimised"]`,
-			"engine.level=static", "workload.kind="+kind, `policy.multipath.over="wild-first"`).Document.Rows {
+			"engine.level=static", "workload.kind="+kind, `policy.multipath.paths="wild-first"`).Document.Rows {
 			if r.Metrics["gap"] < -1e-9 {
 				t.Errorf("%s, %s: got load %g, want at least the bound %g",
 					kind, r.Policy, r.Metrics["max_link_load"], r.Metrics["bound_max_link_load"])

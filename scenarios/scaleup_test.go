@@ -61,7 +61,7 @@ func TestFluidBounds(t *testing.T) {
 		{"workload.sizes=random", "fabric.switches=2", "fabric.gpus=7"},
 		{"workload.sizes=zipf", "fabric.switches=3", "fabric.gpus=6", "workload.chunk=32MB",
 			"workload.message=10MB", "seed=461"},
-		{"fabric.switches=2", "fabric.reconfigure=independent"},
+		{"fabric.switches=2", "fabric.reconfiguration_mode=independent"},
 	} {
 		o := runText(t, smallDomain, append(set, allPlanners)...)
 		bound := o.Document.Reference["bound_completion_s"]
@@ -119,7 +119,7 @@ func TestPlansOfAllPlanners(t *testing.T) {
 		{"fabric.gpus=11", "workload.sizes=random", "fabric.reconfiguration_delay=1ms"},
 		{"fabric.gpus=16", "fabric.switches=2", "fabric.reconfiguration_delay=40us"},
 		{"fabric.gpus=16", "policy.reconfigure-during+.relay=false"},
-		{"fabric.gpus=12", "fabric.switches=2", "fabric.reconfigure=independent"},
+		{"fabric.gpus=12", "fabric.switches=2", "fabric.reconfiguration_mode=independent"},
 		{"fabric.gpus=2"}, {"fabric.gpus=9", "fabric.switches=8", "workload.sizes=zipf"},
 	} {
 		o := runText(t, smallDomain,
@@ -229,7 +229,7 @@ func TestImportedPlan(t *testing.T) {
 // and only if the fabric permits independent switches.
 func TestImportedIndependentSwitches(t *testing.T) {
 	settings := []string{"fabric.gpus=32", "fabric.switches=2", "workload.message=4MB",
-		"fabric.reconfigure=independent", "engine.level=packet",
+		"fabric.reconfiguration_mode=independent", "engine.level=packet",
 		"fabric.reconfiguration_delay=200us"}
 	o := runText(t, smallDomain, append(settings, `policy.planners=["reconfigure-during+"]`)...)
 	written := o.Document.Rows[0]
@@ -252,7 +252,7 @@ func TestImportedIndependentSwitches(t *testing.T) {
 		t.Errorf("got %v when imported, want %v", imported.Metrics, written.Metrics)
 	}
 
-	for _, set := range []string{"fabric.reconfigure=together", "fabric.reconfiguration_delay=2ms"} {
+	for _, set := range []string{"fabric.reconfiguration_mode=together", "fabric.reconfiguration_delay=2ms"} {
 		_, err := Parse("scaleup.toml", []byte(smallDomain), append(settings, set))
 		checkError(t, err, "require independent switches", set)
 	}
@@ -328,7 +328,7 @@ func TestScaleUpDiagnostics(t *testing.T) {
 			"workload.chunk=64KB"}, "is too slow for packets; write at least 8kbps"},
 		{[]string{"engine.level=packet", "workload.chunk=300MB"},
 			"workload.chunk: packets of 300MB; write at most 268435456 B"},
-		{[]string{"fabric.reconfigure="}, `fabric.reconfigure: "" is not known`},
+		{[]string{"fabric.reconfiguration_mode="}, `fabric.reconfiguration_mode: "" is not known`},
 		{[]string{"workload.kind=all-reduce", "workload.message=7B"}, "does not give each of 8 GPUs a byte"},
 		{[]string{"policy.reconfigure-during.base=genkautz"}, "connects only pairs of GPUs"},
 		{[]string{"workload.kind=hotspot"},
@@ -418,7 +418,7 @@ reconfiguration_delay = "20us"
 	// without reconfigurations hides none.
 	last := math.Inf(1)
 	for _, known := range []string{"none", "returns", "all"} {
-		o := runText(t, step, `policy.planners=["fast", "static-ring"]`, "fabric.known_ahead="+known)
+		o := runText(t, step, `policy.planners=["fast", "static-ring"]`, "fabric.predicted_calls="+known)
 		row, ring := o.Document.Rows[0].Metrics, o.Document.Rows[1].Metrics
 		const maxHidden = 4*58*4*20e-6 + 1e-9 // 4 micro-batches one after another through all layers
 		if hidden := row["hidden_s"]; row["makespan_s"] >= last || hidden > maxHidden ||

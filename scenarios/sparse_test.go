@@ -84,7 +84,7 @@ allocators = ["prop-alloc"]
 	}
 }
 
-// TestListedMessages compares listed messages (workload.sends) with the matrix of the same
+// TestListedMessages compares listed messages (workload.sparse_matrix) with the matrix of the same
 // messages. Invalid lists are rejected.
 func TestListedMessages(t *testing.T) {
 	const text = `[workload]
@@ -97,7 +97,7 @@ link_rate = "400Gbps"
 routers = ["dor"]
 `
 
-	m := runMetrics(t, text, "workload.sends=[[0, 1, 1000, 2, 5000], [3, 0, 1]]", "workload.packet=1000B")
+	m := runMetrics(t, text, "workload.sparse_matrix=[[0, 1, 1000, 2, 5000], [3, 0, 1]]", "workload.packet=1000B")
 	dense := runMetrics(t, text, "workload.matrix=[[0, 1000, 5000, 0], [0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]", "workload.packet=1000B")
 	if m["completion_s"] != dense["completion_s"] || m["delivered"] != 7 {
 		t.Errorf("got %g s and %g packets for listed messages, want %g s as for the matrix, and "+
@@ -107,7 +107,7 @@ routers = ["dor"]
 		"[[0, 1]]": "2 numbers", "[[0, 4, 1]]": "nodes 0 to 3", "[[1, 1, 5]]": "to itself",
 		"[[0, 1, -5]]": "out of bounds", "[[-1, 1, 5]]": "out of bounds",
 	} {
-		_, err := Parse("text.toml", []byte(text), []string{"workload.sends=" + sends})
+		_, err := Parse("text.toml", []byte(text), []string{"workload.sparse_matrix=" + sends})
 		checkError(t, err, want, sends)
 	}
 }

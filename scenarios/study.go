@@ -91,6 +91,7 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 
 	// The first variant must be valid. It also gives the study its name.
 	st.overridden = c.Overrides
+	src.deprecated = append(src.deprecated, c.s.Deprecated...)
 	first, err := st.Variant(0)
 	if err != nil {
 		return nil, err
@@ -196,6 +197,7 @@ func (st *Study) Variant(i int) (*Scenario, error) {
 	s := &fileSource{root: mergeTables(src.root, nil), layers: src.layers}
 	c := newChecker(defaultName(st.source.layers[0].File), s.root, s.layers, &fileSet{})
 	maps.Copy(c.Overrides, st.overridden)
+	c.s.Deprecated = slices.Clip(src.deprecated)
 	c.Varied, c.isCell = map[string]schema.Origin{}, true
 	for a, v := range indices {
 		for k, key := range st.Axes[a].Keys {
@@ -278,6 +280,8 @@ func (st *Study) baseSource(a *Axis, base string) (*fileSource, Diagnostics) {
 		root:   mergeTables(st.source.root, map[string]any{baseKey: base}),
 		layers: st.source.layers,
 		files:  st.source.files,
+
+		deprecated: st.source.deprecated,
 	}
 	faults := s.inherit(0)
 	if faults == nil {

@@ -85,8 +85,12 @@ func (st *Study) readAxes(c *checker, overrides []string) (fixedOverrides []stri
 		a := &st.Axes[i]
 		a.Values = make([][]any, a.series[0].n)
 		for v := range a.Values {
-			for _, values := range a.series {
-				a.Values[v] = append(a.Values[v], values.at(v))
+			for k, values := range a.series {
+				value := values.at(v)
+				c.names.apply(value, strings.Split(a.Keys[k], "."), func(string) Diagnostic {
+					return Diagnostic{File: a.file, Line: a.lines[k]}
+				})
+				a.Values[v] = append(a.Values[v], value)
 			}
 		}
 
@@ -107,7 +111,7 @@ func readAxisTable(c *checker, m map[string]any, path, key string) (axes []Axis)
 		// scenario.
 		below, isTable := m[name].(map[string]any)
 		_, isRange := below["from"]
-		_, isKey := splitKey(full)
+		parts, isKey := splitKey(full)
 		switch {
 		// Groups of keys.
 		case isTable && path == "sweep" && name == "zip":
@@ -127,7 +131,10 @@ func readAxisTable(c *checker, m map[string]any, path, key string) (axes []Axis)
 				continue
 			}
 			file, line := schema.FindLine(c.Layers, axisPath)
-			axes = append(axes, newAxis(full, full, file, line, values))
+			if parts, ok := c.names.current(parts, Diagnostic{File: file, Line: line}); ok {
+				full = strings.Join(parts, ".")
+				axes = append(axes, newAxis(full, full, file, line, values))
+			}
 		}
 	}
 
@@ -224,6 +231,9 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 		return false // override reports the fault
 	}
 
+	if parts, ok = c.names.current(parts, Diagnostic{File: schema.SetFile}); !ok {
+		return true
+	}
 	key, raw = strings.Join(parts, "."), strings.TrimSpace(raw)
 
 	// A group of keys can only be changed as a whole.

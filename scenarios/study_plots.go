@@ -35,28 +35,28 @@ func writeStudyReference(b *strings.Builder) {
 
 // Plots returns the figures that the [[plot]] tables of the file at path describe. Every
 // error is of type Diagnostics.
-func Plots(path string) ([]result.Plot, error) {
+func Plots(path string) (figures []result.Plot, deprecated Diagnostics, err error) {
 	name, data, fault := openFile(path)
 	if fault != nil {
-		return nil, Diagnostics{*fault}
+		return nil, nil, Diagnostics{*fault}
 	}
 
 	src, faults := decodeFile(name, data)
 	if faults != nil {
-		return nil, faults
+		return nil, nil, faults
 	}
 
 	c := newChecker(defaultName(name), src.root, src.layers, nil)
 	plots := readPlots(c)
 	if len(c.Diagnostics) > 0 {
-		return nil, c.Diagnostics.Sorted()
+		return nil, nil, c.Diagnostics.Sorted()
 	}
 
 	if len(plots) == 0 {
 		fault := Diagnostic{File: name, Problem: "has no [[plot]] table", Remedy: "describe a figure in one"}
-		return nil, Diagnostics{fault}
+		return nil, nil, Diagnostics{fault}
 	}
-	return plots, nil
+	return plots, append(src.deprecated, c.s.Deprecated...), nil
 }
 
 // readPlots reads the [[plot]] tables of the file and checks that each has the axes that
@@ -74,6 +74,12 @@ func readPlots(c *checker) []result.Plot {
 	for i := range plots {
 		// A table with an invalid key has been reported.
 		p, table := &plots[i], "plot."+strconv.Itoa(i)
+		p.Rename(func(old, current string) {
+			d := c.Diagnose(table, schema.Quote(old)+" is deprecated", "write "+current)
+			if !slices.ContainsFunc(c.s.Deprecated, func(e Diagnostic) bool { return e.Remedy == d.Remedy }) {
+				c.s.Deprecated = append(c.s.Deprecated, d)
+			}
+		})
 		isOfTable := func(d Diagnostic) bool { return strings.HasPrefix(d.Key, table+".") }
 		if slices.ContainsFunc(c.Diagnostics, isOfTable) {
 			continue

@@ -22,7 +22,7 @@ where = { a = [1, 2.5], b = [true], c = ["x"] }
 		t.Fatal(err)
 	}
 
-	got, err := Plots(file)
+	got, _, err := Plots(file)
 	if err != nil || len(got) != 1 || fmt.Sprint(got[0].Where) != "map[a:[1 2.5] b:[true] c:[x]]" {
 		t.Errorf("got plots %v and error %v, want one plot with its where table", got, err)
 	}
@@ -35,10 +35,10 @@ where = { a = [1, 2.5], b = [true], c = ["x"] }
 		`kind = "lines"
 x = "k"
 y = "slots"
-also = ["b"]
-below = "d"
-below_of = ["p"]
-take = "max"`: "",
+extra_y = ["b"]
+lower_y = "d"
+lower_series = ["p"]
+aggregation = "max"`: "",
 		"kind = \"gain\"\ny = \"completion_s\"": "plot.0.kind",
 		"kind = \"twist\"":                      "twists",
 	} {
@@ -46,7 +46,7 @@ take = "max"`: "",
 		if err := os.WriteFile(file, []byte("[[plot]]\nname = \"p\"\n"+table+"\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Plots(file)
+		got, _, err := Plots(file)
 		switch {
 		case want == "" && (err != nil || len(got) != 1):
 			t.Errorf("%q: got %d plots and error %v, want one plot", table, len(got), err)

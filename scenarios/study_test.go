@@ -317,8 +317,8 @@ func TestBase(t *testing.T) {
 // positive values in each form.
 func TestRangeOfOneValue(t *testing.T) {
 	for _, sweep := range []string{
-		"\"replay.slow_replica_index\" = \"-1..-1\"\nreplay.slow_replica = [2.0]",
-		"replay.slow_replica = [2.0]\n\"replay.slow_replica_index\" = {from = -1, to = -1}",
+		"\"trials.slow_replica_index\" = \"-1..-1\"\nreplay.slow_replica = [2.0]",
+		"trials.slow_replica = [2.0]\n\"trials.slow_replica_index\" = {from = -1, to = -1}",
 		"seed = \"0..0\"", "seed = {from = 7, to = 7}",
 	} {
 		st, err := ParseStudy("x.toml", []byte("base = \"robustness\"\n[sweep]\n"+sweep+"\n"), nil)

@@ -46,10 +46,10 @@ func listChoices() map[string]schema.Choices {
 		"milp-solvers": slices.Concat(
 			[]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver},
 		),
-		"donors":     portLenders(),
-		"topologies": fixedTopologies(),
-		"joblogs":    jobLogFormats(),
-		"formats":    trace.FormatNames(),
+		"lender-allocators": portLenders(),
+		"topologies":        fixedTopologies(),
+		"joblogs":           jobLogFormats(),
+		"formats":           trace.FormatNames(),
 	}
 
 	// Add the names of each kind of policy.
@@ -68,8 +68,8 @@ func listChoices() map[string]schema.Choices {
 	}
 	all["algorithms"] = schema.Choices{Names: all["collectives"].Names, Parts: dims}
 
-	// Explain why an allocator is no choice for policy.donor.
-	all["donors"] = schema.Choices{Names: all["donors"].Names, Reason: func(name string) string {
+	// Explain why an allocator is no choice for policy.lender_allocator.
+	all["lender-allocators"] = schema.Choices{Names: all["lender-allocators"].Names, Reason: func(name string) string {
 		if slices.Contains(names["allocators"], name) {
 			return schema.Quote(name) + " saves no ports that it could leave to another job"
 		}
@@ -229,9 +229,9 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 		),
 
 		// The job lends ports to a second one.
-		"donor": when(
-			constant("a scenario without a donor"), "name an allocator as policy.donor", s.Policy.HasLender,
-			"policy.donor",
+		"port-lender": when(
+			constant("a scenario without a port-lending job"), "name an allocator as policy.lender_allocator", s.Policy.HasLender,
+			"policy.lender_allocator",
 		),
 
 		// Mappings can place the ranks of the workload.
@@ -272,12 +272,12 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 			"fabric.kind", "fabric.topology",
 		),
 
-		// The file has [replay].
+		// The file has [trials].
 		"replayed": when(
 			constant("the scenario"),
 			"write the table: without it there are no trials",
 			func() bool { return s.Replay.Seeds > 0 },
-			"replay.seeds",
+			"trials.count",
 		),
 
 		// The torus is made of 4x4x4 cubes.
@@ -311,9 +311,9 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 
 		// Parts fail during the run.
 		"fails-later": when(
-			constant("faults from the start"), `set fabric.fail_at, such as "1ms"`,
+			constant("faults from the start"), `set fabric.failure_time, such as "1ms"`,
 			func() bool { return s.Fabric.FailAt > 0 },
-			"fabric.fail_at",
+			"fabric.failure_time",
 		),
 
 		// Messages depend on each other, so that the order of a node's messages matters.
@@ -366,7 +366,7 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 		"switches": func(tables *schema.Schema, _ []string) *schema.Condition {
 			c := s.readerCondition(tables, severalJobs, "switching")
 			reads := c.Holds
-			c.Keys = append(slices.Clone(c.Keys), "replay.react")
+			c.Keys = append(slices.Clone(c.Keys), "trials.reaction")
 			c.Holds = func() bool { return reads() || s.Replay.React == "redecide" }
 			return c
 		},

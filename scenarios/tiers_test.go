@@ -161,8 +161,8 @@ planners = ["reconfigure-during"]
 
 	s := mustParse(t, two)
 	for known, hidden := range map[string]float64{"none": 0, "returns": 3, "all": 4} {
-		m := runMetrics(t, two, "fabric.tier.0.known_ahead="+known)
-		each := runMetrics(t, alone, "fabric.known_ahead="+known)["all_to_all_s"]
+		m := runMetrics(t, two, "fabric.tier.0.predicted_calls="+known)
+		each := runMetrics(t, alone, "fabric.predicted_calls="+known)["all_to_all_s"]
 		shares := 0.0
 		for _, pass := range []training.Phase{training.CopyScatter, training.CopyGather} {
 			c := s.Workload.Calls(0, pass)
@@ -238,7 +238,7 @@ link_latency = "1us"
 func TestTiersRoundTrip(t *testing.T) {
 	for _, text := range []string{
 		threeTiers,
-		strings.Replace(threeTiers, "switches = 2\n", "switches = 2\nknown_ahead = \"all\"\n", 1),
+		strings.Replace(threeTiers, "switches = 2\n", "switches = 2\npredicted_calls = \"all\"\n", 1),
 		switchedTiers, tierTraffic, topologyTier,
 		strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1),
 	} {

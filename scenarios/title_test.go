@@ -22,7 +22,7 @@ func TestTitle(t *testing.T) {
 		{"fault", []string{"fabric.failed_ocs=[]", `fabric.failed_chips=[1,2,3,4,5,6]`},
 			" without chips 1, 2, 3 and 3 more, links", ""},
 		{"fault", []string{"fabric.failed_machines=[2]"}, " without switch x3 and machine 2, links", ""},
-		{"fault", []string{`fabric.drained_links=["5 y+","9 y+"]`, "fabric.fail_at=5us"},
+		{"fault", []string{`fabric.drained_links=["5 y+","9 y+"]`, "fabric.failure_time=5us"},
 			" without switch x3 with drained links 5 y+, 9 y+ from 5us on, links", ""},
 		{"fault", []string{"fabric.failed_ocs=[]", "fabric.twist=000000"},
 			"on a 4x4x8 torus, links", "without"},
@@ -87,7 +87,7 @@ func TestPerHop(t *testing.T) {
 	for twist, want := range map[string]float64{"010100": 73.3333, "010111": 94.3395} {
 		o := runScenario(t, "twisted", 1, "fabric.dims=[4,4,8]", "engine.level=static",
 			`policy.routers=["multipath"]`, "policy.multipath.split=per-hop",
-			"policy.multipath.ways=1024", "fabric.twist="+twist)
+			"policy.multipath.max_paths=1024", "fabric.twist="+twist)
 		if got := o.Document.Rows[0].Metrics["max_link_load"]; math.Abs(got-want) > 1e-4 {
 			t.Errorf("twist %s: got a maximum load of %g, want %g", twist, got, want)
 		}

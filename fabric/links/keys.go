@@ -48,7 +48,7 @@ func (l *Links) BuildSwitchedDomain() {
 
 // Switches describes the nodes of a graph that only forward.
 type Switches struct {
-	From int `key:"from" doc:"number of the first switch; switches are the last nodes; 0 means no switches" default:"0" min:"0" max:"1048576"`
+	From int `key:"first_node" doc:"number of the first switch; switches are the last nodes; 0 means no switches" default:"0" min:"0" max:"1048576"`
 }
 
 // Endpoints returns the number of nodes of a graph that send and receive. They are the first nodes.
@@ -105,7 +105,7 @@ type CubeOptions struct {
 	PodCubes   int         `key:"pod_cubes" doc:"cubes of the pod, each with two ports of every optical switch: 64 in TPU v4, 144 in Ironwood" else:"64, or as many as the torus takes if these are more" max:"16384" when:"cubic"`
 	Cubes      []int       `key:"cubes" doc:"cubes of the pod that form the torus, last dimension fastest; an empty list means the first free ones" default:"" max:"16383" when:"cubic"`
 	BusyCubes  []int       `key:"busy_cubes" doc:"cubes in use by other jobs" default:"" max:"16383" when:"cubic"`
-	Configured string      `key:"configured" doc:"previous configuration of the cubes, to compute the required switch commands: a twist, '\"\"' for a regular torus, or 'none'" default:"none" when:"cubic"`
+	Configured string      `key:"previous_configuration" doc:"previous configuration of the cubes, to compute the required switch commands: a twist, '\"\"' for a regular torus, or 'none'" default:"none" when:"cubic"`
 	SwitchTime engine.Time `key:"switch_time" doc:"time for optical switches to make connections" default:"10ms" when:"cubic"`
 }
 
@@ -116,8 +116,8 @@ type BrokenParts struct {
 	FailedMachines []int       `key:"failed_machines" doc:"failed machines of 2x2 chips" default:"" max:"1048576"`
 	FailedChips    []int       `key:"failed_chips" doc:"failed nodes" default:"" max:"1048576"`
 	DrainedLinks   []string    `key:"drained_links" doc:"links that work but are not used, written as in failed_links" default:"" empty:""`
-	FailAt         engine.Time `key:"fail_at" doc:"time at which the listed parts fail, unknown to routers; '0s' means failed from the start, known to routers" default:"0s" when:"engine.level=packet"`
-	RerouteAfter   engine.Time `key:"reroute_after" doc:"delay after fail_at until packets use paths that avoid the failed parts" default:"1ms" when:"engine.level=packet & fails-later"`
+	FailAt         engine.Time `key:"failure_time" doc:"time at which the listed parts fail, unknown to routers; '0s' means failed from the start, known to routers" default:"0s" when:"engine.level=packet"`
+	RerouteAfter   engine.Time `key:"reroute_delay" doc:"delay after failure_time until packets use paths that avoid the failed parts" default:"1ms" when:"engine.level=packet & fails-later"`
 }
 
 // DefaultRate is the rate of a TPU v4's links, 50 GB/s.

@@ -44,7 +44,7 @@ var duringCases = []correctedCase{
 	},
 	{
 		name:   "trials-of-all-replicas",
-		args:   []string{"run", "robustness", "--policy", "demand-matched", "--policy", "mixnet-during", "--set", "replay.lost_circuits=0"},
+		args:   []string{"run", "robustness", "--policy", "demand-matched", "--policy", "mixnet-during", "--set", "trials.lost_circuits=0"},
 		before: "demand-matched: all trials stall; mixnet-during: mean 1.4672, p95 1.5278",
 		right:  "no stall; mixnet-during: mean 1.4800, p95 1.4914",
 		check:  checkTrialTimes(map[string][2]float64{"demand-matched": {1.5300, 1.5484}, "mixnet-during": {1.4800, 1.4914}}),
@@ -102,11 +102,11 @@ func checkTrialTimes(want map[string][2]float64) func(caseOutcome) (string, erro
 		rows := 0
 		for _, row := range o.document.Rows {
 			m := row.Metrics
-			text := fmt.Sprintf("%s: mean %.4f, p95 %.4f, %g stalled", row.Policy, m["replay_nct_mean"], m["replay_nct_p95"], m["replay_stalled"])
+			text := fmt.Sprintf("%s: mean %.4f, p95 %.4f, %g stalled", row.Policy, m["trial_nct_mean"], m["trial_nct_p95"], m["trial_stalls"])
 			now = append(now, text)
 			if w, ok := want[row.Policy]; ok {
 				rows++
-				if m["replay_stalled"] != 0 || !(math.Abs(m["replay_nct_mean"]-w[0]) < 6e-5) || !(math.Abs(m["replay_nct_p95"]-w[1]) < 6e-5) {
+				if m["trial_stalls"] != 0 || !(math.Abs(m["trial_nct_mean"]-w[0]) < 6e-5) || !(math.Abs(m["trial_nct_p95"]-w[1]) < 6e-5) {
 					errs = append(errs, fmt.Errorf("%s; want %.4f and %.4f", text, w[0], w[1]))
 				}
 			}

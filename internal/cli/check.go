@@ -60,7 +60,7 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 		if err != nil {
 			return nil, err
 		}
-		c.warnDeprecated(s)
+		c.warnDeprecated(s.Deprecated)
 		if resolved {
 			return s.TOML(), nil
 		}
@@ -84,7 +84,7 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 	if err != nil {
 		return nil, err
 	}
-	c.warnDeprecated(first)
+	c.warnDeprecated(first.Deprecated)
 	if resolved {
 		return st.TOML()
 	}
@@ -113,7 +113,7 @@ func (c *command) loadAll(files, overrides []string) (list []*scenarios.Scenario
 	for _, file := range files {
 		s, err := scenarios.Load(file, overrides)
 		if err == nil {
-			c.warnDeprecated(s)
+			c.warnDeprecated(s.Deprecated)
 			list = append(list, s)
 		}
 		if err := collectDiagnostics(&all, err); err != nil {
@@ -126,9 +126,23 @@ func (c *command) loadAll(files, overrides []string) (list []*scenarios.Scenario
 	return list, nil
 }
 
-// warnDeprecated prints a warning for each deprecated name in a scenario.
-func (c *command) warnDeprecated(s *scenarios.Scenario) {
-	for _, d := range s.Deprecated {
+// warnDeprecated prints a warning for each deprecated name in a file.
+func (c *command) warnDeprecated(deprecated scenarios.Diagnostics) {
+	for _, d := range deprecated {
 		c.logf("%s", d)
 	}
+}
+
+// warnRenamed prints a warning for a deprecated name in a flag.
+func (c *command) warnRenamed(old, current string) {
+	c.logf("%q is deprecated; write %s", old, current)
+}
+
+// currentName returns current(name). It prints a warning if name is deprecated.
+func (c *command) currentName(name string, current func(string) string) string {
+	now := current(name)
+	if now != name {
+		c.warnRenamed(name, now)
+	}
+	return now
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sim/internal/text"
+	"sim/scenarios/alias"
 	"sim/scenarios/compare"
 	"sim/scenarios/result"
 )
@@ -88,6 +89,13 @@ func (c *command) compare(cc *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	for i, name := range options.Metrics {
+		options.Metrics[i] = c.currentName(name, alias.Metric)
+	}
+	ignored := cc.StringSlice("ignore")
+	for i, key := range ignored {
+		ignored[i] = c.currentName(key, alias.Key)
+	}
 	// at is the index of the output format.
 	at := slices.Index(compareFormatNames(), cc.String("format"))
 	if at < 0 {
@@ -103,13 +111,13 @@ func (c *command) compare(cc *cli.Context) error {
 			return err
 		}
 		read = append(read, path)
-		if sides[i], err = compare.Read(path, cc.StringSlice("ignore")); err != nil {
+		if sides[i], err = compare.Read(path, ignored); err != nil {
 			return err
 		}
 	}
 
 	// Check the names in --ignore, --where and --metric against both results.
-	for _, key := range cc.StringSlice("ignore") {
+	for _, key := range ignored {
 		// Both sides may have the key.
 		known := sides[0].Keys()
 		for _, k := range sides[1].Keys() {
@@ -124,6 +132,7 @@ func (c *command) compare(cc *cli.Context) error {
 	// Reduce both sides to the rows that --where selects.
 	where, err := readWhere(cc.StringSlice("where"))
 	if err == nil {
+		where = c.currentFilter(where)
 		if where, err = where.Resolve(slices.Concat(sides[0].Names(), sides[1].Names())); err != nil {
 			err = usagef("flag --where: %v", err)
 		}

@@ -146,7 +146,7 @@ func flagValues(cmd, flag string) []string {
 	case "format":
 		return []string{"png", "svg", "png,svg"}
 	case "policy":
-		return slices.Concat(namesOfKind("allocators"), namesOfKind("arbiters"), namesOfKind("routers"))
+		return slices.Concat(namesOfKind("allocators"), namesOfKind("multi_job_allocators"), namesOfKind("routers"))
 	case "kind":
 		return chart.Kinds
 	case "metric":

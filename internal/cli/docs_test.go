@@ -41,7 +41,7 @@ var skippedCommands = map[string]string{
 	"sim run robustness --":                                 "2 s",
 	"sim run fleet --set workload.days=365":                 "1 s",
 	"sim run tori/pod4096 --set engine.level=static":        "1 s",
-	"sim run mixtral8x22b --set policy.donor":               "1 s, and TestScripts/donor runs it",
+	"sim run mixtral8x22b --set policy.lender_allocator":    "1 s, and TestScripts/lender runs it",
 }
 
 // externalFiles are beginnings of commands that TestDocs does not run, with the reason or the

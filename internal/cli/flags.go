@@ -46,7 +46,7 @@ func scenarioFlags() []cli.Flag {
 	return []cli.Flag{
 		repeatableFlag("set", "set `KEY=VALUE` in the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)", ""),
 		&cli.Uint64Flag{Name: "seed", Usage: "use the random seed `N`", DefaultText: "the scenario's"},
-		repeatableFlag("policy", "run the policy `NAME` instead of those in the scenario (repeatable; see sim list allocators, for tori sim list routers, for several jobs sim list arbiters)", ""),
+		repeatableFlag("policy", "run the policy `NAME` instead of those in the scenario (repeatable; see sim list allocators, for tori sim list routers, for several jobs sim list multi_job_allocators)", ""),
 	}
 }
 
@@ -71,7 +71,7 @@ func overrides(cc *cli.Context) ([]string, error) {
 		out = append(out, "seed="+strconv.FormatUint(cc.Uint64("seed"), 10))
 	}
 	if names := cc.StringSlice("policy"); len(names) > 0 {
-		if key := given("policy.allocators", "policy.routers", "policy.planners", "policy.arbiters"); key != "" {
+		if key := given("policy.allocators", "policy.routers", "policy.planners", "policy.multi_job_allocators"); key != "" {
 			return nil, usagef("--policy conflicts with --set %s=...; keep one of the two", key)
 		}
 		// The value is a list of texts in TOML.

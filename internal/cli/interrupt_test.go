@@ -87,7 +87,7 @@ var interruptedCommands = []struct {
 	{"delta-joint", `run huge.toml --set policy.allocators=["delta-joint"]`},
 	{"heterogeneous replicas", `run megatron462b --set workload.replicas=all --set replica.1.compute_scale=1.2`},
 	{"several jobs", `run twojobs --set job.0.workload.microbatches=2048`},
-	{"robustness", `run robustness --set replay.seeds=20000`},
+	{"robustness", `run robustness --set trials.count=20000`},
 	{"milp", `run gpt7b --set policy.allocators=["delta-topo-milp"] --set workload.microbatches=32`},
 	{"packets on a torus", `run fault --set fabric.dims=[8,8,8] --set fabric.twist="" --set fabric.failed_ocs=[] --set policy.routers=["dor","ecmp"] --set workload.message="256KB"`},
 	{"credits on a torus", `run fault --set fabric.dims=[8,8,8] --set fabric.twist="" --set fabric.failed_ocs=[] --set policy.routers=["dor"] --set workload.message="256KB" --set fabric.queue=credit`},

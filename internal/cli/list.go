@@ -11,6 +11,7 @@ import (
 
 	"sim/internal/text"
 	"sim/scenarios"
+	"sim/scenarios/alias"
 	"sim/scenarios/result"
 )
 
@@ -98,6 +99,9 @@ func (c *command) listCommand() *cli.Command {
 
 // list prints the names of a kind.
 func (c *command) list(kind string) error {
+	kind = c.currentName(kind, func(kind string) string {
+		return strings.TrimPrefix(alias.Key("policy."+kind), "policy.")
+	})
 	switch kind {
 	case "keys":
 		return scenarios.WriteReference(c.stdout)
@@ -122,6 +126,7 @@ func (c *command) list(kind string) error {
 // listKeys prints the keys of a kind or a table, or the keys that begin with a text. If no key
 // does, it returns an error with a suggestion.
 func (c *command) listKeys(of string) error {
+	of = c.currentName(of, alias.Key)
 	known, err := scenarios.WriteKeys(c.stdout, of)
 	if err == nil && known != nil {
 		err = usagef("no key or kind begins with %q%s", of, text.DidYouMean(of, known, "sim list keys lists them all"))

@@ -18,6 +18,7 @@ import (
 	"sim/plots/chart"
 	"sim/plots/sheet"
 	"sim/scenarios"
+	"sim/scenarios/alias"
 	"sim/scenarios/result"
 	"sim/scenarios/study"
 )
@@ -41,7 +42,7 @@ func (c *command) plotCommand() *cli.Command {
 			stringFlag("spec", "draw the figures that the [[plot]] tables of `FILE` define", ""),
 			stringFlag("kind", "draw one figure of `KIND` "+strings.Join(chart.Kinds[:len(chart.Kinds)-1], ", ")+" or "+chart.Kinds[len(chart.Kinds)-1], "depending on the x axis"),
 			stringFlag("x", "put `NAME` on the x axis: a varied key, policy, or for lines and scatter a metric", ""),
-			stringFlag("y", "show the metric `NAME`, or solve_s, play_s or reference.METRIC; for a heatmap, put NAME on the y axis", ""),
+			stringFlag("y", "show the metric `NAME`, or solve_s, simulation_s or reference.METRIC; for a heatmap, put NAME on the y axis", ""),
 			stringFlag("z", "colour a heatmap or twists by the metric `NAME`", ""),
 			stringFlag("series", "draw a line or colour for each value of `NAME`", "policy"),
 			stringFlag("panels", "draw a panel for each value of `NAME`", ""),
@@ -136,6 +137,17 @@ func readWhere(texts []string) (result.NameFilter, error) {
 	return where, nil
 }
 
+// currentFilter returns a filter with the current names of its keys. It prints a warning for each
+// deprecated one. Last parts of keys remain unchanged.
+func (c *command) currentFilter(where result.NameFilter) result.NameFilter {
+	return result.CurrentNames(where, func(key string) string {
+		if !strings.Contains(key, ".") {
+			return key
+		}
+		return c.currentName(key, alias.Key)
+	})
+}
+
 // plot draws the requested figures and prints their files.
 func (c *command) plot(cc *cli.Context) error {
 	if cc.NArg() == 0 {
@@ -146,11 +158,16 @@ func (c *command) plot(cc *cli.Context) error {
 		return err
 	}
 	// Read the figures of a file, if one is given.
+	if flags.figure != nil {
+		flags.figure.Rename(c.warnRenamed)
+	}
 	var specs []result.Plot
 	if flags.spec != "" {
-		if specs, err = scenarios.Plots(flags.spec); err != nil {
+		var deprecated scenarios.Diagnostics
+		if specs, deprecated, err = scenarios.Plots(flags.spec); err != nil {
 			return err
 		}
+		c.warnDeprecated(deprecated)
 	}
 	figs, dir, drawn := c.drawResults(cc.Args().Slice(), specs, flags)
 	if len(figs) == 0 {

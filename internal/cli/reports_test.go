@@ -31,7 +31,7 @@ func TestReports(t *testing.T) {
 		{"training", "gpt7b", nil},
 		{"during", cases("during/replay-gpt7b"), nil},
 		{"moves", cases("during/packet-stall"), []string{`policy.allocators=["uniform", "demand-matched", "rotor"]`}},
-		{"jobs", "twojobs", []string{"job.0.workload.microbatches=4", "job.1.workload.microbatches=4", `policy.arbiters=["even-split", "aggregate"]`}},
+		{"jobs", "twojobs", []string{"job.0.workload.microbatches=4", "job.1.workload.microbatches=4", `policy.multi_job_allocators=["even-split", "aggregate"]`}},
 		{"matrix", "matrix-ocs", nil},
 		{"circuits", "matrix-ocs", []string{"engine.level=static"}},
 		{"rings", cases("traffic/ring-kind"), nil},

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sim/internal/text"
+	"sim/scenarios/alias"
 	"sim/scenarios/result"
 )
 
@@ -70,9 +71,11 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	if f.runFlags, err = readStorageFlags(cc); err != nil {
 		return f, err
 	}
+	f.metric = c.currentName(f.metric, alias.Metric)
 	if f.where, err = readWhere(cc.StringSlice("where")); err != nil {
 		return f, err
 	}
+	f.where = c.currentFilter(f.where)
 	if err := checkMetric(f.metric); err != nil {
 		return f, err
 	}

@@ -17,20 +17,20 @@ func TestTrialsTable(t *testing.T) {
 	}
 	for i := range 3 {
 		m := d.Rows[i].Metrics
-		d.Rows[i].Labels["replay"] = "100 plays with compute times varying by 5 %, 1 circuit dark from the start; nominal priorities"
-		m["replay_plays"] = 100
-		m["replay_stalled"] = []float64{0, 3, 100}[i]
+		d.Rows[i].Labels["trials"] = "100 plays with compute times varying by 5 %, 1 circuit dark from the start; nominal priorities"
+		m["trial_count"] = 100
+		m["trial_stalls"] = []float64{0, 3, 100}[i]
 		if i == 2 {
-			d.Rows[i].Labels["replay_nct_mean"] = "as no play ends: pods that exchange data lose their last circuit"
+			d.Rows[i].Labels["trial_nct_mean"] = "as no play ends: pods that exchange data lose their last circuit"
 			continue
 		}
 		for k, name := range []string{"mean", "p50", "p95", "p99", "max"} {
-			m["replay_nct_"+name] = 1.25 + float64(i)/10 + float64(k)/100
+			m["trial_nct_"+name] = 1.25 + float64(i)/10 + float64(k)/100
 		}
-		m["replay_makespan_mean_s"], m["replay_makespan_p95_s"] = 3.7+float64(i)/10, 3.8
+		m["trial_makespan_mean_s"], m["trial_makespan_p95_s"] = 3.7+float64(i)/10, 3.8
 	}
-	d.Reference["replay_makespan_mean_s"], d.Reference["replay_compute_makespan_mean_s"] = 3.677, 3.333
-	d.Reference["replay_gap_max"] = 0.0123
+	d.Reference["trial_makespan_mean_s"], d.Reference["trial_compute_makespan_mean_s"] = 3.677, 3.333
+	d.Reference["trial_gap_max"] = 0.0123
 	out.Reset()
 	out.WriteString(formatReport(o, "out"))
 	compareGolden(t, "table-replay.txt", out.String())

@@ -17,7 +17,7 @@ var barKind = kind{
 	name:      "bars",
 	draw:      (*view).bars,
 	hasGroups: true,
-	takes:     []string{"series", "log_y", "take", "mark"},
+	takes:     []string{"series", "log_y", "aggregation", "mark"},
 	needs:     map[string]string{"x": "", "y": "a metric, such as nct"},
 	roles: func(v *view) error {
 		err := v.assignRoles()

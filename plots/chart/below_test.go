@@ -17,7 +17,7 @@ import (
 )
 
 // TestAlsoAndBelow: lines of the option also have the value of their metric at each x, and
-// lower panels show only the series in below_of.
+// lower panels show only the series in lower_series.
 func TestAlsoAndBelow(t *testing.T) {
 	s := slotSweep(8, 32)
 	spec := result.Plot{Kind: "lines", X: "policy.reconfigurations", Y: "slots", Panels: "fabric.gpus", Also: []string{"bound_slots_round"}, Below: "reconfigurations", BelowOf: scalePolicies[1:2]}
@@ -64,7 +64,7 @@ func TestAlsoAndBelow(t *testing.T) {
 	}
 }
 
-// TestTakeQuotient: with take = "max", the maximum represents several cells, also for a
+// TestTakeQuotient: with aggregation = "max", the maximum represents several cells, also for a
 // quotient of two metrics.
 func TestTakeQuotient(t *testing.T) {
 	s := slotSweep(8, 16)
@@ -135,7 +135,7 @@ func timeLabels(f *dimension) (labels, title string) {
 	return strings.Join(all, ", "), title
 }
 
-// TestPlacesAndTop: marked_at marks a line at the x value that another metric gives,
+// TestPlacesAndTop: x_mark marks a line at the x value that another metric gives,
 // interpolated on the scale of the axis. A line that leaves the panel at the top ends there,
 // and a bound that is computed from other metrics can be shown.
 func TestPlacesAndTop(t *testing.T) {

@@ -151,7 +151,7 @@ func chartCases() []chartCase {
 			c.Samples = map[string][]float64{"nct": append(c.Samples["nct"], c.Metrics["nct"]*(1+0.03*r.NormFloat64()))}
 		}
 		if i == 2 {
-			c.Metrics["replay_plays"] = 240
+			c.Metrics["trial_count"] = 240
 		}
 	}
 	long := sweepOf("long", "", []result.Axis{axis("fabric.wiring", []string{"a ring of eight pods", "a mesh", "a torus with a twist in its middle", "an expander graph of degree four", "x", "everything to everything else"})},

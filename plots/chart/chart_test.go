@@ -46,7 +46,7 @@ func TestChartErrors(t *testing.T) {
 		{`series: there is no "polcy"; did you mean policy?`, func(p *result.Plot) { p.Series = "polcy" }, nil, true},
 		{`panels: there is no "bases"; did you mean base?`, func(p *result.Plot) { p.Panels = "bases" }, nil, true},
 		{`x: "gpus" may be workload.gpus or fabric.gpus; write it in full`, func(p *result.Plot) { p.X = "gpus" }, twice, true},
-		{`metric: there is no "ntc"; did you mean nct? There are makespan_s, nct, solve_s and play_s`, func(p *result.Plot) { p.Y = "ntc" }, nil, true},
+		{`metric: there is no "ntc"; did you mean nct? There are makespan_s, nct, solve_s and simulation_s`, func(p *result.Plot) { p.Y = "ntc" }, nil, true},
 		{`metric: there is no "reference.nct"`, func(p *result.Plot) { p.Y = "reference.nct" }, nil, true},
 		{`y is missing: name a metric`, func(p *result.Plot) { p.Y = "" }, nil, true},
 		{`x is missing: name base, fabric.port_bandwidth or policy`, func(p *result.Plot) { p.X = "" }, nil, true},
@@ -67,7 +67,7 @@ func TestChartErrors(t *testing.T) {
 		{`mark[0] x: there is no "megatron177"; did you mean megatron177b?`, func(p *result.Plot) { p.Marks = []result.Mark{{Label: "paper", X: "megatron177"}} }, nil, true},
 		{`mark[0]: panel is "a", but the plot has no panel`, func(p *result.Plot) { p.Marks = []result.Mark{{Label: "paper", Panel: "a"}} }, nil, true},
 		{`mark[0] has no label`, func(p *result.Plot) { p.Marks = []result.Mark{{Y: 1}} }, nil, true},
-		{`from is 0, which a logarithmic axis does not have`, func(p *result.Plot) { p.LogY, p.From = true, from(0) }, nil, true},
+		{`y_min is 0, which a logarithmic axis does not have`, func(p *result.Plot) { p.LogY, p.From = true, from(0) }, nil, true},
 		{`no cell has a value of nct: all failed, the first for this reason: out of memory`, func(p *result.Plot) {}, fails, false},
 		{`x: 600 bars would stand in a panel, of which 480 can be shown at most; keep some with where, or draw lines`, func(p *result.Plot) { p.X = "seed" }, wide, true},
 		{`panels: seed has 600 values, of which 24 can be shown at most`, func(p *result.Plot) { p.X, p.Panels = "policy", "seed" }, wide, true},
@@ -226,11 +226,11 @@ func TestTabulate(t *testing.T) {
 // TestCurves: a cdf counts trials that do not finish, and increases by the same amount at each
 // value.
 func TestCurves(t *testing.T) {
-	s := sweepOf("s", "", nil, chartPolicies[:2], func([]int, int) map[string]float64 { return map[string]float64{"nct": 9, "replay_plays": 8} })
+	s := sweepOf("s", "", nil, chartPolicies[:2], func([]int, int) map[string]float64 { return map[string]float64{"nct": 9, "trial_count": 8} })
 	for i := range s.Cells {
 		s.Cells[i].Samples = map[string][]float64{"nct": {3, 1, 2, 2}}
 	}
-	s.Cells[1].Metrics["replay_plays"] = 4
+	s.Cells[1].Metrics["trial_count"] = 4
 	v, err := newView(&result.Plot{Kind: "cdf", Y: "nct"}, s, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -28,8 +28,8 @@ func (v *view) checkOptions() error {
 		name  string
 		given bool
 	}{
-		{"take", spec.Take != ""},
-		{"also", v.hasAxisOnlyOptions()}, {"x", spec.X != ""}, {"y", spec.Y != ""},
+		{"aggregation", spec.Take != ""},
+		{"extra_y", v.hasAxisOnlyOptions()}, {"x", spec.X != ""}, {"y", spec.Y != ""},
 		{"z", spec.Z != ""},
 		{"series", spec.Series != ""}, {"log_x", spec.LogX}, {"log_y", spec.LogY},
 		{"mark", len(spec.Marks) > 0},
@@ -48,7 +48,7 @@ func (v *view) checkOptions() error {
 	}
 
 	if _, ok := reductionTexts[spec.Take]; !ok {
-		return unknownName("take", spec.Take, []string{"mean", "min", "max"})
+		return unknownName("aggregation", spec.Take, []string{"mean", "min", "max"})
 	}
 	// Check that roles differ and that numbers can be drawn. across is the option that names the
 	// second axis.
@@ -69,14 +69,14 @@ func (v *view) checkOptions() error {
 	case !drawable(spec.Scale) || !drawable(spec.Offset):
 		return errors.New("scale and offset must be numbers that a figure can show")
 	case spec.From != nil && !drawable(*spec.From):
-		return errors.New("from must be a number that a figure can show")
+		return errors.New("y_min must be a number that a figure can show")
 	case spec.To != nil && !drawable(*spec.To),
 		spec.To != nil && spec.From != nil && *spec.To <= *spec.From,
 		spec.To != nil && *spec.To <= 0 && v.logarithmic():
-		return errors.New("to must be a number above from that the axis has")
+		return errors.New("y_max must be a number above y_min that the axis has")
 
 	case spec.From != nil && *spec.From <= 0 && v.logarithmic():
-		return fmt.Errorf("from is %g, which a logarithmic axis does not have",
+		return fmt.Errorf("y_min is %g, which a logarithmic axis does not have",
 			*spec.From)
 	case spec.LogX && v.x.numbers != nil && slices.ContainsFunc(v.x.categories,
 		func(l int) bool {
@@ -98,9 +98,9 @@ func (v *view) hasAxisOnlyOptions() bool {
 
 // optionErrors has the messages for options that a kind does not support, indexed by option.
 var optionErrors = map[string]string{
-	"take": "take is for bars, heat maps, twists, and lines over an axis, which " +
+	"aggregation": "aggregation is for bars, heat maps, twists, and lines over an axis, which " +
 		"have one value for several cells",
-	"also":  "also, below, below_of, marked_at and to are for lines over an axis",
+	"extra_y":  "extra_y, lower_y, lower_series, x_mark and y_max are for lines over an axis",
 	"z":     "z is for heat maps; other charts show y",
 	"log_x": "bars stand side by side, so log_x means nothing there; lines have it",
 	"mark":  "tiles have no place for marks",

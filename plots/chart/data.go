@@ -193,7 +193,7 @@ func (t *table) panelCells(panel int) []cellSummary {
 	return t.cells[panel*n : (panel+1)*n]
 }
 
-// tabulate builds the table of a measure and applies the option take. It returns an error if no
+// tabulate builds the table of a measure and applies the option aggregation. It returns an error if no
 // cell has a value.
 func (v *view) tabulate(m measure) (*table, error) {
 	t := &table{series: len(v.series.categories), columns: len(v.x.categories)}
@@ -231,7 +231,7 @@ func (s *cellSummary) reduce(which string) {
 	}
 }
 
-// reductionTexts describes the values of the option take.
+// reductionTexts describes the values of the option aggregation.
 var reductionTexts = map[string]string{
 	"":     "mean",
 	"mean": "mean",

@@ -22,7 +22,7 @@ const logTilesReason = "tiles stand side by side, so log_x and log_y mean nothin
 var heatKind = kind{
 	name:  "heatmap",
 	draw:  (*view).heatmap,
-	takes: []string{"take"},
+	takes: []string{"aggregation"},
 	tiles: true,
 	needs: map[string]string{
 		"x": "",

@@ -20,7 +20,7 @@ import (
 var lineKind = kind{
 	name:  "lines",
 	draw:  (*view).drawLines,
-	takes: []string{"series", "log_x", "log_y", "take", "mark", "also"},
+	takes: []string{"series", "log_x", "log_y", "aggregation", "mark", "extra_y"},
 	needs: map[string]string{"x": "", "y": "a metric, such as nct"},
 	roles: func(v *view) error {
 		// x is a metric if it is no dimension.
@@ -40,20 +40,20 @@ func (v *view) checkLines() error {
 	spec := v.spec
 	switch {
 	case v.isXMetric && v.hasAxisOnlyOptions():
-		return errors.New(optionErrors["also"])
+		return errors.New(optionErrors["extra_y"])
 	case v.isXMetric && spec.Take != "":
-		return errors.New(optionErrors["take"])
+		return errors.New(optionErrors["aggregation"])
 	case spec.BelowOf != nil && spec.Below == "":
-		return errors.New("below is missing: name the metric that below_of is shown of")
+		return errors.New("lower_y is missing: name the metric that is shown of lower_series")
 	case !v.isXMetric && v.x != &noDimension && v.x.numbers == nil:
 		return fmt.Errorf("x: %s has values that are no numbers, so lines cannot "+
 			"go over it; bars can", v.x.name)
 	}
 
 	for _, name := range spec.BelowOf {
-		at, err := v.series.categoryIndex("below_of", name)
+		at, err := v.series.categoryIndex("lower_series", name)
 		if err == nil && at < 0 && len(v.series.labels) > 0 {
-			err = fmt.Errorf("below_of: where leaves %s out", name)
+			err = fmt.Errorf("lower_series: where leaves %s out", name)
 		}
 		if err != nil {
 			return err
@@ -99,7 +99,7 @@ type lineChart struct {
 	styles []seriesStyle
 	// references has further lines, without series.
 	references []referenceLine
-	// markedPoints has the points that marked_at selects, indexed by panel and series; nil without
+	// markedPoints has the points that x_mark selects, indexed by panel and series; nil without
 	// that option.
 	markedPoints [][]*linePoint
 	title        string

@@ -62,7 +62,7 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 		}
 	}
 
-	// Draw the points that marked_at selects and the marks of the plot.
+	// Draw the points that x_mark selects and the marks of the plot.
 	if c.markedPoints != nil {
 		for s, q := range c.markedPoints[panel] {
 			if q != nil {

@@ -63,7 +63,7 @@ func axisTransform(log bool) func(float64) float64 {
 	return func(x float64) float64 { return x }
 }
 
-// findMarkedPoints finds the point of each line that the option marked_at selects. The option
+// findMarkedPoints finds the point of each line that the option x_mark selects. The option
 // names a metric whose values are on the x axis. The point is where x equals the largest value
 // of that metric among the cells of the line.
 func (c *lineChart) findMarkedPoints() error {
@@ -123,12 +123,12 @@ func (v *view) withMetric(metric string) *view {
 }
 
 // addLowerPanels adds a panel below each panel, with the metric of the option below. It shows
-// the series listed in below_of, by default all.
+// the series listed in lower_series, by default all.
 func (c *lineChart) addLowerPanels(s *sheet.Sheet, panels []*plot.Plot, g panelGrid) error {
 	v := c.v
 	w := v.withMetric(v.spec.Below)
 	if of := v.spec.BelowOf; of != nil {
-		// Keep the cells of the series in below_of.
+		// Keep the cells of the series in lower_series.
 		w.cells = slices.DeleteFunc(slices.Clone(v.cells),
 			func(cell *result.Cell) bool {
 				return !slices.Contains(of,
@@ -136,7 +136,7 @@ func (c *lineChart) addLowerPanels(s *sheet.Sheet, panels []*plot.Plot, g panelG
 			})
 
 		if len(w.cells) == 0 {
-			return fmt.Errorf("below_of: no cell is of %s", orList(of))
+			return fmt.Errorf("lower_series: no cell is of %s", orList(of))
 		}
 	}
 

@@ -122,7 +122,7 @@ func anySweep(t *rapid.T) (*result.Sweep, *result.SweepTimings) {
 			c.Failed = sheettest.AnyName.Draw(t, "why")
 		} else {
 			c.Metrics = map[string]float64{}
-			for _, m := range []string{"nct", "makespan_s", "ports", "x_bytes_per_s", "replay_plays"} {
+			for _, m := range []string{"nct", "makespan_s", "ports", "x_bytes_per_s", "trial_count"} {
 				if rapid.IntRange(0, 3).Draw(t, "has") > 0 {
 					c.Metrics[m] = anyAmount.Draw(t, m)
 				}

@@ -74,7 +74,7 @@ var markerShapes = [][]vg.Point{
 var statedShapes = [][]vg.Point{polygon(4, 0), polygon(24, 0), polygon(4, 0.5),
 	polygon(3, 0), polygon(3, 0.5)}
 
-// markedPointShape is the shape of the points that the option marked_at selects.
+// markedPointShape is the shape of the points that the option x_mark selects.
 var markedPointShape = polygon(24, 0)
 
 // polygon returns a regular polygon with a corner at the top, rotated by turn times the angle

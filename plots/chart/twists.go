@@ -19,7 +19,7 @@ const patternReason = "twists have no x, y or series: the place of a tile is its
 var twistKind = kind{
 	name:  "twists",
 	draw:  (*view).heatmap,
-	takes: []string{"take"},
+	takes: []string{"aggregation"},
 	tiles: true,
 	needs: map[string]string{"z": "the metric that colours the twists"},
 	without: map[string]string{

@@ -26,7 +26,7 @@ type WildFirst struct {
 	// Use selects the pairs that may take wild hops: UseNeeded, UseAnyDead or UseAll. "" means
 	// UseAll if candidates are balanced by a search, and UseAnyDead for Route, which selects by
 	// chance.
-	Use string `key:"use" doc:"pairs that may take wild hops: 'needed', pairs whose dimension-ordered paths are all down; 'any-dead', pairs with one that is down; or 'all'; \"\" means all if paths are optimised or several, otherwise any-dead" default:"" choices:"needed|any-dead|all" unset:""`
+	Use string `key:"pairs" doc:"pairs that may take wild hops: 'needed', pairs whose dimension-ordered paths are all down; 'any-dead', pairs with one that is down; or 'all'; \"\" means all if paths are optimised or several, otherwise any-dead" default:"" choices:"needed|any-dead|all" unset:""`
 }
 
 // WildRule determines the set of wild-first paths.

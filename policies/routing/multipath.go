@@ -30,14 +30,14 @@ const maxRouteSteps = 1 << 28
 type Multipath struct {
 	// Routes is the maximum number of paths per pair, at least 1. If there are more, a random
 	// subset is drawn by Split.
-	Routes int `key:"ways" doc:"maximum number of paths per pair, of which each packet takes one at random; if there are more shortest paths, a random subset is used, and loads with per-hop splitting are then approximate" default:"8" min:"1" max:"1024"`
+	Routes int `key:"max_paths" doc:"maximum number of paths per pair, of which each packet takes one at random; if there are more shortest paths, a random subset is used, and loads with per-hop splitting are then approximate" default:"8" min:"1" max:"1024"`
 	// Over selects the paths: OverShortest or OverWildFirst.
-	Over string `key:"over" doc:"shortest paths or wild-first paths" default:"shortest" choices:"shortest|wild-first" called:"multipath over"`
+	Over string `key:"paths" doc:"shortest paths or wild-first paths" default:"shortest" choices:"shortest|wild-first" called:"multipath paths"`
 	// Split is PerPath, also "", or PerHop. Wild-first candidates have equal shares.
-	Split string `key:"split" doc:"whether packets spread evenly over the paths of a pair, or at each hop over the next links" default:"per-path" choices:"per-path|per-hop" when:"policy.multipath.over=shortest"`
+	Split string `key:"split" doc:"whether packets spread evenly over the paths of a pair, or at each hop over the next links" default:"per-path" choices:"per-path|per-hop" when:"policy.multipath.paths=shortest"`
 	// Extra is the number of hops by which wild-first candidates may exceed the shortest path of
 	// the pair.
-	Extra int `key:"extra_hops" doc:"number of hops by which wild-first paths may be longer than the shortest" default:"0" max:"1000" when:"policy.multipath.over=wild-first"`
+	Extra int `key:"extra_hops" doc:"number of hops by which wild-first paths may be longer than the shortest" default:"0" max:"1000" when:"policy.multipath.paths=wild-first"`
 }
 
 // Route routes the flows of any graph. The error names pairs that cannot be joined.
@@ -110,7 +110,7 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 		hops *= int64(g.nodes / len(symmetry.Sources))
 	}
 
-	d := &Decision{Paths: paths, Metrics: map[string]float64{"walks": float64(len(paths.Start))}}
+	d := &Decision{Paths: paths, Metrics: map[string]float64{"paths": float64(len(paths.Start))}}
 	d.setSplitHopBound(p, hops)
 	return d, nil
 }
@@ -261,7 +261,7 @@ func (m wildMultipath) Route(ctx context.Context, p *Problem, o Options) (*Decis
 
 	return &Decision{
 		Paths:   paths,
-		Metrics: map[string]float64{"walks": float64(len(paths.Start))},
+		Metrics: map[string]float64{"paths": float64(len(paths.Start))},
 		Labels:  c.labels(),
 	}, nil
 }

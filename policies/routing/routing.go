@@ -86,15 +86,15 @@ var Table = []Row{
 	},
 	{
 		Name: "multipath",
-		Doc:  "several shortest or wild-first paths per pair (policy.multipath.ways, 8); each packet takes one at random",
+		Doc:  "several shortest or wild-first paths per pair (policy.multipath.max_paths, 8); each packet takes one at random",
 		Router: optionRouter(func(o Options) Router {
 			if o.Multipath.Over == OverWildFirst {
 				return wildMultipath{o.Multipath, o.wildFirst()}
 			}
 			return o.Multipath
 		}),
-		Reads: []string{"multipath", "order if policy.multipath.over=wild-first",
-			"wild-first if policy.multipath.over=wild-first"},
+		Reads: []string{"multipath", "order if policy.multipath.paths=wild-first",
+			"wild-first if policy.multipath.paths=wild-first"},
 		AnyGraph:    func(s *Settings) bool { return s.Multipath.Over != OverWildFirst },
 		SharesPaths: true,
 	},

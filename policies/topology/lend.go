@@ -8,7 +8,7 @@ import (
 	"sim/engine"
 )
 
-// NoLender is the value of the key policy.donor that stands for no port-lending job.
+// NoLender is the value of the key policy.lender_allocator that stands for no port-lending job.
 const NoLender = "none"
 
 // HasLender reports whether there is a port-lending job.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/perf/benchunit"
 
 	"sim/internal/text"
+	"sim/scenarios/alias"
 	"sim/scenarios/result"
 )
 
@@ -64,6 +65,9 @@ func (r *setReader) read(in io.Reader, file string) error {
 			for _, v := range rec.Values {
 				// benchfmt does not normalise the unit of a zero.
 				_, metric := benchunit.Tidy(v.Value, v.Unit)
+				if string(base) == simBenchmark {
+					metric = alias.Metric(metric)
+				}
 				r.simulated[metric] = r.simulated[metric] || string(base) == simBenchmark
 				if !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) { // undefined otherwise
 					to.values[metric] = append(to.values[metric], v.Value)

@@ -13,6 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"sim/internal/text"
+	"sim/scenarios/alias"
 	"sim/scenarios/result"
 )
 
@@ -45,6 +46,7 @@ func readKeys(dir string) (map[string]string, error) {
 	if _, err := toml.DecodeFile(path, &tree); err != nil {
 		return nil, pathError(path, "is corrupt: %s", text.Line(err.Error(), 200))
 	}
+	alias.Values(tree, nil, func([]string, bool) {})
 	keys := map[string]string{}
 	flatten("", tree, keys)
 	return keys, nil

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"sim/scenarios/alias"
 	"sim/scenarios/result"
 )
 
@@ -35,7 +36,11 @@ func readName(n benchfmt.Name) result.Name {
 		}
 		out = append(out, result.NamePart{Key: key, Value: value})
 	}
-	if benchmark != simBenchmark {
+	if benchmark == simBenchmark {
+		for i := range out {
+			out[i].Key = alias.Key(out[i].Key)
+		}
+	} else {
 		out = append(out, result.NamePart{Key: result.BenchmarkKey, Value: benchmark})
 	}
 	return out.Sorted()

@@ -31,7 +31,7 @@ func TestWall(t *testing.T) {
 		{1.3, Options{Wall: true, WallFailOver: 0.25}, 2},
 		{0.1, Options{Wall: true, WallFailOver: 0}, 0},
 		{1.005, Options{Wall: true, WallFailOver: 0}, 0}, // within the variation of the machine
-		{1.5, Options{Wall: true, Metrics: []string{"play_s"}}, 0},
+		{1.5, Options{Wall: true, Metrics: []string{"simulation_s"}}, 0},
 		{1.5, Options{Wall: true, Metrics: []string{"nct"}}, 2},
 	} {
 		found := compared(t, previous, side("newer", c.solve), c.o)
@@ -71,7 +71,7 @@ func TestWallOfSweeps(t *testing.T) {
 func TestWallOfSomeCells(t *testing.T) {
 	dir := t.TempDir()
 	sweepDir(t, dir, 1, 1)
-	must(t, os.WriteFile(filepath.Join(dir, result.TimingsFile), []byte(`{"wall_s": 1, "cells": {"bb": {"solve_s": 2, "play_s": 1}}}`), 0o666))
+	must(t, os.WriteFile(filepath.Join(dir, result.TimingsFile), []byte(`{"wall_s": 1, "cells": {"bb": {"solve_s": 2, "simulation_s": 1}}}`), 0o666))
 	s, err := Read(dir, nil)
 	must(t, err)
 	if first, second := s.rows[0].values, s.rows[1].values; len(first) != 1 || !slices.Equal(second[result.WallMetrics[0]], []float64{2}) {

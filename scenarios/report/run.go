@@ -41,7 +41,7 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 
 	// A port-borrowing job's table also shows the circuits of the job that lends ports.
 	if r := lenderRow(doc); r != nil {
-		p.printCircuits("the port-lending job", r.Labels["donor_topology"])
+		p.printCircuits("the port-lending job", r.Labels["lender_topology"])
 	}
 	p.line("\nKept in %s", dir)
 	if best < 0 || explainable(&run.Detail, doc.Rows[best].Policy) {
@@ -311,7 +311,7 @@ func (p *writer) printCircuits(owner, topology string) {
 // rows have the same metrics of it.
 func lenderRow(doc *result.Document) *result.Row {
 	for i := range doc.Rows {
-		if doc.Rows[i].Labels["donor"] != "" {
+		if doc.Rows[i].Labels["lender"] != "" {
 			return &doc.Rows[i]
 		}
 	}
@@ -326,28 +326,28 @@ func (p *writer) printLender(doc *result.Document) {
 		return
 	}
 	// Describe the ports that the lender uses, as a share of all ports if that is known.
-	m, ports := r.Metrics, r.Metrics["donor_ports"]
+	m, ports := r.Metrics, r.Metrics["lender_ports"]
 	line := fmt.Sprintf("NCT before: without the ports that another job lends, the "+
 		"same job with its stages in reverse order. The other job's circuits, by %s, take %s",
-		r.Labels["donor"], text.Thousands(ports))
-	if ratio := m["donor_port_ratio"]; ratio > 0 {
+		r.Labels["lender"], text.Thousands(ports))
+	if ratio := m["lender_port_ratio"]; ratio > 0 {
 		line += fmt.Sprintf(" of %s ports, %.1f %%,", text.Thousands(ports/ratio),
 			100*ratio)
 	}
-	if nct, ok := m["donor_nct"]; ok {
+	if nct, ok := m["lender_nct"]; ok {
 		line += fmt.Sprintf(" at an NCT of %.4f", nct)
 	}
-	if ports == m["donor_bound_ports"] {
+	if ports == m["lender_bound_ports"] {
 		line += ", the fewest"
 	}
-	p.indented("%s for at most %s; %s are left", line, r.Labels["donor_limit"],
+	p.indented("%s for at most %s; %s are left", line, r.Labels["lender_limit"],
 		text.Thousands(m[result.SurplusPorts]))
 	// The lender may have chosen among several topologies.
-	if n := m["donor_choices"]; n > 1 {
+	if n := m["lender_choices"]; n > 1 {
 		p.indented("port-lending job: of %s topologies that leave different ports "+
 			"it takes the one that serves the borrowing job best", text.Thousands(n))
 	}
-	if why := r.Labels["donor_stopped"]; why != "" {
+	if why := r.Labels["lender_stopped"]; why != "" {
 		p.indented("port-lending job: %s", why)
 	}
 }
@@ -367,7 +367,7 @@ func (p *writer) printTrials(doc *result.Document) {
 	for i := range doc.Rows {
 		r := &doc.Rows[i]
 		if r.Metrics[result.TrialCount] > 0 {
-			what = r.Labels["replay"]
+			what = r.Labels["trials"]
 			// Only policies with trials have a row.
 			row := alignSecondary(rowCells(doc, r, shown))
 			row[0] = "  " + text.Snip(row[0], maxPolicyWidth)
@@ -381,12 +381,12 @@ func (p *writer) printTrials(doc *result.Document) {
 	p.line("")
 
 	// Print the reference of the NCT in trials, and the rows whose trials stalled.
-	compute, known := doc.Reference["replay_compute_makespan_mean_s"]
+	compute, known := doc.Reference["trial_compute_makespan_mean_s"]
 	if ideal, ok := doc.Reference[result.TrialTime]; ok && known {
 		line := fmt.Sprintf("NCT of a trial: against the ideal fabric with the "+
 			"same compute times, which takes %s on average, compute alone %s",
 			text.Seconds(ideal), text.Seconds(compute))
-		if gap := doc.Reference["replay_gap_max"]; gap > provedGap {
+		if gap := doc.Reference["trial_gap_max"]; gap > provedGap {
 			line += fmt.Sprintf(" (each within %s of the least it could take)",
 				text.Percent(gap))
 		}

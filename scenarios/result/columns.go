@@ -114,7 +114,7 @@ func TrialColumns() []Metric {
 		case m.PlannedHead != "":
 			m.Head = m.PlannedHead
 			planColumns = append(planColumns, m)
-		case m.Table == "replay":
+		case m.Table == "trials":
 			out = append(out, m)
 		}
 	}

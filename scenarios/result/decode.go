@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+
+	"sim/scenarios/alias"
 )
 
 // Documents may be damaged or malicious. Memory is therefore limited during decoding:
@@ -215,6 +217,12 @@ func (d *decoder) readObject(v reflect.Value, at string) error {
 			return err
 		}
 	}
+	switch x := v.Addr().Interface().(type) {
+	case *Axis:
+		x.rename()
+	case *Plot:
+		x.Rename(func(string, string) {})
+	}
 	_, err := d.token()
 	return err
 }
@@ -236,7 +244,7 @@ func (d *decoder) readMap(v reflect.Value, at string) error {
 		if err := d.readValue(e, at+"."+name.(string)); err != nil {
 			return err
 		}
-		v.SetMapIndex(reflect.ValueOf(name.(string)), e)
+		v.SetMapIndex(reflect.ValueOf(currentName(at, name.(string))), e)
 	}
 	_, err := d.token()
 	return err
@@ -345,6 +353,13 @@ func fieldsByName(t reflect.Type) map[string]int {
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		m[name] = i
+	}
+	if t == reflect.TypeFor[Plot]() {
+		for _, r := range alias.Keys {
+			if old, ok := strings.CutPrefix(r.Old, "plot."); ok {
+				m[old] = m[r.New]
+			}
+		}
 	}
 	fieldCache.Store(t, m)
 	return m

@@ -57,8 +57,8 @@ type Timings struct {
 
 // PolicyTimings are the wall-clock seconds of a policy.
 type PolicyTimings struct {
-	SolveS    float64 `json:"solve_s"` // time to make the decision
-	SimulateS float64 `json:"play_s"`  // time of the full simulation for traces and metrics
+	SolveS    float64 `json:"solve_s"`      // time to make the decision
+	SimulateS float64 `json:"simulation_s"` // time of the full simulation for traces and metrics
 }
 
 // ManifestSchema is the version of Manifest. It also identifies a run directory: other

@@ -29,12 +29,12 @@ const (
 	IterationTime    = "makespan_s"
 	CompletionTime   = "completion_s"
 	ComputeTime      = "compute_makespan_s"
-	TrialCount       = "replay_plays"
-	TrialStalls      = "replay_stalled"
-	TrialNCT         = "replay_nct_mean"
-	TrialTime        = "replay_makespan_mean_s"
+	TrialCount       = "trial_count"
+	TrialStalls      = "trial_stalls"
+	TrialNCT         = "trial_nct_mean"
+	TrialTime        = "trial_makespan_mean_s"
 	solveTime        = "solve_s"
-	simulateTime     = "play_s"
+	simulateTime     = "simulation_s"
 	CallTime         = "all_to_all_s"
 	Objective        = "objective"
 	NCT              = "nct"
@@ -69,7 +69,7 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "nct_mean", Better: Lower, Words: "NCT of the mean iteration on shared circuits", Format: Fixed, JobHead: "pooled", Needs: "pooled_objective"},
 	}},
 	{ofIteration, 0, []Metric{
-		{Name: "nct_before", Relative: TierExposed, Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
+		{Name: "baseline_nct", Relative: TierExposed, Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
 		{Name: NCT, Relative: TierExposed, Better: Lower, Words: "NCT", Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed, JobHead: "NCT", HiddenBy: []string{"pooled_objective"}, PlannedHead: "NCT as\nplanned",
 			Footnote: "NCT: exposed communication as a multiple of the ideal fabric's",
 			Main:     2, FailsComparison: true, Figure: Panel{Name: "nct"}, BoundFormula: boundNCT,
@@ -144,23 +144,23 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: PortsUsed, Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Secondary: "port_ratio",
 			FailsComparison: true},
 		{Name: "evaluations", Better: Lower, Words: "topologies tried", Of: ofIteration, Head: "topologies\ntried", Format: Count, HiddenBy: []string{"objective"}},
-		{Name: TrialNCT, Relative: TierExposed, Better: Lower, Words: "mean NCT of trials", Table: "replay", Head: "NCT\nmean",
+		{Name: TrialNCT, Relative: TierExposed, Better: Lower, Words: "mean NCT of trials", Table: "trials", Head: "NCT\nmean",
 			Format: Fixed, FailsComparison: true},
-		{Name: "replay_nct_p50", Relative: TierExposed, Better: Lower, Words: "median NCT of trials", Table: "replay", Head: "NCT\nmedian",
+		{Name: "trial_nct_p50", Relative: TierExposed, Better: Lower, Words: "median NCT of trials", Table: "trials", Head: "NCT\nmedian",
 			Format: Fixed},
-		{Name: "replay_nct_p95", Relative: TierExposed, Better: Lower, Words: "95th percentile of the NCT of trials", Table: "replay",
+		{Name: "trial_nct_p95", Relative: TierExposed, Better: Lower, Words: "95th percentile of the NCT of trials", Table: "trials",
 			Head: "NCT\np95", Format: Fixed},
-		{Name: "replay_nct_p99", Relative: TierExposed, Better: Lower, Words: "99th percentile of the NCT of trials", Table: "replay",
+		{Name: "trial_nct_p99", Relative: TierExposed, Better: Lower, Words: "99th percentile of the NCT of trials", Table: "trials",
 			Head: "NCT\np99", Format: Fixed},
-		{Name: "replay_nct_max", Relative: TierExposed, Better: Lower, Words: "largest NCT of trials", Table: "replay", Head: "NCT\nmost",
+		{Name: "trial_nct_max", Relative: TierExposed, Better: Lower, Words: "largest NCT of trials", Table: "trials", Head: "NCT\nmost",
 			Format: Fixed},
-		{Name: TrialTime, Better: Lower, Words: "mean iteration time of trials", Table: "replay",
+		{Name: TrialTime, Better: Lower, Words: "mean iteration time of trials", Table: "trials",
 			Head: "iteration\nmean", Format: Time, FailsComparison: true},
-		{Name: TrialStalls, Better: Lower, Words: "trials that stalled", Table: "replay", Head: "trials\nstalled",
+		{Name: TrialStalls, Better: Lower, Words: "trials that stalled", Table: "trials", Head: "trials\nstalled",
 			Format: Count, FailsComparison: true},
-		named("replay_makespan_p95_s", Lower, "95th percentile of the iteration time of trials"),
+		named("trial_makespan_p95_s", Lower, "95th percentile of the iteration time of trials"),
 		named(TrialCount, "", "trials"),
-		named("replay_*", Lower, "other figures of trials"),
+		named("trial_*", Lower, "other figures of trials"),
 	}},
 	{ofIteration, 0, []Metric{
 		{Name: "break_even_s", Better: Higher, Words: "longest delay at which moving circuits pays", Unit: "s", Head: "break-\neven", Format: Time, Since: 1},
@@ -181,9 +181,9 @@ var Metrics = ungrouped([]metricGroup{
 		named("*_doubled_s", Lower, "the time with links of twice the rate in a tier"),
 	}},
 	{ofBorrowing, 0, []Metric{
-		named("before_makespan_s", Lower, "iteration time without borrowed ports"),
+		named("baseline_makespan_s", Lower, "iteration time without borrowed ports"),
 		named(SurplusPorts, "", "ports left by the lending job"),
-		named("donor_*", "", "figures of the port-lending job"),
+		named("lender_*", "", "figures of the port-lending job"),
 		{Name: "milp_*", Better: Lower, Words: "what a solver says of its model", Of: ofSolvers},
 	}},
 	{ofFleets, 2, []Metric{
@@ -271,7 +271,7 @@ var Metrics = ungrouped([]metricGroup{
 		named("nearest_neighbour_max_load", Lower, "largest load of a link, nearest neighbours"),
 		named("channels", "", "virtual channels used"),
 		named("canonical_sources", "", "canonical sources"),
-		named("walks", Lower, "paths"),
+		named("paths", Lower, "paths"),
 		named("wild_pairs", "", "pairs with a detour"),
 		named("table_entries", Lower, "entries of forwarding tables"),
 		named("table_entries_chip", Lower, "entries of the largest forwarding table of a chip"),

@@ -38,7 +38,7 @@ func TestFind(t *testing.T) {
 		{"reference.makespan_s", Lower, "s", "iteration time on the ideal fabric", true},
 		{"dropped_no_route", Lower, "", "dropped no route", true},
 		{"bound_nct", "", "", "bound nct", true},
-		{"donor_port_ratio", "", "%", "donor port ratio", true},
+		{"lender_port_ratio", "", "%", "lender port ratio", true},
 		{"makespan_s / fluid_s", Lower, "", "iteration time / time of a fluid", true},
 		{"seen_bytes_per_s", Higher, "B/s", "seen", false},
 		{"waste_bytes", Lower, "B", "waste", false},

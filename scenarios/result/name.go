@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sim/internal/text"
+	"sim/scenarios/alias"
 )
 
 // NamePart is a part of a row's name: the scenario, the policy or a coordinate of a
@@ -186,7 +187,7 @@ func (w NameFilter) Resolve(names []Name) (NameFilter, error) {
 		if known[key] == nil {
 			var fits []string
 			for k := range known {
-				if ShortKey(k) == key {
+				if short := ShortKey(k); short == key || short == alias.LastPart(key) {
 					fits = append(fits, k)
 				}
 			}

@@ -59,7 +59,7 @@ type Plot struct {
 	Title    string              `json:"title,omitempty" key:"title" doc:"title of the figure"`
 	Kind     string              `json:"kind" key:"kind" doc:"kind of chart: 'bars', 'lines', 'scatter', 'heatmap', 'twists' (the 64 twists of 'fabric.twist' as an 8x8 map) or 'cdf'" choices:"bars|lines|scatter|heatmap|twists|cdf"`
 	X        string              `json:"x" key:"x" doc:"a varied key (its last part suffices) or 'policy'; for lines also a metric, for a scatter always a metric; none for a cdf or twists"`
-	Y        string              `json:"y" key:"y" doc:"a metric, 'reference.METRIC', 'solve_s', 'play_s', or a ratio 'A/B' of metrics; for a heat map, a varied key; none for twists"`
+	Y        string              `json:"y" key:"y" doc:"a metric, 'reference.METRIC', 'solve_s', 'simulation_s', or a ratio 'A/B' of metrics; for a heat map, a varied key; none for twists"`
 	Z        string              `json:"z,omitempty" key:"z" doc:"for a heat map or twists: the metric shown as colour"`
 	Series   string              `json:"series,omitempty" key:"series" doc:"a varied key or 'policy', one colour or line per value"`
 	Panels   string              `json:"panels,omitempty" key:"panels" doc:"a varied key or 'policy', one panel per value"`
@@ -69,14 +69,14 @@ type Plot struct {
 	LogY     bool                `json:"log_y,omitempty" key:"log_y" doc:"whether the y axis is logarithmic"`
 	Scale    float64             `json:"scale,omitempty" key:"scale" doc:"factor for y; 100 shows percent" min:"-inf"`
 	Offset   float64             `json:"offset,omitempty" key:"offset" doc:"value added after scaling: with scale 100, an offset of -100 shows percent above 1" min:"-inf"`
-	From     *float64            `json:"from,omitempty" key:"from" doc:"start of the y axis" min:"-inf"`
-	To       *float64            `json:"to,omitempty" key:"to" doc:"for lines: upper end of the y axis" min:"-inf"`
+	From     *float64            `json:"y_min,omitempty" key:"y_min" doc:"start of the y axis" min:"-inf"`
+	To       *float64            `json:"y_max,omitempty" key:"y_max" doc:"for lines: upper end of the y axis" min:"-inf"`
 	Where    map[string][]string `json:"where,omitempty" key:"where" doc:"table of keys and values that select cells"`
-	Take     string              `json:"take,omitempty" key:"take" doc:"value shown for several cells at one place in bars, lines, heat maps and twists: 'mean', 'min' or 'max'" choices:"mean|min|max" unset:""`
-	Also     []string            `json:"also,omitempty" key:"also" doc:"for lines: further metrics to draw as lines, such as bounds" empty:""`
-	MarkedAt string              `json:"marked_at,omitempty" key:"marked_at" doc:"for lines: a metric in the unit of x, such as a break-even, marked on each line"`
-	Below    string              `json:"below,omitempty" key:"below" doc:"for lines: a metric shown in a second panel below each panel"`
-	BelowOf  []string            `json:"below_of,omitempty" key:"below_of" doc:"list of values of 'series' shown in the second panel; all by default" empty:""`
+	Take     string              `json:"aggregation,omitempty" key:"aggregation" doc:"value shown for several cells at one place in bars, lines, heat maps and twists: 'mean', 'min' or 'max'" choices:"mean|min|max" unset:""`
+	Also     []string            `json:"extra_y,omitempty" key:"extra_y" doc:"for lines: further metrics to draw as lines, such as bounds" empty:""`
+	MarkedAt string              `json:"x_mark,omitempty" key:"x_mark" doc:"for lines: a metric in the unit of x, such as a break-even, marked on each line"`
+	Below    string              `json:"lower_y,omitempty" key:"lower_y" doc:"for lines: a metric shown in a second panel below each panel"`
+	BelowOf  []string            `json:"lower_series,omitempty" key:"lower_series" doc:"list of values of 'series' shown in the second panel; all by default" empty:""`
 	Marks    []Mark              `json:"mark,omitempty" key:"mark" doc:"array of tables '[[plot.mark]]': values from other sources, each with 'label', 'x', 'series', 'panel' and 'y'"`
 }
 

@@ -4,9 +4,9 @@
 // they configure:
 //
 //	type Multipath struct {
-//		Ways int    `key:"ways" doc:"maximum number of paths per pair" default:"8" min:"1" max:"1024"`
-//		Over string `key:"over" doc:"kind of paths" default:"shortest" choices:"shortest|wild-first"`
-//		Slack int   `key:"extra_hops" doc:"number of hops by which paths may be longer than the shortest" default:"0" when:"over=wild-first"`
+//		Ways int    `key:"max_paths" doc:"maximum number of paths per pair" default:"8" min:"1" max:"1024"`
+//		Over string `key:"paths" doc:"kind of paths" default:"shortest" choices:"shortest|wild-first"`
+//		Slack int   `key:"extra_hops" doc:"number of hops by which paths may be longer than the shortest" default:"0" when:"paths=wild-first"`
 //	}
 //
 // A Schema, made by New, binds structs to the tables of one file. A Reader fills the

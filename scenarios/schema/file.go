@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"strconv"
@@ -21,6 +22,15 @@ type Layer struct {
 // Line returns the line of the key or table at path, or 0 if the file does not contain
 // it.
 func (l Layer) Line(path string) int { return l.lines[path] }
+
+// Rename adds the lines of keys under other paths. current returns the path of a key.
+func (l Layer) Rename(current func(path string) string) {
+	for path, line := range maps.Clone(l.lines) {
+		if _, ok := l.lines[current(path)]; !ok {
+			l.lines[current(path)] = line
+		}
+	}
+}
 
 // FindLine returns the location of the key at path. If no layer contains the key, it
 // returns the table that would contain it, or else the first line of the first layer.

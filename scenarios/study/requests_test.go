@@ -15,7 +15,7 @@ import (
 func TestUnknown(t *testing.T) {
 	s := &Store{records: map[string]*Record{"a": {Metrics: map[string]float64{"oddity": 2}, Reference: map[string]float64{"depth_m": 1}}}}
 	for name, known := range map[string]bool{
-		"nct": true, "solve_s": true, "reference.makespan_s": true, "ports/makespan_s": true, "replay_nct_p95": true, "dropped_link_down": true,
+		"nct": true, "solve_s": true, "reference.makespan_s": true, "ports/makespan_s": true, "trial_nct_p95": true, "dropped_link_down": true,
 		"oddity": true, "nct / oddity": true, "reference.depth_m": true,
 		"nctt": false, "reference.nctt": false, "nct/portz": false, "nct/": false, "odity": false, "reference.oddity": false,
 	} {

@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 
 	"sim/scenarios"
+	"sim/scenarios/alias"
 	"sim/scenarios/result"
 )
 
@@ -192,6 +193,14 @@ type Record struct {
 	Failed    string               `json:"failed,omitempty"`
 	// InvalidInput is the input is invalid (scenarios.ErrInput), so the cell always fails.
 	InvalidInput bool `json:"input,omitempty"`
+}
+
+// rename gives metrics and labels in a record of an older version their current names.
+func (r *Record) rename() {
+	r.Reference = result.CurrentNames(r.Reference, alias.Metric)
+	r.Metrics = result.CurrentNames(r.Metrics, alias.Metric)
+	r.Samples = result.CurrentNames(r.Samples, alias.Metric)
+	r.Labels = result.CurrentNames(r.Labels, alias.Label)
 }
 
 // Runner computes the cells of p whose indices are in todo. It calls done for each, in

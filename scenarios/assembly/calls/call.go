@@ -20,8 +20,8 @@ import (
 type Keys struct {
 	Message units.Bytes `key:"message" doc:"size of the vector that every rank contributes or receives in total; for an all-to-all, the data from each rank to each other" default:"64MB" above:"0" max:"1e15"`
 	Group   []int       `key:"group" doc:"nodes of the call in order of rank; an empty list means all working nodes" default:"" empty:"" max:"1048576" when:"undivided"`
-	Along   []string    `key:"along" doc:"torus dimensions along which ranks share a vector: nodes with equal other coordinates form a team with a call of its own, all at the same time; an empty list means one call" default:"" choices:"x|y|z" empty:"" when:"on-links"`
-	Joined  string      `key:"joined" doc:"nodes that share a vector along one dimension: 'coordinates', nodes with equal other coordinates; 'links', nodes on one ring of links, which a twist makes longer" default:"coordinates" choices:"coordinates|links" when:"on-links"`
+	Along   []string    `key:"call_dims" doc:"torus dimensions along which ranks share a vector: nodes with equal other coordinates form a team with a call of its own, all at the same time; an empty list means one call" default:"" choices:"x|y|z" empty:"" when:"on-links"`
+	Joined  string      `key:"grouping" doc:"nodes that share a vector along one dimension: 'coordinates', nodes with equal other coordinates; 'links', nodes on one ring of links, which a twist makes longer" default:"coordinates" choices:"coordinates|links" when:"on-links"`
 	Root    int         `key:"root" doc:"source rank of a broadcast or send-receive, destination of a reduce" default:"0" max:"1048576" when:"workload(root)"`
 	Peer    int         `key:"peer" doc:"destination rank of a send-receive" default:"1" max:"1048576" when:"workload(peer)"`
 }

@@ -76,27 +76,27 @@ func (g *lentPorts) measure(
 	// Metrics of the lending job.
 	p := g.lender.problem
 	ports, total := p.PortsUsed(g.Circuits), p.PortsTotal()
-	row.Metrics["donor_ports"] = float64(ports)
-	row.Metrics["donor_port_ratio"] = float64(ports) / float64(total)
+	row.Metrics["lender_ports"] = float64(ports)
+	row.Metrics["lender_port_ratio"] = float64(ports) / float64(total)
 	if g.PortsBound > 0 {
-		row.Metrics["donor_bound_ports"] = float64(g.PortsBound)
+		row.Metrics["lender_bound_ports"] = float64(g.PortsBound)
 	}
 	row.Metrics["surplus_ports"] = float64(total - ports)
-	row.Metrics["donor_makespan_s"] = g.Makespan.Seconds()
-	row.Metrics["donor_choices"] = float64(g.Choices)
+	row.Metrics["lender_makespan_s"] = g.Makespan.Seconds()
+	row.Metrics["lender_choices"] = float64(g.Choices)
 	if nct, ok := g.lender.Times.NCT(g.Makespan); ok {
-		row.Metrics["donor_nct"] = nct
+		row.Metrics["lender_nct"] = nct
 	}
 
 	limit := "the shortest iteration time found"
 	if t := sys.scenario.Policy.DonorTolerance; t > 0 {
 		limit = fmt.Sprintf("%.4g %% above the shortest iteration time found", 100*t)
 	}
-	row.Labels["donor"] = sys.scenario.Policy.Donor
-	row.Labels["donor_limit"] = limit
-	row.Labels["donor_topology"] = g.lender.formatMatrix(g.Circuits)
+	row.Labels["lender"] = sys.scenario.Policy.Donor
+	row.Labels["lender_limit"] = limit
+	row.Labels["lender_topology"] = g.lender.formatMatrix(g.Circuits)
 	if reason := cmp.Or(g.Stopped, g.Incomplete); reason != "" {
-		row.Labels["donor_stopped"] = reason
+		row.Labels["lender_stopped"] = reason
 	}
 
 	// The policy also decides without lent ports, for comparison.
@@ -107,11 +107,11 @@ func (g *lentPorts) measure(
 	if _, err := sys.simulate(ctx, d); err != nil {
 		return fmt.Errorf("without the donor's ports: %w", err)
 	}
-	row.Metrics["before_makespan_s"] = d.Makespan.Seconds()
+	row.Metrics["baseline_makespan_s"] = d.Makespan.Seconds()
 	if nct, ok := sys.Times.NCT(d.Makespan); ok {
-		row.Metrics["nct_before"] = nct
+		row.Metrics["baseline_nct"] = nct
 	} else {
-		row.Labels["nct_before"] =
+		row.Labels["baseline_nct"] =
 			"undefined: the ideal fabric exposes no communication, this topology does"
 	}
 	return nil

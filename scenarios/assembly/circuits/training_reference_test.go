@@ -529,9 +529,9 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 				t.Fatalf("%s: got error %v", policy, err)
 			}
 			m := d.Row.Metrics
-			if m["replay_stalled"] > 0 {
+			if m["trial_stalls"] > 0 {
 				t.Errorf("%s: %v of %v trials stall, want none",
-					policy, m["replay_stalled"], m["replay_plays"])
+					policy, m["trial_stalls"], m["trial_count"])
 			}
 			if d.Moves.Moving() {
 				moving++
@@ -540,7 +540,7 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 			if d.Moves.Moving() {
 				last = d.Moves.Runs[d.Moves.Last()].Makespan
 			}
-			if got := m["replay_makespan_mean_s"]; s.Replay.Sequence == s.Workload.Sequence &&
+			if got := m["trial_makespan_mean_s"]; s.Replay.Sequence == s.Workload.Sequence &&
 				s.Replay.ComputeJitter < 1e-6 &&
 				math.Abs(got-last.Seconds()) > 1e-4*last.Seconds() {
 				t.Errorf("%s: trials take %v s on average, want %v as the nominal simulation",

@@ -20,7 +20,7 @@ import (
 )
 
 // trials simulates decisions again under conditions that the plan does not cover
-// (docs/replay.md): jitter of compute times, a slow replica, another sequence length, or
+// (docs/trials.md): jitter of compute times, a slow replica, another sequence length, or
 // lost circuits. It is shared by all policies of a run and safe for concurrent use.
 //
 // Each trial has its own seed. All policies see the same perturbations in trial i, so
@@ -173,7 +173,7 @@ func (r *trials) measure(
 	}
 	// Reject the policy before any trial is simulated.
 	if lost, all := r.scenario.Replay.LostCircuits, countCircuits(circuits); lost > all {
-		const key = "replay.lost_circuits"
+		const key = "trials.lost_circuits"
 		reason := fmt.Sprintf("%d circuits are more than the %d that are provisioned", lost, all)
 		diagnostic := func() schema.Diagnostic {
 			return schema.Diagnostic{

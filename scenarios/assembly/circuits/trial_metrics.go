@@ -31,14 +31,14 @@ func (r *trials) addTrialMetrics(row *result.Row, ends []engine.Time) {
 
 	// Counts cover all trials, further metrics only trials that end.
 	m, numStalled := row.Metrics, len(ends)-len(makespan)
-	m["replay_plays"], m["replay_stalled"] = float64(len(ends)), float64(numStalled)
-	row.Labels["replay"] = r.scenario.trialSummary()
+	m["trial_count"], m["trial_stalls"] = float64(len(ends)), float64(numStalled)
+	row.Labels["trials"] = r.scenario.trialSummary()
 	if undefined > 0 {
-		row.Labels["replay_nct_mean"] = fmt.Sprintf("in %d of %d plays, "+
+		row.Labels["trial_nct_mean"] = fmt.Sprintf("in %d of %d plays, "+
 			"as the ideal fabric exposes no communication there", undefined, len(ends))
 	}
 	if len(makespan) == 0 {
-		row.Labels["replay_nct_mean"] =
+		row.Labels["trial_nct_mean"] =
 			"as no play ends: pods that exchange data lose their last circuit"
 		return
 	}
@@ -47,15 +47,15 @@ func (r *trials) addTrialMetrics(row *result.Row, ends []engine.Time) {
 	if numStalled > 0 {
 		row.Samples["play"] = trial // the trial of each value
 	}
-	m["replay_makespan_mean_s"] = mean(makespan)
-	m["replay_makespan_p95_s"] = quantile(makespan, 0.95)
+	m["trial_makespan_mean_s"] = mean(makespan)
+	m["trial_makespan_p95_s"] = quantile(makespan, 0.95)
 	if len(nct) == 0 {
 		return
 	}
 	row.Samples["nct"] = nct
-	m["replay_nct_mean"], m["replay_nct_max"] = mean(nct), slices.Max(nct)
+	m["trial_nct_mean"], m["trial_nct_max"] = mean(nct), slices.Max(nct)
 	for _, p := range []int{50, 95, 99} {
-		m[fmt.Sprintf("replay_nct_p%d", p)] = quantile(nct, float64(p)/100)
+		m[fmt.Sprintf("trial_nct_p%d", p)] = quantile(nct, float64(p)/100)
 	}
 }
 
@@ -67,9 +67,9 @@ func (r *trials) addLaterMetrics(row *result.Row, later *laterIterations) {
 			nct = append(nct, v)
 		}
 	}
-	row.Metrics["replay_redecided"] = float64(later.numMoved)
+	row.Metrics["trial_redecided"] = float64(later.numMoved)
 	if len(nct) > 0 {
-		row.Metrics["replay_after_nct_mean"] = mean(nct)
+		row.Metrics["trial_after_nct_mean"] = mean(nct)
 	}
 }
 

@@ -94,7 +94,7 @@ func (r *trials) addReference(m map[string]float64) {
 	for i, t := range r.times {
 		ideal[i], compute[i] = t.Ideal.Seconds(), t.Compute.Seconds()
 	}
-	m["replay_makespan_mean_s"] = mean(ideal)
-	m["replay_compute_makespan_mean_s"] = mean(compute)
-	m["replay_gap_max"] = r.maxGap
+	m["trial_makespan_mean_s"] = mean(ideal)
+	m["trial_compute_makespan_mean_s"] = mean(compute)
+	m["trial_gap_max"] = r.maxGap
 }

@@ -243,11 +243,11 @@ func TestStalledTrials(t *testing.T) {
 		}
 	}
 
-	if m := d.Row.Metrics; m["replay_plays"] != trialCount ||
-		m["replay_stalled"] != float64(trialCount-len(ended)) || len(ended) == trialCount ||
+	if m := d.Row.Metrics; m["trial_count"] != trialCount ||
+		m["trial_stalls"] != float64(trialCount-len(ended)) || len(ended) == trialCount ||
 		len(ended) == 0 {
 		t.Errorf("%v of %v trials stall, want %d",
-			m["replay_stalled"], m["replay_plays"], trialCount-len(ended))
+			m["trial_stalls"], m["trial_count"], trialCount-len(ended))
 	}
 
 	if s := d.Row.Samples; !slices.Equal(s["play"], ended) || len(s["nct"]) != len(ended) ||
@@ -260,7 +260,7 @@ func TestStalledTrials(t *testing.T) {
 	all := buildInstance(t, gpt7b(t,
 		input.Replay{Seeds: 3, LostCircuits: provisioned, LostWhen: "start",
 			Priorities: "nominal"})).mustDecide(t, "delta-joint").Row
-	if all.Metrics["replay_stalled"] != 3 || all.Samples != nil || all.Labels["replay_nct_mean"] == "" {
+	if all.Metrics["trial_stalls"] != 3 || all.Samples != nil || all.Labels["trial_nct_mean"] == "" {
 		t.Errorf("all circuits lost: got %v, samples %v and labels %v, want 3 stalled trials "+
 			"with a reason", all.Metrics, all.Samples, all.Labels)
 	}

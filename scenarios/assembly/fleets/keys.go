@@ -13,7 +13,7 @@ type Fleet struct {
 	Days      int     `key:"days" doc:"simulated days" default:"60" min:"1" max:"36500"`
 	WarmUp    int     `key:"warm_up" doc:"number of first days that are not measured; fewer than days" default:"5" max:"36499"`
 	Arrivals  string  `key:"arrivals" doc:"arrival times of jobs: 'fig13' has the daily numbers of the TPU v4 paper's Fig. 13 times the pods; 'poisson' is random; 'log' reads [workload.log]" default:"fig13" choices:"fig13|poisson|log"`
-	JobsADay  float64 `key:"jobs_a_day" doc:"for 'poisson': mean number of jobs per day and pod" default:"139.2" above:"0" max:"100000" when:"arrivals=poisson"`
+	JobsADay  float64 `key:"jobs_per_day" doc:"for 'poisson': mean number of jobs per day and pod" default:"139.2" above:"0" max:"100000" when:"arrivals=poisson"`
 	Mix       string  `key:"mix" doc:"mix of requested slices: 'tpuv4-2022', or slices with weights, such as '4x4x4 13.9, 4x4x8T 16'" default:"tpuv4-2022"`
 	Load      float64 `key:"load" doc:"requested chip-time relative to the fleet's, which determines the mean duration" default:"0.8" above:"0" max:"100" when:"arrivals=fig13|poisson"`
 	Durations string  `key:"durations" doc:"distribution of durations" default:"lognormal" choices:"lognormal|exponential|constant" when:"arrivals=fig13|poisson"`
@@ -22,7 +22,7 @@ type Fleet struct {
 	Prod      float64 `key:"prod" doc:"share of jobs with the highest priority" default:"0.2" max:"1"`
 	Batch     float64 `key:"batch" doc:"share of jobs with the second priority; the rest have the lowest" default:"0.5" max:"1"`
 	OptIn     float64 `key:"opt_in" doc:"share of jobs that opt in to routes around a failed switch" default:"0.95" max:"1"`
-	Watch     int     `key:"watch" doc:"number of cubes of a slice whose availability is measured, the share of time in which it fits a pod without jobs; without optical switches, the smallest box with so many cubes; 0 means none" default:"0" max:"64"`
+	Watch     int     `key:"measured_cubes" doc:"number of cubes of a slice whose availability is measured, the share of time in which it fits a pod without jobs; without optical switches, the smallest box with so many cubes; 0 means none" default:"0" max:"64"`
 	AllToAll  float64 `key:"all_to_all" doc:"mean share of a step, without faults, that waits for all-to-all traffic; a job's share is drawn up to twice the mean" default:"0.1" max:"0.5"`
 	Neighbour float64 `key:"neighbours" doc:"mean share of a step, without faults, that waits for neighbour traffic, such as rings; at most 0.5 together with all_to_all" default:"0.035" max:"0.5"`
 	Estimates float64 `key:"estimates" doc:"factor within which users' estimates of durations are correct; 1 means exact" default:"1" min:"1" max:"100"`
@@ -126,7 +126,7 @@ type Fault struct {
 	OCS              string  `key:"ocs" doc:"reaction to a failed switch: 'wait', jobs of whole cubes wait for its repair; 'route', jobs that opted in restart on routes around it; 'in-place', these change routes without a restart; 'cheapest', these restart on such routes, restart in another pod, or wait, with the lowest expected loss, and return to normal routes after the repair if that is cheaper" default:"route" choices:"wait|route|in-place|cheapest"`
 	Machine          string  `key:"machine" doc:"reaction to a failed machine or link of a job: 'reschedule', the job restarts on other cubes; 'hot-standby', a free cube takes over and no work is lost; 'cheapest', the one that loses less time" default:"reschedule" choices:"reschedule|hot-standby|cheapest"`
 	Slowdown         string  `key:"slowdown" doc:"slowdown of a step on routes around a failed switch: 'loads', from the maximum link load of optimised paths for the slice, the switch's dimension and the job's traffic; 'table3', a random row of the TPU v4 paper's Table 3 per job; or 'constant'. With two failed switches jobs wait" default:"loads" choices:"loads|table3|constant"`
-	ConstantSlowdown float64 `key:"slower" doc:"slowdown for 'constant'; the default is the mean of Table 3" default:"0.04" max:"100" when:"slowdown=constant"`
+	ConstantSlowdown float64 `key:"constant_slowdown" doc:"slowdown for 'constant'; the default is the mean of Table 3" default:"0.04" max:"100" when:"slowdown=constant"`
 	Rolling          bool    `key:"rolling" doc:"whether planned maintenance of a switch waits until all others of its pod are up" default:"true"`
 	Order            string  `key:"repair_order" doc:"order of repairs: 'switches' first, or by 'arrival'" default:"switches" choices:"switches|arrival"`
 	Maintenance      string  `key:"maintenance" doc:"start of planned maintenance: 'drain', jobs write a checkpoint and leave; 'at-job-end', when the last job on the cube has ended" default:"drain" choices:"drain|at-job-end"`

@@ -15,8 +15,8 @@ type ScaleUp struct {
 	LinkRate       units.Rate  `key:"link_rate" doc:"rate of a link in each direction" default:"800Gbps" above:"0" max:"1e16"`
 	LinkLatency    engine.Time `key:"link_latency" doc:"propagation delay per hop" default:"500ns"`
 	Delay          engine.Time `key:"reconfiguration_delay" doc:"time for which links are down while switches reconfigure; it also precedes the first topology" default:"1ms"`
-	Reconfigure    string      `key:"reconfigure" doc:"whether all switches reconfigure together, or one at a time while others carry traffic, if the planner supports it" default:"together" choices:"together|independent" when:"workload(exchange)"`
-	KnownInAdvance string      `key:"known_ahead" doc:"all-to-alls of a training step for which switches reconfigure during the preceding compute: 'none'; 'returns', the returns and those of backward passes, whose sizes are known; or 'all', as with predicted routing" default:"none" choices:"none|returns|all" implicit:"" when:"workload(step-exchange)"`
+	Reconfigure    string      `key:"reconfiguration_mode" doc:"whether all switches reconfigure together, or one at a time while others carry traffic, if the planner supports it" default:"together" choices:"together|independent" when:"workload(exchange)"`
+	KnownInAdvance string      `key:"predicted_calls" doc:"all-to-alls of a training step for which switches reconfigure during the preceding compute: 'none'; 'returns', the returns and those of backward passes, whose sizes are known; or 'all', as with predicted routing" default:"none" choices:"none|returns|all" implicit:"" when:"workload(step-exchange)"`
 	Topology       string      // fixed topology on which routers choose paths; "" if planners make plans
 	NICRate        units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's link to other domains in each direction, over a non-blocking fabric" default:"400Gbps" above:"0" max:"1e16" when:"workload(step-exchange)"`
 }

@@ -62,7 +62,7 @@ type TrafficMessage struct {
 type TrafficMatrix struct {
 	_      string  `key:"matrix_file" doc:"CSV file instead of matrix: one row of bytes per source node, or the header from,to,bytes and one line per nonzero pair" when:"workload(matrix)"`
 	Matrix [][]int `key:"matrix" doc:"bytes from each node to each node, one row per source" max:"1125899906842624" when:"workload(matrix)"`
-	Sends  [][]int `key:"sends" doc:"instead of matrix: one row per sending node with its number and, for each destination, number and bytes" default:"" implicit:"" empty:"" max:"1125899906842624" when:"workload(matrix)"`
+	Sends  [][]int `key:"sparse_matrix" doc:"instead of matrix: one row per sending node with its number and, for each destination, number and bytes" default:"" implicit:"" empty:"" max:"1125899906842624" when:"workload(matrix)"`
 	_      string  `key:"sizes" doc:"message sizes: 'uniform'; 'matrix' or the name of a CSV file are equivalent to kind = \"matrix\" with matrix or matrix_file" when:"workload(sizes)"`
 }
 

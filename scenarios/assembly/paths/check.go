@@ -21,7 +21,7 @@ import (
 // EndpointKeys are the keys that determine how many nodes send and receive,
 // ordered by the likelihood of a mistake.
 var EndpointKeys = []string{
-	"fabric.failed_chips", "fabric.failed_machines", "fabric.switches.from", "fabric.dims",
+	"fabric.failed_chips", "fabric.failed_machines", "fabric.switches.first_node", "fabric.dims",
 	"fabric.gpus", "fabric.nodes", "fabric.edges", "fabric.file",
 	"fabric.generator", "fabric.pods", "fabric.gpus_per_pod",
 }
@@ -284,7 +284,7 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 	l := &s.Fabric
 	rerouted := l.FailAt.Seconds() + l.RerouteAfter.Seconds()
 	if l.FailAt > 0 && rerouted > limit.Seconds() {
-		c.Conflict([]string{"fabric.reroute_after", "fabric.fail_at"},
+		c.Conflict([]string{"fabric.reroute_delay", "fabric.failure_time"},
 			fmt.Sprintf("packets are rerouted at %.3g s", rerouted), stayWithin)
 	}
 }
@@ -297,7 +297,7 @@ func CheckStep(c *schema.Reader, s *Scenario) {
 	const table = "workload.step"
 	l, step := &s.Fabric, &s.Workload.Step
 	links := []string{"fabric.failed_ocs", "fabric.failed_links", "fabric.drained_links"}
-	nodes := []string{"fabric.failed_chips", "fabric.failed_machines", "fabric.fail_at"}
+	nodes := []string{"fabric.failed_chips", "fabric.failed_machines", "fabric.failure_time"}
 
 	// Report the first key that has no effect. Keys with errors of their own are
 	// reported elsewhere.

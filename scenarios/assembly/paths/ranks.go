@@ -67,7 +67,7 @@ func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) bool {
 			fmt.Sprintf("%d GPUs do not fit %s", w.Ranks(), nodes),
 			"choose a larger fabric, or fewer GPUs")
 	case s.Fabric.FailAt > 0:
-		c.Conflict([]string{"fabric.fail_at"},
+		c.Conflict([]string{"fabric.failure_time"},
 			"what links carry when they fail is lost, nothing sends it again, and what waits for it never begins",
 			"let it fail from the start")
 	default:

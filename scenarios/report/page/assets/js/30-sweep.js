@@ -13,7 +13,7 @@ sim.cells.dims = doc => {
 // named finds a dimension by its key, or by the last part of it.
 sim.cells.named = (dims, name) => name && dims.find(d => d.name === name || d.name.endsWith("." + name));
 
-sim.cells.metrics = doc => [...new Set([...doc.sweep.cells.flatMap(c => Object.keys(c.metrics || {})), "solve_s", "play_s"])]
+sim.cells.metrics = doc => [...new Set([...doc.sweep.cells.flatMap(c => Object.keys(c.metrics || {})), "solve_s", "simulation_s"])]
 	.sort((a, b) => (sim.metric(a).rank || 99) - (sim.metric(b).rank || 99) || a.localeCompare(b));
 
 sim.cells.value = (doc, c, metric) => {
@@ -41,7 +41,7 @@ sim.cells.view = (doc, state) => {
 		if (v) only[d.name] = new Set(v.split(",").map(Number));
 	}
 	const cells = doc.sweep.cells.filter(c => dims.every(d => !only[d.name] || only[d.name].has(d.of(c))));
-	return {dims, varied, metrics, x, y, series, panels, only, cells, take: state.take || plot.take || "mean", logX: state.logx ? state.logx === "1" : Boolean(plot.log_x), logY: state.logy ? state.logy === "1" : Boolean(plot.log_y), same: state.same !== "0"};
+	return {dims, varied, metrics, x, y, series, panels, only, cells, take: state.take || plot.aggregation || "mean", logX: state.logx ? state.logx === "1" : Boolean(plot.log_x), logY: state.logy ? state.logy === "1" : Boolean(plot.log_y), same: state.same !== "0"};
 };
 
 // place is the value of cells at one place, and one of them: that of the least or the most, or their mean.
