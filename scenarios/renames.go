@@ -38,8 +38,8 @@ func (r *renames) current(parts []string, at Diagnostic) (current []string, ok b
 	return current, true
 }
 
-// note adds the deprecated key with these parts, if there is none of its name yet. duplicate
-// reports that the key is given by its current name, too.
+// note adds the deprecated key with these parts, once per current name. duplicate reports that
+// the key is given by its current name, too.
 func (r *renames) note(old []string, at Diagnostic, duplicate bool) {
 	current := dotted(slices.DeleteFunc(alias.Parts(old), func(part string) bool { _, err := strconv.Atoi(part); return err == nil }))
 	at.Key = dotted(old)

@@ -23,7 +23,7 @@ func TestReplayDiagnostics(t *testing.T) {
 			"trials.compute_jitter: -0.05 is out of bounds; write a number from 0 to 10"},
 		{"trials.compute_jitter=5%",
 			"trials.compute_jitter: is the text \"5%\"; write a number from 0 to 10"},
-		{"replay.compute_jiter=0.05", "replay.compute_jiter: unknown key; did you mean compute_jitter?"},
+		{"trials.compute_jiter=0.05", "trials.compute_jiter: unknown key; did you mean compute_jitter?"},
 		{"trials.stage_jitter=11", "trials.stage_jitter: 11 is out of bounds; write a number from 0 to 10"},
 		{"trials.compute_jitter=0.1 trials.count=0",
 			"trials.count: 0 is out of bounds; write a whole number from 1 to 100000"},
@@ -75,7 +75,7 @@ func TestReplayDiagnostics(t *testing.T) {
 	}
 
 	_, err := Parse("x.toml", []byte("base = \"gpt7b\"\n\n[trials]\n"), nil)
-	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:3: replay: perturbs nothing; ") ||
+	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:3: trials: perturbs nothing; ") ||
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("an empty table: got %v, want one diagnostic for x.toml:3", err)
 	}

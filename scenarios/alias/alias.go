@@ -76,7 +76,7 @@ var newPart = func() map[string]string {
 }()
 
 // context follows the path of a key from the root of a scenario. It is the path as Keys writes it:
-// with current names and without indices. Jobs have the keys of a scenario, tiers those of a fabric.
+// with current names and without indices. A job has the keys of a scenario, and a tier has the keys of a fabric.
 type context string
 
 // enter returns the current name of a part and the context inside it.
@@ -132,8 +132,8 @@ func LastPart(name string) string {
 
 // Values gives the keys inside v, the value of the key at path, their current names. It calls found
 // with the path of each deprecated key as it was written. duplicate reports that the table has the
-// current name, too; the value of the deprecated key is then dropped. Tables of which skip contains
-// the path remain unchanged.
+// current name, too; the value of the deprecated key is then dropped. Tables whose
+// path is in skip remain unchanged.
 func Values(v any, path []string, found func(old []string, duplicate bool), skip ...string) {
 	in := context("")
 	for _, part := range path {
