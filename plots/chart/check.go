@@ -100,10 +100,10 @@ func (v *view) hasAxisOnlyOptions() bool {
 var optionErrors = map[string]string{
 	"aggregation": "aggregation is for bars, heat maps, twists, and lines over an axis, which " +
 		"have one value for several cells",
-	"extra_y":  "extra_y, lower_y, lower_series, x_mark and y_max are for lines over an axis",
-	"z":     "z is for heat maps; other charts show y",
-	"log_x": "bars stand side by side, so log_x means nothing there; lines have it",
-	"mark":  "tiles have no place for marks",
+	"extra_y": "extra_y, lower_y, lower_series, x_mark and y_max are for lines over an axis",
+	"z":       "z is for heat maps; other charts show y",
+	"log_x":   "bars stand side by side, so log_x means nothing there; lines have it",
+	"mark":    "tiles have no place for marks",
 }
 
 // checkLimits returns an error if the chart would be too large.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sim/scenarios/alias"
 	"sim/scenarios/result"
 )
 
@@ -201,6 +202,9 @@ func (v *view) find(role, name string) (*dimension, error) {
 		}
 	}
 
+	if current := alias.LastPart(name); current != name {
+		return v.find(role, current)
+	}
 	return nil, unknownName(role, name, v.dimensionNames())
 }
 

@@ -171,6 +171,7 @@ func parseRecord(text []byte) (*Record, error) {
 	if err := json.Unmarshal(l.Cell, r); err != nil || r.Key == "" {
 		return nil, fmt.Errorf("%w (no record)", errInvalidRecord)
 	}
+	r.rename()
 	if err := r.checkMetrics(); err != nil {
 		return nil, fmt.Errorf("%w (%v)", errInvalidRecord, err)
 	}
