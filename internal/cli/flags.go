@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sim/scenarios"
+	"sim/scenarios/alias"
 )
 
 // boolFlag returns a flag without a value, for the given usage text.
@@ -58,8 +59,9 @@ func overrides(cc *cli.Context) ([]string, error) {
 	// given returns the first of keys that --set has, or "".
 	given := func(keys ...string) string {
 		for _, s := range set {
-			if key, _, _ := strings.Cut(s, "="); slices.Contains(keys, strings.TrimSpace(key)) {
-				return strings.TrimSpace(key)
+			key, _, _ := strings.Cut(s, "=")
+			if key = alias.Key(strings.TrimSpace(key)); slices.Contains(keys, key) {
+				return key
 			}
 		}
 		return ""
