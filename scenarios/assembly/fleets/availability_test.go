@@ -32,6 +32,7 @@ func TestAvailability(t *testing.T) {
 		sums := map[string][2]float64{}
 		var m map[string]float64
 		for seed := range runs {
+			// The repair time of machines follows from their availability.
 			c := quietFleet(func() fleet.Source { return &fleet.List{} }, 1500*fleet.Day)
 			c.Seed, c.Start, c.WatchedCubes, c.OCS, c.SilentShare = uint64(seed),
 				100*fleet.Day,
@@ -44,6 +45,7 @@ func TestAvailability(t *testing.T) {
 					Repair: fleet.Spread{Form: fleet.Exponential, Mean: fleet.Day}},
 			}
 
+			// Add up the values and their squares over runs.
 			o := simulate(t, c, tt.placement)
 			m = map[string]float64{}
 			o.availability.addMetrics(c, o.rewires, m)
@@ -56,6 +58,7 @@ func TestAvailability(t *testing.T) {
 			}
 		}
 
+		// Compare the means with the closed forms, if there are any.
 		for name, s := range sums {
 			want, ok := m["expected_"+name]
 			if tt.want > 0 && name == "availability" {
@@ -92,6 +95,7 @@ func TestFragmentation(t *testing.T) {
 		}
 	}
 
+	// The boxes are listed by size, and each once.
 	previous, visited := 65, map[string]bool{}
 	for _, b := range gridBoxes() {
 		if b.Cubes() > previous || visited[fmt.Sprint(b)] {

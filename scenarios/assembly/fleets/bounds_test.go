@@ -27,6 +27,7 @@ func TestSRPTBound(t *testing.T) {
 			work[i] = float64(rapid.IntRange(1, 20).Draw(t, "work"))
 		}
 
+		// Try all orders of jobs. Two chips work on each job.
 		slices.Sort(arrivals)
 		until := float64(rapid.SampledFrom([]int{30, 1000}).Draw(t, "until"))
 		optimum := math.Inf(1)

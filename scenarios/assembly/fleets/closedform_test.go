@@ -140,12 +140,15 @@ func TestReadingA(t *testing.T) {
 	u := switches.Unavailability()
 	noneDown, oneDown := math.Pow(1-u, fleet.PodSwitches),
 		fleet.PodSwitches*u*math.Pow(1-u, fleet.PodSwitches-1)
+
+	// The number of failed switches is binomially distributed.
 	checkClosedForm(t, "two switches down", 1-noneDown-oneDown, 0.3, 10, func(seed uint64) float64 {
 		c := idleFleet(seed, 40_000)
 		c.Rates[fleet.Switch] = switches
 		return 1 - simulate(t, c, "reconfigurable").TolerableShare
 	})
 
+	// Jobs use these paths if they have complete cubes and accept them.
 	checkClosedForm(t, "jobs on paths around a switch", 0.701*0.95*oneDown, 0.2, 6, func(seed uint64) float64 {
 		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 20,
 			Until: 1000 * fleet.Day, Chips: 4096, Load: 0.02,
@@ -238,6 +241,8 @@ func TestInterruptions(t *testing.T) {
 		s := parseShape(t, slice)
 		c := quietFleet(sourceOf(fleet.Job{Shape: s, Work: fleet.MaxTime / 2, Estimate: fleet.Day,
 			AcceptsFaultRouting: true}), 4000*fleet.Day)
+
+		// Failures are repaired at once, and the job restarts at once.
 		c.Rates = tpuv4Rates()
 		c.Rates[fleet.Cube].PerDay = 0
 		for k := range c.Rates {
@@ -247,6 +252,7 @@ func TestInterruptions(t *testing.T) {
 		c.Times, c.OCS, c.Machine = Times{Session: 1, Interval: fleet.Hour}, ReactionRoute,
 			ReactionReschedule
 		c.RouteSlowdown = func(context.Context, *fleet.Job, int) (float64, error) { return 1, nil }
+
 		o := simulate(t, c, "reconfigurable")
 		want := c.End.Seconds() / c.Rates.MeanTimeToInterruption(s.Cubes()).Seconds()
 		if n := float64(o.Interrupts); math.Abs(n-want) > 3*math.Sqrt(want) ||
@@ -297,6 +303,7 @@ func TestMonotone(t *testing.T) {
 		}
 	}
 
+	// Waiting for switches does not increase the work.
 	if waits := workShare(func(c *Config) { c.OCS = ReactionWait }); waits > unchanged+0.003 {
 		t.Errorf("jobs wait for switches: the share of work is %.4f, want at most %.4f as on "+
 			"paths around them", waits, unchanged)

@@ -31,8 +31,10 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 	for p := range free {
 		free[p] = fleet.PodCubes
 	}
+
 	next := 0
 	for {
+		// The next event is the end of a job, or the arrival of one.
 		now := until
 		finished := -1
 		for i, r := range runs {
@@ -64,6 +66,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 				x.Shape.Cubes()})
 		}
 
+		// Start jobs in order until one does not fit.
 		for len(waiting) > 0 {
 			p := slices.IndexFunc(free,
 				func(f int) bool { return f >= jobs[waiting[0]].Shape.Cubes() })
@@ -77,6 +80,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 		if len(waiting) == 0 {
 			continue
 		}
+
 		// The shadow time is the earliest time at which the first waiting job can
 		// start. extra is the number of cubes that remain free in its pod then.
 		required := jobs[waiting[0]].Shape.Cubes()
@@ -106,6 +110,8 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 			}
 		}
 
+		// Start other jobs that do not delay the first one: in other pods, until
+		// the shadow time, or on the extra cubes.
 		stillWaiting := []int{waiting[0]}
 		for _, j := range waiting[1:] {
 			n, long := jobs[j].Shape.Cubes(), now+setup+jobs[j].Estimate > shadow
@@ -164,8 +170,11 @@ func TestEASY(t *testing.T) {
 		list := randomJobs(r, pods, exact)
 		c := quietFleet(sourceOf(list...), 100*fleet.Day)
 		c.Discipline, c.Pods, c.Record, c.Times.Session = EASY, pods, true, setup
+
 		o := simulate(t, c, "reconfigurable")
 		want := easyReference(list, pods, setup, c.End)
+
+		// got holds the start times of the simulation, by job.
 		got := make([]fleet.Time, len(list))
 		for i := range got {
 			got[i] = -1
@@ -173,6 +182,7 @@ func TestEASY(t *testing.T) {
 		for i := range o.recorder.attempts {
 			got[o.recorder.attempts[i].number] = o.recorder.attempts[i].placedAt
 		}
+
 		for i := range list {
 			if got[i] != want[i] {
 				t.Fatalf("seed %d, %d pods: job %d of %d cubes starts at %v, want %v",

@@ -123,6 +123,8 @@ func (s *simulation) chargePhase(j *fleetJob, keepsAll bool) {
 	chips := j.Shape.Chips()
 	switch j.phase {
 	case phaseSetup:
+		// The parts of the setup follow each other, and the last one may be
+		// incomplete.
 		start := j.phaseStart
 		for _, part := range []struct {
 			use      TimeUse

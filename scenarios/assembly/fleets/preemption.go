@@ -83,6 +83,8 @@ func (s *simulation) findClearing(
 	if len(candidates) == 0 {
 		return placement.Place{}, nil, false
 	}
+
+	// Check first whether all candidates together make enough space.
 	if n > 0 && bits.OnesCount64(s.podWithout(p, candidates).Free()) < n {
 		return placement.Place{}, nil, false
 	}
@@ -99,6 +101,7 @@ func (s *simulation) findClearing(
 		_, ok := fits(candidates[:i+1])
 		return ok
 	})
+
 	leaving := slices.Clone(candidates[:prefix])
 	for i := len(leaving) - 1; i >= 0; i-- {
 		fewer := slices.Delete(slices.Clone(leaving), i, i+1)
@@ -121,6 +124,8 @@ func (s *simulation) findClearing(
 // (Verma et al., "Large-scale cluster management at Google with Borg", EuroSys 15,
 // Sec. 2.5).
 func (s *simulation) preempt(j *fleetJob, p int) bool {
+	// A job with enough notice writes a checkpoint, and loses only the time of
+	// this and of its restart.
 	t := &s.config.Times
 	writesCheckpoint := t.Notice >= t.Checkpoint
 	cost := func(x *fleetJob) fleet.Time {
@@ -129,9 +134,11 @@ func (s *simulation) preempt(j *fleetJob, p int) bool {
 		}
 		return s.unsavedTime(x) + s.setupTime(x)
 	}
+
 	mayLeave := func(x *fleetJob) bool {
 		return x.Band > j.Band && s.isMovable(x, s.config.MinPreemptionGap)
 	}
+
 	candidates := s.departureCandidates(p, cost, mayLeave)
 	place, leaving, ok := s.findClearing(j, p, candidates)
 	if !ok {

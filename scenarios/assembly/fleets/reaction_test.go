@@ -156,12 +156,14 @@ func TestRollingMaintenance(t *testing.T) {
 			t.Errorf("rolling %v: at most one switch is down for a share of %v of the time, want "+
 				"1 only if rolling", rolling, o.TolerableShare)
 		}
+
 		n, want := float64(o.Failures[fleet.SwitchWork]), 48*3000*10.7/4/365.25
 		if math.Abs(n-want) > 4*math.Sqrt(want) {
 			t.Errorf("got %g maintenances, want about %g", n, want)
 		}
 	}
 
+	// A campaign maintains all switches, one after the other.
 	c := quietFleet(func() fleet.Source { return &fleet.List{} }, 100*fleet.Day)
 	c.Rates[fleet.SwitchWork] = fleet.Process{Weibull: 1,
 		Repair: fleet.Spread{Form: fleet.Constant, Mean: 4 * fleet.Hour}}
@@ -225,6 +227,7 @@ func TestAwarePlacement(t *testing.T) {
 		}
 	}
 
+	// Check a small slice with a failed switch, and a slice without chips.
 	factor, err := (&Scenario{}).routeSlowdown(context.Background(),
 		&fleet.Job{Shape: parseShape(t, "4x4x4"),
 			Traffic: fleet.Traffic{AllToAll: 0.2, Neighbours: 0.1}}, 1)

@@ -21,6 +21,8 @@ func TestRecording(t *testing.T) {
 	if unrecorded.TimeByUse != o.TimeByUse || fmt.Sprint(unrecorded.Waits) != fmt.Sprint(o.Waits) {
 		t.Error("got another outcome with recording")
 	}
+
+	// Check the times and the work of each attempt.
 	type span struct{ from, until fleet.Time }
 	var cubes [fleet.PodCubes][]span
 	ends := map[string]int{}
@@ -41,6 +43,7 @@ func TestRecording(t *testing.T) {
 		}
 	}
 
+	// No cube belongs to two slices at a time.
 	for i := range cubes {
 		slices.SortFunc(cubes[i], func(a, b span) int { return int(a.from - b.from) })
 		for k := 1; k < len(cubes[i]); k++ {
@@ -54,6 +57,9 @@ func TestRecording(t *testing.T) {
 		len(ends) > 5 {
 		t.Errorf("got ends %v, want %d done, and some interrupted and evicted", ends, o.Ended)
 	}
+
+	// In samples of free cubes, any cubes form a slice if the placement is
+	// reconfigurable.
 	fragmented := false
 	for _, name := range []string{"reconfigurable", "static-first-fit"} {
 		samples := simulate(t, c, name).recorder.freeSamples
@@ -75,6 +81,8 @@ func TestRecording(t *testing.T) {
 	if !fragmented {
 		t.Error("got no fragmentation of a static pod, want some")
 	}
+
+	// Every failure of a machine is an event.
 	down := 0
 	for _, e := range o.recorder.events {
 		if e.part == "machine" && e.what == "down" {
@@ -86,6 +94,7 @@ func TestRecording(t *testing.T) {
 		t.Errorf("got %d events of machines that go down, want %d failures",
 			down, o.Failures[fleet.Machine])
 	}
+
 	files := o.recorder.files("p")
 	for i, n := range []int{len(o.recorder.attempts), len(o.recorder.events)} {
 		if got := strings.Count(string(files[i].Data), "\n"); got != n+1 {
@@ -93,6 +102,7 @@ func TestRecording(t *testing.T) {
 		}
 	}
 
+	// Spans of jobs of whole cubes do not overlap in the figure.
 	for i, track := range o.recorder.cubeTracks(c) {
 		for k := 1; k < len(track.Spans); k++ {
 			if x := track.Spans; x[k].Kind != "part of a cube" &&

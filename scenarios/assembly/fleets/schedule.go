@@ -185,18 +185,23 @@ func (s *simulation) findPlace(
 			}
 			continue
 		}
+
+		// Search only in pods that may be better, and may have enough cubes.
 		if best == placeFound && podSlowdown >= slowdown ||
 			j.Shape.Cubes() > s.pods[p].freeCubes() {
 			continue
 		}
+
 		candidate, ok := s.policy.Place(s.pods[p].Pod, j.Shape)
 		if !ok || !j.returned && s.usesReserve(s.pods[p].Pod, &candidate) {
 			continue
 		}
+
 		if first != nil && first.isDelayedBy(s, j, p, candidate, podSlowdown) {
 			best = max(best, delaysReservation)
 			continue
 		}
+
 		pod, place, slowdown, best = p, candidate, podSlowdown, placeFound
 		if podSlowdown == 1 {
 			break
@@ -232,6 +237,8 @@ func (s *simulation) startJob(
 	s.counters.countPlaced(s, j)
 	s.increment(&s.availability.starts)
 	s.recorder.startAttempt(s, j)
+
+	// Connect the cubes of a slice by the optical switches.
 	if j.Shape.Cubes() > 0 && s.policy.Rewires() {
 		connections, err := wiring.Connect(s.pods[p].Pod, j.Shape, place.Cubes)
 		if err != nil {
@@ -341,6 +348,9 @@ func (s *simulation) reserve(j *fleetJob) *reservation {
 		if s.allowedSlowdown(j, p) == 0 {
 			continue
 		}
+
+		// Remove jobs in the order of their ends, until a pod cannot be better
+		// than the best one.
 		trial := *s.pods[p].Pod
 		fits := false
 		for _, end := range s.jobEnds(p) {

@@ -144,6 +144,8 @@ func (r *routingSystem) callProblem() (*algorithm.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// Nodes that are down do not take part. A team needs at least two nodes.
 	for _, team := range teams {
 		first := len(p.Group)
 		for _, node := range team {

@@ -135,6 +135,7 @@ func (a *routingResult) pairPaths(ctx context.Context) []string {
 		next[l.From]++
 	}
 
+	// Store one path of each pair, until there are too many links.
 	nodes := int(r.Whole.Nodes)
 	ports := make([][]byte, nodes*nodes) // path of each pair, by source and destination
 	free := maxStoredHops
@@ -145,12 +146,14 @@ func (a *routingResult) pairPaths(ctx context.Context) []string {
 		if first >= end || paths.Start[first] < 0 || ports[pair] != nil {
 			continue
 		}
+
 		largest := first // the path with the largest share
 		for k := first; k < end; k++ {
 			if paths.ShareOf(class, k) > paths.ShareOf(class, largest) {
 				largest = k
 			}
 		}
+
 		for link := range paths.Links(flow.Src, largest, r.Whole.Links) {
 			ports[pair] = append(ports[pair], portOf[link])
 		}
@@ -159,6 +162,7 @@ func (a *routingResult) pairPaths(ctx context.Context) []string {
 		}
 	}
 
+	// A row has the paths from one node, separated by spaces.
 	var rows []string
 	for row := range slices.Chunk(ports, nodes) {
 		rows = append(rows, string(bytes.Join(row, []byte{' '})))

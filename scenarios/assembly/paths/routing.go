@@ -102,6 +102,8 @@ func (r *routingSystem) callRouter(
 	many := r.shortestHops > maxTracedHops && r.Whole.Nodes > maxTableNodes
 	flowLimit := level == "flow" && float64(len(p.Flows))*r.shortestHops > maxFlowLevelHops
 	packetLimit := level == "packet" && many && r.s.Fabric.Queue != "credit"
+
+	// Avoid computing all paths if they are many and not needed.
 	switch {
 	case r.load.graph != nil || r.load.call != nil || r.Tiers != nil: // these need every path
 
@@ -125,6 +127,7 @@ func (r *routingSystem) callRouter(
 		}
 	}
 
+	// Compute every path.
 	d, err := routing.RouteSystem(ctx, &r.System, row.Router, p, o)
 	return d, nil, err
 }

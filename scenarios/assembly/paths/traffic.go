@@ -324,6 +324,7 @@ func (r *routingSystem) closedLoopSources(p *trafficPart, order packet.Order) []
 		all = append(all, s)
 	}
 
+	// Flows of different sizes have sources of their own.
 	r.forEachSource(p, func(first, end int32) {
 		if p.traffic.Bytes == nil {
 			add(first, end, p.traffic.Size(0))

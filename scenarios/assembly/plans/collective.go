@@ -60,6 +60,7 @@ func collectiveSchedule(whole *plan.Plan) *result.Schedule {
 		LatencyS: p.Latency.Seconds(), RateBitsPerS: p.Rate,
 	}
 
+	// Topologies are listed in order, as long as the limit allows.
 	free := maxDrawnEdges
 	for i := range p.Phases {
 		phase := &p.Phases[i]
@@ -160,6 +161,7 @@ func (g *collectiveSystem) Decide(
 	if err := addSimulation(ctx, level, g.s.Domain(), best, 0, &a.Row); err != nil {
 		return nil, err
 	}
+
 	a.Timings = result.PolicyTimings{
 		SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds(),
 	}

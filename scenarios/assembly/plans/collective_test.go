@@ -123,6 +123,8 @@ func TestLargeCollectiveSchedule(t *testing.T) {
 		GPUs: 4096, Degree: 4, Op: collective.AllGather, Bytes: 4096 * 4096,
 		Rate: 8e11, Latency: 500 * engine.Nanosecond,
 	}
+
+	// cheapest returns the plan with the lowest cost.
 	cheapest := func(list []plan.Candidate, err error) *plan.Plan {
 		t.Helper()
 		var best *plan.Candidate
@@ -140,6 +142,7 @@ func TestLargeCollectiveSchedule(t *testing.T) {
 		return built
 	}
 
+	// Count the listed circuits, all circuits, and the topologies.
 	best := cheapest(collectives.Candidates(p))
 	s := collectiveSchedule(best)
 	edges, all, topologies := 0, 0, 0
@@ -157,11 +160,14 @@ func TestLargeCollectiveSchedule(t *testing.T) {
 		}
 	}
 
+	// The limit allows the circuits of three topologies.
 	if want := min(3, topologies) * 4 * 4096; edges != want || all != topologies*4*4096 ||
 		topologies < 4 {
 		t.Errorf("%d links of %d are listed, want %d; %d topologies", edges, all,
 			want, topologies)
 	}
+
+	// Thousands of steps of a ring are few runs.
 	ring := cheapest(collectives.StaticRings(p))
 	if s := collectiveSchedule(ring); len(s.Phases) != 1 || len(s.Phases[0].Steps) > 3 ||
 		len(stepBytes(s.Phases[0].Steps)) < 1000 {

@@ -88,6 +88,7 @@ func (d *exchangeSystem) decide(ctx context.Context, name string) (*planningResu
 // If the scenario limits the number of topologies, it returns the one with the
 // smallest number of slots among the candidates within the limit.
 func (d *exchangeSystem) bestCandidate(ctx context.Context, name string) (*plan.Candidate, error) {
+	// Candidates with more topologies than allowed never win.
 	maxTopologies, cost := d.s.Policy.Reconfigurations, d.exposedTime
 	if maxTopologies > 0 {
 		cost = func(c *plan.Candidate) engine.Time {
@@ -99,6 +100,8 @@ func (d *exchangeSystem) bestCandidate(ctx context.Context, name string) (*plan.
 	}
 
 	best, err := d.planning.Best(ctx, name, cost)
+
+	// All candidates may have more topologies than allowed.
 	if maxTopologies > 0 && errors.Is(err, plan.ErrNoCandidate) {
 		return nil, fmt.Errorf("%w: all take more than policy.reconfigurations = %d topologies",
 			reconfigure.ErrUnserved, maxTopologies)
@@ -167,6 +170,7 @@ func (a *planningResult) addMetrics() error {
 		}
 	}
 
+	// Plans for independent switches have their own reconfigurations.
 	if c.Switches != nil {
 		a.Row.Labels["reconfigure"] = "independent"
 	}
@@ -184,7 +188,7 @@ func proofDescription(c *plan.Candidate) string {
 }
 
 // maxTransmissions limits the transmissions of a plan that is built. Each takes 28
-// bytes.
+// bytes, so that a plan takes at most 3.8 GB.
 const maxTransmissions = 1 << 27
 
 // buildPlan builds and checks the plan. If the plan is too large, it adds a label
@@ -296,6 +300,8 @@ const maxDrawnTransmissions = 60_000
 // describe adds the plan, its timeline and the data of its figure to an outcome.
 func (a *planningResult) describe(ctx context.Context, o *assembly.Outcome) {
 	d := a.system
+
+	// A plan that is not built has no timeline. The reason takes its place.
 	p := result.Simulation{Policy: a.Row.Policy, MakespanS: d.cost(a.candidate).Seconds()}
 	if a.plan != nil && o.TimelineTasks > 0 {
 		p.Timeline = slotTimeline(a.plan, a.domain(), d.slot, d.chunk, o.TimelineTasks)
@@ -303,6 +309,7 @@ func (a *planningResult) describe(ctx context.Context, o *assembly.Outcome) {
 		reason := cmp.Or(a.Row.Labels["plan"], "the schedule is fluid")
 		p.Timeline = &result.Timeline{Omitted: "all, as there is no plan in slots: " + reason}
 	}
+
 	if a.plan != nil {
 		p.Schedule = slotSchedule(a.plan, a.candidate.Origin, d.slot, a.domain().Delay)
 		o.PlannerPlans = append(o.PlannerPlans, a.plan)
@@ -342,6 +349,7 @@ func slotSchedule(p *plan.Plan, origin string, slot, delay engine.Time) *result.
 // Description returns one line that describes the workload and the domain.
 func (s *Scenario) Description() string {
 	f, w := &s.Fabric.ScaleUp, &s.Workload
+
 	switches := "1 optical switch"
 	if f.Switches > 1 {
 		switches = fmt.Sprintf("%d optical switches", f.Switches)
@@ -352,6 +360,8 @@ func (s *Scenario) Description() string {
 	if s.Title != "" {
 		text = s.Title + ": " + text
 	}
+
+	// Append the sizes of messages.
 	switch {
 	case w.IsTraining:
 		return text + fmt.Sprintf(", %s of %s a stage, %d stages, %d micro-batches, %s sizes",

@@ -307,6 +307,7 @@ func TestCancellation(t *testing.T) {
 		{"all-to-all", "plan", "spreadout"}, {"all-reduce", "packet", "reconfigure-during+"},
 		{"all-gather", "flow", "static-ring"},
 	} {
+		// Count the polls of a complete decision.
 		counter := &canceledContext{Context: t.Context(), maxCalls: math.MaxInt}
 		s := newScenario(c.kind, c.level)
 		s.Fabric.ScaleUp.GPUs = 4
@@ -323,6 +324,7 @@ func TestCancellation(t *testing.T) {
 			t.Fatal(err)
 		}
 
+		// Cancel at the first polls, and later at fewer and fewer of them.
 		polls := counter.calls - 1 // the last poll is the one of ContextErrorOr
 		for n := 0; n < polls; n += 1 + max(0, min(n, polls-n)/16) {
 			err := decideOnly(&canceledContext{Context: t.Context(), maxCalls: n})

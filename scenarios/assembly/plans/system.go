@@ -81,6 +81,8 @@ func newExchangeSystem(ctx context.Context, s *Scenario, workers int) (*exchange
 		return nil, err
 	}
 
+	// Make the bounds and the planners. Scenarios with the same problem share the
+	// candidates of planners.
 	d.slot = d.domain.Slot(d.chunk)
 	isCancelled := func() bool { return ctx.Err() != nil }
 	if d.bounds, err = plan.NewBounder(p, isCancelled); err != nil {
@@ -107,6 +109,7 @@ func (s *Scenario) sizes() ([]int64, error) {
 		return collective.ZipfSizes(n, int64(w.Exchange.Message), w.Exchange.Exponent, s.Seed)
 	}
 
+	// The sizes are listed in a matrix.
 	all := make([]int64, 0, n*n)
 	for _, row := range w.Exchange.Matrix {
 		for _, b := range row {
@@ -129,6 +132,7 @@ func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
 		return o, nil
 	}
 
+	// The file must not have changed since the scenario was checked.
 	data, err := s.Read(o.Imported.File)
 	if err != nil {
 		return o, err

@@ -107,6 +107,8 @@ func slotTimeline(
 		linkOfTask[id] = index
 	}
 
+	// The tasks after the reconfigurations are the transmissions, in the order of
+	// the plan.
 	g.Namer = func(id int32) string {
 		if id < firstTx {
 			return fmt.Sprintf("reconfiguration for topology %d", phase[id]+1)
@@ -119,6 +121,7 @@ func slotTimeline(
 	if err := g.Freeze(); err != nil {
 		return &result.Timeline{Omitted: "all: " + err.Error()}
 	}
+
 	t.ComputeNode = func(id int32) int32 { return node[id] }
 	t.VisitLinks = func(id int32, visit func(int32, float64)) { visit(linkOfTask[id], 1) }
 	return t.Timeline(limit)

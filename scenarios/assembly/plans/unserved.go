@@ -21,6 +21,8 @@ func UnservedDiagnostics(
 	if err != nil {
 		return nil, err
 	}
+
+	// The all-to-all, alone or in a training step.
 	exchange, ok := sys.(*exchangeSystem)
 	if step, isStep := sys.(*stepSystem); isStep {
 		exchange, ok = step.exchangeSystem, true
@@ -29,6 +31,7 @@ func UnservedDiagnostics(
 		return nil, nil
 	}
 
+	// Ask each planner until one may have a plan.
 	var diagnostics schema.Diagnostics
 	for _, name := range planners {
 		_, err := exchange.bestCandidate(ctx, name)
@@ -45,6 +48,8 @@ func UnservedDiagnostics(
 // no plan because of err. It applies if no other planner has one.
 func (d *exchangeSystem) unservedDiagnostic(name string, err error) schema.Diagnostic {
 	key, remedy := "policy.planners", "choose another planner, or add others, which then go on"
+
+	// Name the key that most likely excludes all plans.
 	switch {
 	case reconfigure.ByName(name).Given:
 		key, remedy = "policy."+name+".file", "name a file with a plan of it"
@@ -56,6 +61,7 @@ func (d *exchangeSystem) unservedDiagnostic(name string, err error) schema.Diagn
 		remedy = "allow more, or choose a planner of one topology, such as " +
 			schema.Quote(reconfigure.Table[i].Name)
 	}
+
 	reason := strings.TrimPrefix(err.Error(), reconfigure.ErrUnserved.Error()+": ")
 	return schema.Diagnostic{
 		File: d.s.Name, Key: key, Problem: name + " has no plan: " + reason, Remedy: remedy,

@@ -54,6 +54,7 @@ func newPlanReader(p *plan.Plan) (*planReader, error) {
 			u.gpuOfChunk[c] = int32(f / p.GPUs)
 		}
 	}
+
 	return u, nil
 }
 

@@ -103,6 +103,7 @@ func simulatePhases(
 	}
 
 	r, err := placePhases(ctx, d, p, func(i int) (engine.Time, error) {
+		// The network has the circuits of this phase only.
 		network, err := d.Network(p.Topologies[i])
 		if err != nil {
 			return 0, fmt.Errorf("%w: topology %d: %w", ErrSimulate, i, err)
@@ -145,6 +146,8 @@ func placePhases(
 		if p.Switches == nil {
 			start += d.Delay
 		}
+
+		// The phase starts when the last of its switches is set up.
 		for ; len(setups) > 0 && int(setups[0].Phase) == i; setups = setups[1:] {
 			downFrom := engine.Time(0)
 			if first := setups[0].DownFrom; first > 0 {
@@ -152,10 +155,12 @@ func placePhases(
 			}
 			start = max(start, downFrom+d.Delay)
 		}
+
 		duration, err := run(i)
 		if err != nil {
 			return nil, err
 		}
+
 		r.Completion = start + duration
 		r.Phases[i] = Phase{start, r.Completion}
 	}

@@ -119,6 +119,7 @@ func newMessageGraph(ctx context.Context, p *plan.Plan, isFree bool) (_ *message
 	}()
 
 	defer halt.Caught(&err)
+
 	w := &messageGraph{
 		plan: p, isFree: isFree, stop: func() bool { return ctx.Err() != nil },
 		graph: &engine.Graph{}, network: &engine.Network{Nodes: int32(p.GPUs)},
@@ -137,6 +138,7 @@ func newMessageGraph(ctx context.Context, p *plan.Plan, isFree bool) (_ *message
 			w.graph.AddEdge(last, reconfiguration, 0)
 			last = reconfiguration
 		}
+
 		if last, err = w.addPhase(i, last); err != nil {
 			return nil, err
 		}
@@ -177,6 +179,7 @@ func (w *messageGraph) addLinks() error {
 
 	// Class 0 is empty, for milestones.
 	w.paths.Add()
+
 	for port := range degree {
 		w.paths.Add(engine.MakeStep(port, 0))
 	}
@@ -204,6 +207,7 @@ func (w *messageGraph) addLinks() error {
 			link := engine.Link{From: e.From, To: e.To, Rate: p.Steps.Rate, Latency: p.Steps.Latency}
 			w.network.Links = append(w.network.Links, link)
 		}
+
 		next += k
 	}
 
@@ -245,6 +249,7 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 		if m.From == m.To {
 			continue
 		}
+
 		port, err := w.takePort(i, m, usedIn)
 		if err != nil {
 			return 0, err
@@ -258,11 +263,14 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 		g.AddEdge(sync, id, 0)
 
 		if w.isFree {
+			// A message waits for the preceding message on its link.
 			link := int(m.From)*k + port
 			if previous[link] > 0 {
 				g.AddEdge(previous[link], id, 0)
 			}
 			previous[link] = id
+
+			// It also waits for the messages that bring its content.
 			arrivals.addDependencies(g, id, m)
 			arrivals.record(id, m)
 		}
