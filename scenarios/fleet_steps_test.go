@@ -24,7 +24,7 @@ func TestFleetSteps(t *testing.T) {
 	faultFree := makespan()
 	for _, c := range []struct {
 		shape string
-		down  int
+		down  int // dimension of the failed switch, -1 if all switches work
 		set   []string
 	}{
 		{"4x4x8", -1, nil},
@@ -38,7 +38,8 @@ func TestFleetSteps(t *testing.T) {
 		got, err := s.fleetSteps()[0].Seconds(t.Context(), shape, c.down)
 		if want := makespan(c.set...); err != nil || math.Abs(got/want-1) > 1e-9 ||
 			c.set != nil && got <= faultFree {
-			t.Errorf("%s, switch %d down: got %g s, want %g s and, with changes, more than %g s; "+
+			t.Errorf("%s, failed switch in dimension %d: got %g s, want %g s and, with "+
+				"overrides, more than %g s; "+
 				"error %v", c.shape, c.down, got, want, faultFree, err)
 		}
 	}

@@ -406,12 +406,12 @@ reconfiguration_delay = "20us"
 	// A single topology is kept from one all-to-all to the next, in rows, figures and bounds.
 	static := runText(t, step, `policy.planners=["reconfigure-during+"]`,
 		"policy.reconfigurations=1", "engine.level=packet", "fabric.reconfiguration_delay=1s")
-	row, play := static.Document.Rows[0].Metrics, static.Detail.Policies[0]
-	if row["synchronised_s"] != row["all_to_all_s"] || play.MakespanS != row["all_to_all_s"] ||
-		play.Schedule.DelayS != 0 ||
+	row, simulated := static.Document.Rows[0].Metrics, static.Detail.Policies[0]
+	if row["synchronised_s"] != row["all_to_all_s"] || simulated.MakespanS != row["all_to_all_s"] ||
+		simulated.Schedule.DelayS != 0 ||
 		static.Document.Reference["bound_completion_s"] > row["all_to_all_s"] {
 		t.Errorf("one topology: got %v, %g s in figures and bounds %v; want the same time "+
-			"without a delay", row, play.MakespanS, static.Document.Reference)
+			"without a delay", row, simulated.MakespanS, static.Document.Reference)
 	}
 
 	// Sizes that are known ahead hide reconfigurations, at most one per all-to-all. A plan
