@@ -170,7 +170,7 @@ func (z *callSystem) Work(ctx context.Context, policy string) (*trace.RankGraph,
 	algorithms := z.candidates(policy)
 	if len(algorithms) != 1 {
 		return nil, assembly.ExportError(z.Name, "policy.collective",
-			"which algorithm expands the call is found out by simulating all", "name one")
+			"the algorithm is selected by simulating all algorithms", "name one")
 	}
 	built, err := z.systemFor(ctx, algorithms[0])
 	if errors.Is(err, collective.ErrUnserved) {

@@ -60,8 +60,8 @@ func (s *Scenario) parseJobPlacement(text string) (pods []int32, err error) {
 	list, isFile := s.Mapping.FileEndpoints()[text]
 	switch {
 	case !isFile:
-		return nil, fmt.Errorf("of several jobs each has its blocks of stages where job.pods says; "+
-			"want %s, which is that, \"optimised\", or a file", mapping.Default)
+		return nil, fmt.Errorf("job.pods places the blocks of stages of several jobs; "+
+			"want %s, which keeps job.pods, \"optimised\", or a file", mapping.Default)
 	case len(list) != len(jobs):
 		return nil, fmt.Errorf("it lists %d pods for %d blocks of stages of all jobs; "+
 			"want a line for each block", len(list), len(jobs))

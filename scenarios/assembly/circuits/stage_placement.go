@@ -66,7 +66,7 @@ func (s *Scenario) placeStages(ctx context.Context, text string) (*input.StagePl
 		for _, pod := range ranks.At[first : first+gpus] {
 			if pod != ranks.At[first] {
 				return nil, fmt.Errorf("it has the %d GPUs of stage %d of replica %d in pods %d and %d, "+
-					"and what a stage exchanges stays in its pod; want tp, cp and ep before all others",
+					"but a stage must be in one pod; want tp, cp and ep before all others",
 					gpus, len(pods)%w.PP+1, len(pods)/w.PP, ranks.At[first], pod)
 			}
 		}
@@ -140,11 +140,11 @@ func (s *Scenario) checkPlacement(placement *input.StagePlacement) error {
 	switch n := s.Workload.Replicas(); {
 	case placement.IdenticalReplicas:
 	case s.Workload.ReplicaMode == "single":
-		return errors.New("its replicas share pods or differ in theirs, and replicas = \"single\" " +
-			"has one stand for all; want workload.replicas = \"all\"")
+		return errors.New("its replicas share pods or have different placements, so that none " +
+			"can stand for all; want workload.replicas = \"all\"")
 	case n > maxReplicasSearched && !s.NeedsAllReplicas():
-		return fmt.Errorf("its %d replicas share pods or differ in theirs, and circuits are decided for "+
-			"at most %d together; want each replica in pods of its own, such as %s",
+		return fmt.Errorf("its %d replicas share pods or have different placements, which is "+
+			"possible for at most %d replicas; want each replica in pods of its own, such as %s",
 			n, maxReplicasSearched, mapping.Default)
 	}
 

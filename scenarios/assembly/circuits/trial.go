@@ -215,7 +215,7 @@ func (r *trials) simulate(
 		return nil, nil, err
 	}
 	if planMakespan == stalled {
-		return nil, nil, fmt.Errorf("trials of what does not end even as planned")
+		return nil, nil, fmt.Errorf("no trials: the work does not end, even without perturbations")
 	}
 	if err := r.fixPriorities(base); err != nil {
 		return nil, nil, err
