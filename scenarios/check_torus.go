@@ -414,6 +414,7 @@ func prepareTraffic(c *checker) {
 	}
 }
 
+// Limits of matrices of traffic.
 const (
 	// maxMatrixBytes is the maximum size of a matrix file in bytes. It suffices for 4,096
 	// endpoints that mostly send nothing.

@@ -195,9 +195,10 @@ func (s *Scenario) fabricDecision() decision {
 	return findDecision("allocators", podHardware())
 }
 
-// usesRouters reports whether routers decide on the fabric of s, and usesPlanners whether
-// planners do.
-func (s *Scenario) usesRouters() bool  { return s.fabricDecision().policyKey == "routers" }
+// usesRouters reports whether routers decide on the fabric of s.
+func (s *Scenario) usesRouters() bool { return s.fabricDecision().policyKey == "routers" }
+
+// usesPlanners reports whether planners decide on the fabric of s.
 func (s *Scenario) usesPlanners() bool { return s.fabricDecision().policyKey == "planners" }
 
 // PolicyNames returns the policies that s compares, in the order of the result's rows.

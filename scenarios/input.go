@@ -93,12 +93,14 @@ func (s *Scenario) addPodWork(w *input.Workload) {
 	}
 }
 
-// circuitsView, pathsView and plansView return the input with the methods of the package
-// that simulates it: circuits between pods, paths over links, or plans of a scale-up
-// domain.
+// circuitsView returns the input as package circuits takes it, for circuits between pods.
 func (s *Scenario) circuitsView() *circuits.Scenario { return (*circuits.Scenario)(s.input()) }
-func (s *Scenario) pathsView() *paths.Scenario       { return (*paths.Scenario)(s.input()) }
-func (s *Scenario) plansView() *plans.Scenario       { return (*plans.Scenario)(s.input()) }
+
+// pathsView returns the input as package paths takes it, for paths over links.
+func (s *Scenario) pathsView() *paths.Scenario { return (*paths.Scenario)(s.input()) }
+
+// plansView returns the input as package plans takes it, for plans of a scale-up domain.
+func (s *Scenario) plansView() *plans.Scenario { return (*plans.Scenario)(s.input()) }
 
 // PodsPerReplica returns the number of pods over which one replica is spread.
 func (s *Scenario) PodsPerReplica() int { return s.circuitsView().PodsPerReplica() }
