@@ -59,6 +59,10 @@ func sortTx(list []Tx, i int, stop halt.When) {
 	for k := range list {
 		end[digit(&list[k])]++
 	}
+	if end[digit(&list[0])] == len(list) { // as in most bytes, because numbers are small
+		sortTx(list, i+1, stop)
+		return
+	}
 	sum := 0
 	for d, n := range end {
 		next[d], sum = sum, sum+n
