@@ -80,7 +80,7 @@ func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
 
 	// Draw the chart. A linear axis starts at 0.
 	if zero := 0.0; !spec.LogX {
-		spec.From = &zero
+		spec.YMin = &zero
 	}
 	page, err := chart.Sheet(spec, s, nil)
 	if err != nil {

@@ -219,7 +219,7 @@ func checkPodLevel(c *checker) {
 
 	const level = "engine.level"
 	switch {
-	case s.Replay.Seeds > 0:
+	case s.Trials.Count > 0:
 		c.conflictf(level+" trials",
 			`trials are simulated as fluid; set engine.level = "flow", or leave [trials] out`)
 		return

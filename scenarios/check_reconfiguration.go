@@ -34,7 +34,7 @@ func checkReconfiguration(c *checker) {
 		r.Period, r.Switches)
 
 	// Circuits are decided again, after losses of circuits in a trial, for all replicas.
-	redecides := c.s.Replay.React == "redecide" && c.OK("trials")
+	redecides := c.s.Trials.Reaction == "redecide" && c.OK("trials")
 	isDecomposed := c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas")
 	c.conflictIf(redecides && isDecomposed, "trials.reaction workload.replicas",
 		`circuits are decided again for all replicas together, but decomposed replicas are decided one by one; leave it out, or set replicas = "single" or "all"`)
@@ -53,10 +53,10 @@ func checkReconfiguration(c *checker) {
 		c.conflictIf(c.s.Engine.Level == "static", key+" engine.level",
 			`%s moves circuits in an iteration, and level "static" has no time; leave it out, or set engine.level = "flow"`,
 			schema.Quote(name))
-		c.conflictIf(c.s.Replay.LostCircuits > 0 && c.OK("trials"), key+" trials.lost_circuits",
+		c.conflictIf(c.s.Trials.LostCircuits > 0 && c.OK("trials"), key+" trials.lost_circuits",
 			"%s lets every port serve all pairs of pods in turn, so no circuits remain when a port is lost; leave it out, or set lost_circuits = 0",
 			schema.Quote(name))
-		c.conflictIf(row.Clocked && c.s.Replay.Seeds > 0 && c.OK("trials"), key+" trials",
+		c.conflictIf(row.Clocked && c.s.Trials.Count > 0 && c.OK("trials"), key+" trials",
 			"%s moves circuits at fixed times until the planned end of the iteration, but trials may last longer; leave it out, or leave [trials] out",
 			schema.Quote(name))
 		c.conflictIf(c.s.Policy.HasLender() && c.OK("policy.lender_allocator"), key+" policy.lender_allocator",

@@ -63,9 +63,9 @@ func checkReplay(c *checker) {
 
 	// The number of replicas follows from valid shapes of stages and pods.
 	indexKey, replicas := replayPath("slow_replica_index"), t.Replicas()
-	c.conflictIf(c.OK(indexKey) && c.s.Replay.SlowReplicaIndex >= replicas, indexKey,
+	c.conflictIf(c.OK(indexKey) && c.s.Trials.SlowReplicaIndex >= replicas, indexKey,
 		"there is no replica %d; choose one from 0 to %d, or -1 to have one drawn",
-		c.s.Replay.SlowReplicaIndex, replicas-1)
+		c.s.Trials.SlowReplicaIndex, replicas-1)
 	if len(c.Diagnostics) == 0 {
 		checkTrials(c)
 	}
@@ -75,7 +75,7 @@ func checkReplay(c *checker) {
 // perturbed sequence is valid, and all replicas fit into memory if trials make them differ.
 // All keys must be valid.
 func checkTrials(c *checker) {
-	s, r := c.s, &c.s.Replay
+	s, r := c.s, &c.s.Trials
 	replicas := s.Workload.Replicas()
 
 	// Every circuit uses two ports.

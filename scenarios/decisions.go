@@ -76,14 +76,14 @@ func listDecisions() []decision {
 			policyKey:     "allocators",
 			list:          func(p *Policy) *[]string { return &p.Allocators },
 			rows:          allocators,
-			extraPolicies: func(p *Policy) []string { return []string{p.Donor} },
+			extraPolicies: func(p *Policy) []string { return []string{p.LenderAllocator} },
 			extraKey:      "policy.lender_allocator",
 			missing:       "no circuits to allocate",
 		},
 		{
 			policyKey: "multi_job_allocators",
-			list:      func(p *Policy) *[]string { return &p.Arbiters },
-			rows:      arbiters,
+			list:      func(p *Policy) *[]string { return &p.MultiJobAllocators },
+			rows:      multiJobAllocators,
 			missing:   "no circuits that several jobs could share",
 		},
 		{

@@ -29,7 +29,7 @@ func (s *Scenario) input() *input.Scenario {
 		Mapping:  s.Policy.Mapping,
 		Engine:   s.Engine,
 		Replicas: s.Replicas,
-		Replay:   s.Replay,
+		Trials:   s.Trials,
 		Workload: input.Workload{Kind: w.Kind, IsTraining: s.isTraining(), WorkloadKeys: w.WorkloadKeys},
 		Read:     func(file string) ([]byte, error) { return s.files.read(file, schema.MaxFileBytes) },
 	}

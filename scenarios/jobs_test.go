@@ -361,7 +361,7 @@ func TestDifferentReplicaCounts(t *testing.T) {
 	if got := s.circuitsView().PodPorts(); !slices.Equal(got, []int{8, 8, 8, 8, 4, 4, 4, 4}) {
 		t.Fatalf("got ports %v, want 8 in four pods and 4 in four", got)
 	}
-	s.Policy.Arbiters = []string{"even-split", "joint"}
+	s.Policy.MultiJobAllocators = []string{"even-split", "joint"}
 	o := runParsed(t, s, 1)
 	v := metricByPolicy(t, o, "objective")
 	if v["joint"] > v["even-split"]*(1+1e-9) {

@@ -77,7 +77,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 				d := s.Policy.Allocation
 
 				// If algorithms or mappings are compared, one allocator serves all of them.
-				d.DonorTolerance = d.PortTolerance
+				d.LenderTolerance = d.PortTolerance
 				d.Allocators = topology.DefaultAllocators(
 					s.comparesAlgorithms() || s.Policy.Mapping.ComparesMappings(),
 				)
@@ -104,9 +104,9 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			When: "one-job & of-training & replayed",
 			Doc: "Trials: each policy's decision is simulated many times under perturbations. Set at least one of " +
 				schema.QuotedList(perturbationKeys) + ".",
-			Specs: []any{&s.Replay},
+			Specs: []any{&s.Trials},
 			Defaults: func(int) []any {
-				d := s.Replay
+				d := s.Trials
 				d.Sequence = s.Workload.Sequence
 				return []any{&d}
 			},

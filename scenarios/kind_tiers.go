@@ -337,7 +337,7 @@ func (c *checker) checkTiers() {
 
 	// Inner tiers lengthen passes by the calls of one sequence length.
 	sequence := s.Workload.Spec.Sequence
-	c.conflictIf(s.Replay.Seeds > 0 && s.Replay.Sequence != sequence,
+	c.conflictIf(s.Trials.Count > 0 && s.Trials.Sequence != sequence,
 		"trials.sequence",
 		"inner tiers are simulated for %d tokens only; leave it out",
 		sequence)

@@ -80,8 +80,8 @@ var (
 		topology.Table,
 		func(r *topology.Row) policyRow { return policyRow{r.Name, r.Doc, r.Reads, r.Single} },
 	)
-	// arbiters divide the ports of shared pods among several jobs.
-	arbiters = policyRows(
+	// multiJobAllocators divide the ports of shared pods among several jobs.
+	multiJobAllocators = policyRows(
 		topology.JobsTable,
 		func(r *topology.JobsRow) policyRow { return policyRow{name: r.Name, doc: r.Doc} },
 	)

@@ -183,7 +183,7 @@ func TestOverrideOfOtherName(t *testing.T) {
 		{"base=\"gpt7b\"\n[trials]\ncompute_jitter=0.1\n", "replay={seeds=3, compute_jitter=0.1}"},
 	} {
 		s, err := Parse("x.toml", []byte(c.text), []string{c.set})
-		if err != nil || s.Replay.Seeds != 3 {
+		if err != nil || s.Trials.Count != 3 {
 			t.Errorf("%q with %s: %v", c.text, c.set, err)
 		}
 	}
@@ -191,7 +191,7 @@ func TestOverrideOfOtherName(t *testing.T) {
 	if err := os.WriteFile(base, []byte("base=\"gpt7b\"\n[replay]\nseeds=7\ncompute_jitter=0.1\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := Parse("x.toml", fmt.Appendf(nil, "base=%q\n[trials]\ncount=3\n", base), nil); err != nil || s.Replay.Seeds != 3 || s.Replay.ComputeJitter != 0.1 {
+	if s, err := Parse("x.toml", fmt.Appendf(nil, "base=%q\n[trials]\ncount=3\n", base), nil); err != nil || s.Trials.Count != 3 || s.Trials.ComputeJitter != 0.1 {
 		t.Errorf("count above seeds: %v", err)
 	}
 }

@@ -93,10 +93,10 @@ func TestReplayWithoutPerturbation(t *testing.T) {
 			t.Errorf("%s: got error %v, want none", set, err)
 			continue
 		}
-		want := input.Replay{Seeds: 100, SlowReplica: 1, SlowReplicaIndex: -1, LostWhen: "start",
-			React: "keep", Sequence: 4096, Priorities: "nominal"}
-		if s.Replay != want {
-			t.Errorf("%s: got %+v, want %+v", set, s.Replay, want)
+		want := input.Trials{Count: 100, SlowReplica: 1, SlowReplicaIndex: -1, LossTime: "start",
+			Reaction: "keep", Sequence: 4096, Priorities: "nominal"}
+		if s.Trials != want {
+			t.Errorf("%s: got %+v, want %+v", set, s.Trials, want)
 		}
 	}
 }
@@ -133,10 +133,10 @@ func TestReplayRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", sets, err)
 		}
-		if !slices.Contains(sets, "trials.sequence="+fmt.Sprint(s.Replay.Sequence)) &&
-			s.Replay.Sequence != s.Workload.Sequence {
+		if !slices.Contains(sets, "trials.sequence="+fmt.Sprint(s.Trials.Sequence)) &&
+			s.Trials.Sequence != s.Workload.Sequence {
 			t.Fatalf("%v: trials of sequence %d have sequence %d, want the same",
-				sets, s.Workload.Sequence, s.Replay.Sequence)
+				sets, s.Workload.Sequence, s.Trials.Sequence)
 		}
 
 		checkRoundTrip(t, s)

@@ -48,8 +48,8 @@ func TestNoReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := runParsed(t, s, 1).Document.Rows[0]
-	if strings.Contains(string(s.TOML()), "trials") || s.Replay != (input.Replay{}) || row.Samples != nil {
-		t.Errorf("got %+v and samples %v, want none, in\n%s", s.Replay, row.Samples, s.TOML())
+	if strings.Contains(string(s.TOML()), "trials") || s.Trials != (input.Trials{}) || row.Samples != nil {
+		t.Errorf("got %+v and samples %v, want none, in\n%s", s.Trials, row.Samples, s.TOML())
 	}
 	for name := range row.Metrics {
 		if strings.HasPrefix(name, "trial") {

@@ -51,7 +51,7 @@ type Scenario struct {
 	Replicas []input.Replica // replicas that differ from the others, ordered by index
 	Jobs     []Job           // jobs that share the pods; empty if Workload is the only job
 	Tiers    []Tier          // inner tiers of the fabric, innermost first; empty for other fabrics
-	Replay   input.Replay    // trials of the decided topologies under perturbations
+	Trials   input.Trials    // trials of the decided topologies under perturbations
 	Engine   input.Engine
 
 	// Deprecated lists deprecated names in the file and the names that replace them.

@@ -276,7 +276,7 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 		"replayed": when(
 			constant("the scenario"),
 			"write the table: without it there are no trials",
-			func() bool { return s.Replay.Seeds > 0 },
+			func() bool { return s.Trials.Count > 0 },
 			"trials.count",
 		),
 
@@ -367,7 +367,7 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 			c := s.readerCondition(tables, severalJobs, "switching")
 			reads := c.Holds
 			c.Keys = append(slices.Clone(c.Keys), "trials.reaction")
-			c.Holds = func() bool { return reads() || s.Replay.React == "redecide" }
+			c.Holds = func() bool { return reads() || s.Trials.Reaction == "redecide" }
 			return c
 		},
 

@@ -249,14 +249,14 @@ func (b *barChart) text(v float64, decimals int) string {
 func (b *barChart) scales(g panelGrid, panels []*plot.Plot) {
 	spec := b.v.spec
 	b.base = b.q.base
-	if spec.From != nil {
-		b.base = *spec.From
+	if spec.YMin != nil {
+		b.base = *spec.YMin
 	}
 	// extent must not merge panels before setSharedAxes has decided.
 	b.hasSeparateAxes = true
 	b.hasSeparateAxes = g.setSharedAxes(panels, b.extent,
 		func(a *plot.Axis, lo, hi float64) {
-			setValueAxis(a, b.q, lo, hi, spec.From, spec.LogY, true,
+			setValueAxis(a, b.q, lo, hi, spec.YMin, spec.LogY, true,
 				tickCount(g.height))
 			b.reserveLabelSpace(a, lo, hi, float64(g.height))
 		})

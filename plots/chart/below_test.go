@@ -20,7 +20,7 @@ import (
 // lower panels show only the series in lower_series.
 func TestAlsoAndBelow(t *testing.T) {
 	s := slotSweep(8, 32)
-	spec := result.Plot{Kind: "lines", X: "policy.reconfigurations", Y: "slots", Panels: "fabric.gpus", Also: []string{"bound_slots_round"}, Below: "reconfigurations", BelowOf: scalePolicies[1:2]}
+	spec := result.Plot{Kind: "lines", X: "policy.reconfigurations", Y: "slots", Panels: "fabric.gpus", ExtraY: []string{"bound_slots_round"}, LowerY: "reconfigurations", LowerSeries: scalePolicies[1:2]}
 	v, err := newView(&spec, s, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestAlsoAndBelow(t *testing.T) {
 func TestTakeQuotient(t *testing.T) {
 	s := slotSweep(8, 16)
 	for take, pick := range map[string]func(a, b float64) float64{"max": math.Max, "min": math.Min} {
-		v, err := newView(&result.Plot{Kind: "lines", X: "fabric.gpus", Y: "slots/bound_slots_round", Take: take}, s, nil)
+		v, err := newView(&result.Plot{Kind: "lines", X: "fabric.gpus", Y: "slots/bound_slots_round", Aggregation: take}, s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestPlacesAndTop(t *testing.T) {
 	for i := range s.Cells {
 		s.Cells[i].Reference = map[string]float64{"makespan_s": 4, "compute_makespan_s": 3}
 	}
-	v, err := newView(&result.Plot{Name: "p", Kind: "lines", X: "seed", Y: "nct", Also: []string{"bound_nct"}, MarkedAt: "break_even_s"}, s, nil)
+	v, err := newView(&result.Plot{Name: "p", Kind: "lines", X: "seed", Y: "nct", ExtraY: []string{"bound_nct"}, XMark: "break_even_s"}, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -159,7 +159,7 @@ func chartCases() []chartCase {
 			return map[string]float64{"completion_s": 0.002 * float64(1+at[0]) / float64(1+p)}
 		})
 	return append(slotCases(), []chartCase{
-		{result.Plot{Name: "fig6", Title: "NCT over port bandwidth (DELTA, Fig. 6)", Kind: "bars", X: "fabric.port_bandwidth", Y: "nct", Series: "policy", Panels: "base", From: from(1), Marks: paper}, untimed(bandwidthSweep())},
+		{result.Plot{Name: "fig6", Title: "NCT over port bandwidth (DELTA, Fig. 6)", Kind: "bars", X: "fabric.port_bandwidth", Y: "nct", Series: "policy", Panels: "base", YMin: from(1), Marks: paper}, untimed(bandwidthSweep())},
 		{result.Plot{Name: "holes", Kind: "bars", X: "port_bandwidth", Y: "nct", Panels: "base"}, untimed(holes)},
 		{result.Plot{Name: "fig6-lines", Kind: "lines", X: "port_bandwidth", Y: "nct", Series: "policy", Panels: "base", LogX: true, Marks: paper}, untimed(bandwidthSweep())},
 		{result.Plot{Name: "whole-labels", Kind: "lines", X: "port_bandwidth", XLabel: "bandwidth of a port", Y: "nct", Panels: "base", LogX: true}, untimed(bandwidthSweep())},

@@ -131,7 +131,7 @@ func (c *lineChart) buildDistribution(m measure) error {
 	}
 
 	// The metric is on the x axis, and the y axes show shares.
-	c.q = c.setXMetric(m, true, v.spec.From)
+	c.q = c.setXMetric(m, true, v.spec.YMin)
 	c.title = "distribution of " + c.q.name
 	c.readingNote = fmt.Sprintf("A curve shows how many of the %s have at most that value.", what)
 	c.setYAxes = func(panels []*plot.Plot, g panelGrid) (string, bool) {

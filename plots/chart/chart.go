@@ -122,8 +122,8 @@ func Check(spec *result.Plot, s *result.Sweep) error {
 		return len(c.Metrics) > 0
 	}) {
 		// Check the names of all metrics in the plot.
-		names := append([]string{v.metric()}, spec.Also...)
-		for _, name := range []string{spec.Below, spec.MarkedAt} {
+		names := append([]string{v.metric()}, spec.ExtraY...)
+		for _, name := range []string{spec.LowerY, spec.XMark} {
 			if name != "" {
 				names = append(names, name)
 			}

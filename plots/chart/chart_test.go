@@ -67,7 +67,7 @@ func TestChartErrors(t *testing.T) {
 		{`mark[0] x: there is no "megatron177"; did you mean megatron177b?`, func(p *result.Plot) { p.Marks = []result.Mark{{Label: "paper", X: "megatron177"}} }, nil, true},
 		{`mark[0]: panel is "a", but the plot has no panel`, func(p *result.Plot) { p.Marks = []result.Mark{{Label: "paper", Panel: "a"}} }, nil, true},
 		{`mark[0] has no label`, func(p *result.Plot) { p.Marks = []result.Mark{{Y: 1}} }, nil, true},
-		{`y_min is 0, which a logarithmic axis does not have`, func(p *result.Plot) { p.LogY, p.From = true, from(0) }, nil, true},
+		{`y_min is 0, which a logarithmic axis does not have`, func(p *result.Plot) { p.LogY, p.YMin = true, from(0) }, nil, true},
 		{`no cell has a value of nct: all failed, the first for this reason: out of memory`, func(p *result.Plot) {}, fails, false},
 		{`x: 600 bars would stand in a panel, of which 480 can be shown at most; keep some with where, or draw lines`, func(p *result.Plot) { p.X = "seed" }, wide, true},
 		{`panels: seed has 600 values, of which 24 can be shown at most`, func(p *result.Plot) { p.X, p.Panels = "policy", "seed" }, wide, true},

@@ -28,7 +28,7 @@ func (v *view) checkOptions() error {
 		name  string
 		given bool
 	}{
-		{"aggregation", spec.Take != ""},
+		{"aggregation", spec.Aggregation != ""},
 		{"extra_y", v.hasAxisOnlyOptions()}, {"x", spec.X != ""}, {"y", spec.Y != ""},
 		{"z", spec.Z != ""},
 		{"series", spec.Series != ""}, {"log_x", spec.LogX}, {"log_y", spec.LogY},
@@ -47,8 +47,8 @@ func (v *view) checkOptions() error {
 		}
 	}
 
-	if _, ok := reductionTexts[spec.Take]; !ok {
-		return unknownName("aggregation", spec.Take, []string{"mean", "min", "max"})
+	if _, ok := reductionTexts[spec.Aggregation]; !ok {
+		return unknownName("aggregation", spec.Aggregation, []string{"mean", "min", "max"})
 	}
 	// Check that roles differ and that numbers can be drawn. across is the option that names the
 	// second axis.
@@ -68,16 +68,16 @@ func (v *view) checkOptions() error {
 			across)
 	case !drawable(spec.Scale) || !drawable(spec.Offset):
 		return errors.New("scale and offset must be numbers that a figure can show")
-	case spec.From != nil && !drawable(*spec.From):
+	case spec.YMin != nil && !drawable(*spec.YMin):
 		return errors.New("y_min must be a number that a figure can show")
-	case spec.To != nil && !drawable(*spec.To),
-		spec.To != nil && spec.From != nil && *spec.To <= *spec.From,
-		spec.To != nil && *spec.To <= 0 && v.logarithmic():
+	case spec.YMax != nil && !drawable(*spec.YMax),
+		spec.YMax != nil && spec.YMin != nil && *spec.YMax <= *spec.YMin,
+		spec.YMax != nil && *spec.YMax <= 0 && v.logarithmic():
 		return errors.New("y_max must be a number above y_min that the axis has")
 
-	case spec.From != nil && *spec.From <= 0 && v.logarithmic():
+	case spec.YMin != nil && *spec.YMin <= 0 && v.logarithmic():
 		return fmt.Errorf("y_min is %g, which a logarithmic axis does not have",
-			*spec.From)
+			*spec.YMin)
 	case spec.LogX && v.x.numbers != nil && slices.ContainsFunc(v.x.categories,
 		func(l int) bool {
 			return v.x.numbers[l] <= 0
@@ -92,8 +92,8 @@ func (v *view) checkOptions() error {
 // support.
 func (v *view) hasAxisOnlyOptions() bool {
 	spec := v.spec
-	return spec.Also != nil || spec.Below != "" || spec.BelowOf != nil ||
-		spec.MarkedAt != "" || spec.To != nil
+	return spec.ExtraY != nil || spec.LowerY != "" || spec.LowerSeries != nil ||
+		spec.XMark != "" || spec.YMax != nil
 }
 
 // optionErrors has the messages for options that a kind does not support, indexed by option.

@@ -205,7 +205,7 @@ func (v *view) tabulate(m measure) (*table, error) {
 	})
 
 	for i := range t.cells {
-		t.cells[i].reduce(v.spec.Take)
+		t.cells[i].reduce(v.spec.Aggregation)
 	}
 	return t, err
 }
@@ -350,7 +350,7 @@ func (v *view) noteSpread(t *table, what string) {
 	for _, f := range v.averagedDimensions() {
 		over = append(over, f.text)
 	}
-	which := reductionTexts[v.spec.Take]
+	which := reductionTexts[v.spec.Aggregation]
 
 	// The number is exact if all positions have equally many cells.
 	note := fmt.Sprintf("%s the %s of up to %d cells", what, which, t.maxPerCell)

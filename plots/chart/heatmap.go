@@ -77,7 +77,7 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 		widest = max(widest, hi-lo)
 	}
 
-	if from := v.spec.From; from != nil {
+	if from := v.spec.YMin; from != nil {
 		h.lo = min(h.lo, *from)
 		h.hi = max(h.hi, *from)
 	}
@@ -86,7 +86,7 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	// within panels.
 	// maxRangeRatio is the common range divided by the largest range of a panel.
 	const maxRangeRatio = 2
-	h.hasSeparateColors = h.isTwistMap && v.spec.From == nil &&
+	h.hasSeparateColors = h.isTwistMap && v.spec.YMin == nil &&
 		h.hi-h.lo > maxRangeRatio*widest && widest > 0
 	h.q = v.newQuantity(m.name, "", h.lo, h.hi, true)
 	const (

@@ -41,16 +41,16 @@ func (v *view) checkLines() error {
 	switch {
 	case v.isXMetric && v.hasAxisOnlyOptions():
 		return errors.New(optionErrors["extra_y"])
-	case v.isXMetric && spec.Take != "":
+	case v.isXMetric && spec.Aggregation != "":
 		return errors.New(optionErrors["aggregation"])
-	case spec.BelowOf != nil && spec.Below == "":
+	case spec.LowerSeries != nil && spec.LowerY == "":
 		return errors.New("lower_y is missing: name the metric that is shown of lower_series")
 	case !v.isXMetric && v.x != &noDimension && v.x.numbers == nil:
 		return fmt.Errorf("x: %s has values that are no numbers, so lines cannot "+
 			"go over it; bars can", v.x.name)
 	}
 
-	for _, name := range spec.BelowOf {
+	for _, name := range spec.LowerSeries {
 		at, err := v.series.categoryIndex("lower_series", name)
 		if err == nil && at < 0 && len(v.series.labels) > 0 {
 			err = fmt.Errorf("lower_series: where leaves %s out", name)
@@ -185,13 +185,13 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	}
 
 	if c.markedPoints != nil {
-		m, _ := result.Find(v.spec.MarkedAt)
+		m, _ := result.Find(v.spec.XMark)
 		s.AddLegend(m.Words, func(c draw.Canvas) {
 			drawStatedMark(c, markedPointShape, sheet.Ink, c.Center(), markRadius)
 		})
 	}
 
-	if v.spec.Below != "" {
+	if v.spec.LowerY != "" {
 		if err := c.addLowerPanels(s, panels, g); err != nil {
 			return nil, err
 		}
@@ -241,7 +241,7 @@ func (c *lineChart) setYMetric(m measure) {
 	c.setYAxes = func(panels []*plot.Plot, g panelGrid) (string, bool) {
 		return c.q.axisTitle(spec.LogY),
 			g.setSharedAxes(panels, c.yRange, func(a *plot.Axis, lo, hi float64) {
-				setValueAxis(a, v.near(c.q, lo), lo, hi, spec.From, spec.LogY, false,
+				setValueAxis(a, v.near(c.q, lo), lo, hi, spec.YMin, spec.LogY, false,
 					tickCount(g.height))
 			})
 	}
@@ -278,7 +278,7 @@ func (c *lineChart) buildOverAxis(m measure) error {
 	v.noteSpread(t, "A point is")
 
 	// Further metrics have one line per panel, averaged over the series.
-	for i, name := range v.spec.Also {
+	for i, name := range v.spec.ExtraY {
 		w := v.withMetric(name)
 		w.spec.Scale, w.spec.Offset, w.series = v.spec.Scale, v.spec.Offset, &noDimension
 		_, t, err := w.tableOf(name)
@@ -297,8 +297,8 @@ func (c *lineChart) buildOverAxis(m measure) error {
 	}
 
 	// Clip before the range of the y axis is determined.
-	if v.spec.To != nil {
-		c.clipLines(*v.spec.To)
+	if v.spec.YMax != nil {
+		c.clipLines(*v.spec.YMax)
 	}
 	c.setYMetric(m)
 	c.title = c.q.name + " over " + v.x.text

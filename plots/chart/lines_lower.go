@@ -68,11 +68,11 @@ func axisTransform(log bool) func(float64) float64 {
 // of that metric among the cells of the line.
 func (c *lineChart) findMarkedPoints() error {
 	v := c.v
-	if v.spec.MarkedAt == "" {
+	if v.spec.XMark == "" {
 		return nil
 	}
-	w := v.withMetric(v.spec.MarkedAt)
-	_, t, err := w.tableOf(v.spec.MarkedAt)
+	w := v.withMetric(v.spec.XMark)
+	_, t, err := w.tableOf(v.spec.XMark)
 	if err != nil {
 		return err
 	}
@@ -113,11 +113,11 @@ func (v *view) withMetric(metric string) *view {
 	spec.YLabel = ""
 	spec.Scale = 0
 	spec.Offset = 0
-	spec.From = nil
+	spec.YMin = nil
 	spec.Marks = nil
-	spec.Also = nil
-	spec.MarkedAt = ""
-	spec.To = nil
+	spec.ExtraY = nil
+	spec.XMark = ""
+	spec.YMax = nil
 	w.spec, w.notes, w.marks = &spec, nil, nil
 	return &w
 }
@@ -126,8 +126,8 @@ func (v *view) withMetric(metric string) *view {
 // the series listed in lower_series, by default all.
 func (c *lineChart) addLowerPanels(s *sheet.Sheet, panels []*plot.Plot, g panelGrid) error {
 	v := c.v
-	w := v.withMetric(v.spec.Below)
-	if of := v.spec.BelowOf; of != nil {
+	w := v.withMetric(v.spec.LowerY)
+	if of := v.spec.LowerSeries; of != nil {
 		// Keep the cells of the series in lower_series.
 		w.cells = slices.DeleteFunc(slices.Clone(v.cells),
 			func(cell *result.Cell) bool {

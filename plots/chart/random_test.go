@@ -174,15 +174,15 @@ func anyPlot(t *rapid.T, s *result.Sweep) result.Plot {
 		p.X = ""
 	}
 	if p.Kind == "lines" && rapid.Bool().Draw(t, "more") {
-		p.Also = rapid.SliceOfN(metric, 0, 2).Draw(t, "also")
-		p.Below = metric.Draw(t, "below")
-		if p.Below != "" && rapid.Bool().Draw(t, "below of") {
-			p.BelowOf = []string{anyPolicy(t, s)}
+		p.ExtraY = rapid.SliceOfN(metric, 0, 2).Draw(t, "also")
+		p.LowerY = metric.Draw(t, "below")
+		if p.LowerY != "" && rapid.Bool().Draw(t, "below of") {
+			p.LowerSeries = []string{anyPolicy(t, s)}
 		}
 	}
-	p.Take = rapid.SampledFrom([]string{"", "", "", "mean", "min", "max"}).Draw(t, "take")
+	p.Aggregation = rapid.SampledFrom([]string{"", "", "", "mean", "min", "max"}).Draw(t, "take")
 	if rapid.IntRange(0, 3).Draw(t, "from?") == 0 {
-		p.From = from(anyValue.Draw(t, "from"))
+		p.YMin = from(anyValue.Draw(t, "from"))
 	}
 	if rapid.Bool().Draw(t, "labels?") {
 		p.XLabel, p.YLabel = sheettest.AnyName.Draw(t, "x label"), sheettest.AnyName.Draw(t, "y label")
@@ -227,7 +227,7 @@ func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
 	p.Where, p.Marks, p.Scale = nil, nil, min(p.Scale, 100)
 	numbers := slices.ContainsFunc(s.Axes, func(a result.Axis) bool { return a.Numbers != nil && a.Name == p.X })
 	twists := slices.ContainsFunc(s.Axes, func(a result.Axis) bool { return a.Name == twistKey })
-	if p.Kind == "twists" && !twists || p.Kind == "lines" && !numbers && p.Also == nil && p.Below == "" && rapid.Bool().Draw(t, "bars") {
+	if p.Kind == "twists" && !twists || p.Kind == "lines" && !numbers && p.ExtraY == nil && p.LowerY == "" && rapid.Bool().Draw(t, "bars") {
 		p.Kind = "bars"
 	}
 	switch p.Kind {
@@ -245,13 +245,13 @@ func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
 	case "twists":
 		p.X, p.Z, p.Y, p.Series, p.LogX, p.LogY = "", p.Y, "", "", false, false
 	case "lines":
-		if p.Below != "" {
-			p.Below, p.BelowOf = metric.Draw(t, "known below"), nil
+		if p.LowerY != "" {
+			p.LowerY, p.LowerSeries = metric.Draw(t, "known below"), nil
 		}
-		for i := range p.Also {
-			p.Also[i] = metric.Draw(t, "known also")
+		for i := range p.ExtraY {
+			p.ExtraY[i] = metric.Draw(t, "known also")
 		}
-		if p.Below != "" || p.Also != nil {
+		if p.LowerY != "" || p.ExtraY != nil {
 			for i := range s.Axes { // over numbers
 				if a := &s.Axes[i]; a.Numbers != nil && slices.Contains(names, a.Name) {
 					p.X, p.Series, p.Panels = a.Name, "policy", ""
@@ -262,10 +262,10 @@ func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
 		}
 	}
 	if p.Kind == "scatter" || p.Kind == "cdf" || p.Kind == "lines" && !slices.Contains(names, p.X) { // which have no several cells at one place
-		p.Take = ""
+		p.Aggregation = ""
 	}
-	if p.From != nil && *p.From <= 0 {
-		p.From = nil
+	if p.YMin != nil && *p.YMin <= 0 {
+		p.YMin = nil
 	}
 	if rapid.IntRange(0, 2).Draw(t, "marked") > 0 && p.Kind != "heatmap" && p.Kind != "twists" {
 		p.Marks = []result.Mark{{Label: "paper", Y: 1.5}, {Label: "paper", Y: 0.5}}

@@ -111,12 +111,12 @@ func slotCases() []chartCase {
 	slots := func(sizes ...float64) func() (*result.Sweep, *result.SweepTimings) {
 		return sweepCase(func() *result.Sweep { return slotSweep(sizes...) })
 	}
-	delays := result.Plot{Name: "delays", Kind: "lines", X: "fabric.reconfiguration_delay", Y: "completion_s", Panels: "domain", LogX: true, LogY: true, Below: "reconfigurations", BelowOf: scalePolicies[:2]}
+	delays := result.Plot{Name: "delays", Kind: "lines", X: "fabric.reconfiguration_delay", Y: "completion_s", Panels: "domain", LogX: true, LogY: true, LowerY: "reconfigurations", LowerSeries: scalePolicies[:2]}
 	one := delays
-	one.Name, one.Panels, one.BelowOf, one.Where = "delays-one", "", scalePolicies[:1], map[string][]string{"domain": {"16"}}
+	one.Name, one.Panels, one.LowerSeries, one.Where = "delays-one", "", scalePolicies[:1], map[string][]string{"domain": {"16"}}
 	return []chartCase{
 		{delays, sweepCase(delaySweep)}, {one, sweepCase(delaySweep)},
-		{result.Plot{Name: "slots", Kind: "lines", X: "policy.reconfigurations", Y: "slots", Panels: "fabric.gpus", LogX: true, LogY: true, Also: []string{"bound_slots_round"}}, slots(32, 128)},
-		{result.Plot{Name: "ratio", Kind: "lines", X: "fabric.gpus", Y: "slots/bound_slots_round", LogX: true, Take: "max"}, slots(8, 16, 32, 64)},
+		{result.Plot{Name: "slots", Kind: "lines", X: "policy.reconfigurations", Y: "slots", Panels: "fabric.gpus", LogX: true, LogY: true, ExtraY: []string{"bound_slots_round"}}, slots(32, 128)},
+		{result.Plot{Name: "ratio", Kind: "lines", X: "fabric.gpus", Y: "slots/bound_slots_round", LogX: true, Aggregation: "max"}, slots(8, 16, 32, 64)},
 	}
 }

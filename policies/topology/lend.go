@@ -12,7 +12,9 @@ import (
 const NoLender = "none"
 
 // HasLender reports whether there is a port-lending job.
-func (a *Allocation) HasLender() bool { return a.Donor != "" && a.Donor != NoLender }
+func (a *Allocation) HasLender() bool {
+	return a.LenderAllocator != "" && a.LenderAllocator != NoLender
+}
 
 // LoanTies selects one of the topologies of the port-lending job with an acceptable
 // makespan.

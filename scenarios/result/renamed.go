@@ -58,11 +58,11 @@ func (p *Plot) Rename(found func(old, current string)) {
 		}
 		return now
 	}
-	for _, name := range []*string{&p.X, &p.Y, &p.Z, &p.Series, &p.Panels, &p.Below, &p.MarkedAt} {
+	for _, name := range []*string{&p.X, &p.Y, &p.Z, &p.Series, &p.Panels, &p.LowerY, &p.XMark} {
 		*name = current(*name)
 	}
-	for i, name := range p.Also {
-		p.Also[i] = current(name)
+	for i, name := range p.ExtraY {
+		p.ExtraY[i] = current(name)
 	}
 	p.Where = CurrentNames(p.Where, current)
 }

@@ -43,7 +43,7 @@ func TestDeprecatedNames(t *testing.T) {
 		"below_of": ["a"], "from": 1, "to": 2, "take": "max", "marked_at": "nct_before"}]`, &plots)
 	low, high := 1.0, 2.0
 	same(plots, []Plot{{Name: "p", X: "policy.lender_tolerance", Y: "simulation_s", Where: map[string][]string{"workload.measured_cubes": {"1"}},
-		Also: []string{"paths"}, Below: "trial_count", BelowOf: []string{"a"}, From: &low, To: &high, Take: "max", MarkedAt: "baseline_nct"}})
+		ExtraY: []string{"paths"}, LowerY: "trial_count", LowerSeries: []string{"a"}, YMin: &low, YMax: &high, Aggregation: "max", XMark: "baseline_nct"}})
 	data, err := JSON(plots)
 	if err != nil {
 		t.Fatal(err)

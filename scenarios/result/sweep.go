@@ -55,29 +55,29 @@ type SweepTimings struct {
 
 // Plot is a figure requested by a [[plot]] table of a scenario.
 type Plot struct {
-	Name     string              `json:"name" key:"name" doc:"name of the figure file"`
-	Title    string              `json:"title,omitempty" key:"title" doc:"title of the figure"`
-	Kind     string              `json:"kind" key:"kind" doc:"kind of chart: 'bars', 'lines', 'scatter', 'heatmap', 'twists' (the 64 twists of 'fabric.twist' as an 8x8 map) or 'cdf'" choices:"bars|lines|scatter|heatmap|twists|cdf"`
-	X        string              `json:"x" key:"x" doc:"a varied key (its last part suffices) or 'policy'; for lines also a metric, for a scatter always a metric; none for a cdf or twists"`
-	Y        string              `json:"y" key:"y" doc:"a metric, 'reference.METRIC', 'solve_s', 'simulation_s', or a ratio 'A/B' of metrics; for a heat map, a varied key; none for twists"`
-	Z        string              `json:"z,omitempty" key:"z" doc:"for a heat map or twists: the metric shown as colour"`
-	Series   string              `json:"series,omitempty" key:"series" doc:"a varied key or 'policy', one colour or line per value"`
-	Panels   string              `json:"panels,omitempty" key:"panels" doc:"a varied key or 'policy', one panel per value"`
-	XLabel   string              `json:"x_label,omitempty" key:"x_label" doc:"label of the x axis"`
-	YLabel   string              `json:"y_label,omitempty" key:"y_label" doc:"label of the y axis"`
-	LogX     bool                `json:"log_x,omitempty" key:"log_x" doc:"whether the x axis is logarithmic"`
-	LogY     bool                `json:"log_y,omitempty" key:"log_y" doc:"whether the y axis is logarithmic"`
-	Scale    float64             `json:"scale,omitempty" key:"scale" doc:"factor for y; 100 shows percent" min:"-inf"`
-	Offset   float64             `json:"offset,omitempty" key:"offset" doc:"value added after scaling: with scale 100, an offset of -100 shows percent above 1" min:"-inf"`
-	From     *float64            `json:"y_min,omitempty" key:"y_min" doc:"start of the y axis" min:"-inf"`
-	To       *float64            `json:"y_max,omitempty" key:"y_max" doc:"for lines: upper end of the y axis" min:"-inf"`
-	Where    map[string][]string `json:"where,omitempty" key:"where" doc:"table of keys and values that select cells"`
-	Take     string              `json:"aggregation,omitempty" key:"aggregation" doc:"value shown for several cells at one place in bars, lines, heat maps and twists: 'mean', 'min' or 'max'" choices:"mean|min|max" unset:""`
-	Also     []string            `json:"extra_y,omitempty" key:"extra_y" doc:"for lines: further metrics to draw as lines, such as bounds" empty:""`
-	MarkedAt string              `json:"x_mark,omitempty" key:"x_mark" doc:"for lines: a metric in the unit of x, such as a break-even, marked on each line"`
-	Below    string              `json:"lower_y,omitempty" key:"lower_y" doc:"for lines: a metric shown in a second panel below each panel"`
-	BelowOf  []string            `json:"lower_series,omitempty" key:"lower_series" doc:"list of values of 'series' shown in the second panel; all by default" empty:""`
-	Marks    []Mark              `json:"mark,omitempty" key:"mark" doc:"array of tables '[[plot.mark]]': values from other sources, each with 'label', 'x', 'series', 'panel' and 'y'"`
+	Name        string              `json:"name" key:"name" doc:"name of the figure file"`
+	Title       string              `json:"title,omitempty" key:"title" doc:"title of the figure"`
+	Kind        string              `json:"kind" key:"kind" doc:"kind of chart: 'bars', 'lines', 'scatter', 'heatmap', 'twists' (the 64 twists of 'fabric.twist' as an 8x8 map) or 'cdf'" choices:"bars|lines|scatter|heatmap|twists|cdf"`
+	X           string              `json:"x" key:"x" doc:"a varied key (its last part suffices) or 'policy'; for lines also a metric, for a scatter always a metric; none for a cdf or twists"`
+	Y           string              `json:"y" key:"y" doc:"a metric, 'reference.METRIC', 'solve_s', 'simulation_s', or a ratio 'A/B' of metrics; for a heat map, a varied key; none for twists"`
+	Z           string              `json:"z,omitempty" key:"z" doc:"for a heat map or twists: the metric shown as colour"`
+	Series      string              `json:"series,omitempty" key:"series" doc:"a varied key or 'policy', one colour or line per value"`
+	Panels      string              `json:"panels,omitempty" key:"panels" doc:"a varied key or 'policy', one panel per value"`
+	XLabel      string              `json:"x_label,omitempty" key:"x_label" doc:"label of the x axis"`
+	YLabel      string              `json:"y_label,omitempty" key:"y_label" doc:"label of the y axis"`
+	LogX        bool                `json:"log_x,omitempty" key:"log_x" doc:"whether the x axis is logarithmic"`
+	LogY        bool                `json:"log_y,omitempty" key:"log_y" doc:"whether the y axis is logarithmic"`
+	Scale       float64             `json:"scale,omitempty" key:"scale" doc:"factor for y; 100 shows percent" min:"-inf"`
+	Offset      float64             `json:"offset,omitempty" key:"offset" doc:"value added after scaling: with scale 100, an offset of -100 shows percent above 1" min:"-inf"`
+	YMin        *float64            `json:"y_min,omitempty" key:"y_min" doc:"start of the y axis" min:"-inf"`
+	YMax        *float64            `json:"y_max,omitempty" key:"y_max" doc:"for lines: upper end of the y axis" min:"-inf"`
+	Where       map[string][]string `json:"where,omitempty" key:"where" doc:"table of keys and values that select cells"`
+	Aggregation string              `json:"aggregation,omitempty" key:"aggregation" doc:"value shown for several cells at one place in bars, lines, heat maps and twists: 'mean', 'min' or 'max'" choices:"mean|min|max" unset:""`
+	ExtraY      []string            `json:"extra_y,omitempty" key:"extra_y" doc:"for lines: further metrics to draw as lines, such as bounds" empty:""`
+	XMark       string              `json:"x_mark,omitempty" key:"x_mark" doc:"for lines: a metric in the unit of x, such as a break-even, marked on each line"`
+	LowerY      string              `json:"lower_y,omitempty" key:"lower_y" doc:"for lines: a metric shown in a second panel below each panel"`
+	LowerSeries []string            `json:"lower_series,omitempty" key:"lower_series" doc:"list of values of 'series' shown in the second panel; all by default" empty:""`
+	Marks       []Mark              `json:"mark,omitempty" key:"mark" doc:"array of tables '[[plot.mark]]': values from other sources, each with 'label', 'x', 'series', 'panel' and 'y'"`
 }
 
 // Mark is a published value shown in a figure. X, Series and Panel are labels of the

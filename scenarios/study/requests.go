@@ -67,7 +67,7 @@ func PlotMetrics(plots []result.Plot) []MetricRequest {
 	var all []MetricRequest
 	for i := range plots {
 		p := &plots[i]
-		names := slices.Concat([]string{p.Y}, p.Also, []string{p.Below})
+		names := slices.Concat([]string{p.Y}, p.ExtraY, []string{p.LowerY})
 		switch p.Kind {
 		case "heatmap", "twists":
 			names[0] = p.Z

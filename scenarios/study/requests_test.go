@@ -53,7 +53,7 @@ func TestNamed(t *testing.T) {
 // TestAskedBy: metrics shown by figures are requested, the keys of their axes are not.
 func TestAskedBy(t *testing.T) {
 	got := PlotMetrics([]result.Plot{
-		{Name: "l", Kind: "lines", X: "seed", Y: "nct", Also: []string{"gap"}, Below: "ports"}, {Name: "h", Kind: "heatmap", X: "a", Y: "b", Z: "nct"},
+		{Name: "l", Kind: "lines", X: "seed", Y: "nct", ExtraY: []string{"gap"}, LowerY: "ports"}, {Name: "h", Kind: "heatmap", X: "a", Y: "b", Z: "nct"},
 		{Name: "s", Kind: "scatter", X: "ports", Y: "nct/ports"}, {Name: "t", Kind: "twists", Z: "mean_delay_s"},
 	})
 	want := []MetricRequest{{"plot l", "nct"}, {"plot l", "gap"}, {"plot l", "ports"}, {"plot h", "nct"}, {"plot s", "nct/ports"}, {"plot s", "ports"}, {"plot t", "mean_delay_s"}}

@@ -316,7 +316,7 @@ func (sys *circuitSystem) checkReduction(complete, reduced engine.Time) error {
 func (sys *circuitSystem) canUseTails() bool {
 	s := sys.scenario
 	return s.Workload.ReplicaMode != "decomposed" && !sys.usesReplicaKinds() &&
-		!s.Policy.HasLender() && s.Replay.Seeds == 0
+		!s.Policy.HasLender() && s.Trials.Count == 0
 }
 
 // completeTails maps the tails of a decision to the tasks of the complete DAG. nil means
@@ -374,7 +374,7 @@ func (s *Scenario) WhyNoSchedule() (string, error) {
 		// choose rates.
 		names = []string{p.Allocator}
 		for _, r := range topology.JobsTable {
-			if r.Joint && slices.Contains(p.Arbiters, r.Name) && p.Service == "" {
+			if r.Joint && slices.Contains(p.MultiJobAllocators, r.Name) && p.Service == "" {
 				return "", nil
 			} else if r.Joint {
 				jointAllocator = r.Name
@@ -392,7 +392,7 @@ func (s *Scenario) WhyNoSchedule() (string, error) {
 	choosesRates := func(r topology.Row) bool { return r.ChoosesRates(&topology.Settings{}) }
 	firstWithRates := topology.Table[slices.IndexFunc(topology.Table, choosesRates)].Name
 	if len(s.Jobs) > 0 {
-		names = p.Arbiters
+		names = p.MultiJobAllocators
 	}
 	reason := "under " + strings.Join(names, ", ") + " rates are those of fair sharing"
 	switch {
@@ -401,7 +401,7 @@ func (s *Scenario) WhyNoSchedule() (string, error) {
 			reason, p.Service, flow.LevelPriority), nil
 	case len(s.Jobs) > 0:
 		return fmt.Sprintf("%s; set policy.allocator = %q or policy.service = \"%v\", "+
-			"or add the arbiter %s", reason, firstWithRates, flow.LevelPriority, jointAllocator), nil
+			"or add the multi-job allocator %s", reason, firstWithRates, flow.LevelPriority, jointAllocator), nil
 	}
 	return fmt.Sprintf("%s; add %s, or set policy.service = \"%v\"",
 		reason, firstWithRates, flow.LevelPriority), nil

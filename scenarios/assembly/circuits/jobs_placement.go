@@ -129,7 +129,7 @@ func (m *jobsSystem) searchPods(
 	ctx context.Context, s *Scenario,
 ) (*mapping.GroupingResult, error) {
 	evaluator := &podEvaluator{system: m, scenario: s, blockJobs: s.blockJobs()}
-	row, err := topology.FindJobs(s.Policy.Arbiters[0])
+	row, err := topology.FindJobs(s.Policy.MultiJobAllocators[0])
 	if err != nil {
 		return nil, err
 	}

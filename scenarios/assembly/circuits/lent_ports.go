@@ -28,7 +28,7 @@ type lentPorts struct {
 func buildBorrower(ctx context.Context, s *Scenario, workers int) (*circuitSystem, error) {
 	lender, err := buildInPods(ctx, s, nil)
 	if err != nil {
-		return nil, fmt.Errorf("donor: %w", err)
+		return nil, fmt.Errorf("port-lending job: %w", err)
 	}
 	reversed := *s
 	reversed.Fabric.Reverse = !s.Fabric.Reverse
@@ -38,20 +38,20 @@ func buildBorrower(ctx context.Context, s *Scenario, workers int) (*circuitSyste
 	}
 
 	settings := s.allocatorOptions(workers)
-	settings.PortTolerance = s.Policy.DonorTolerance
-	allocator, err := topology.Find(s.Policy.Donor)
+	settings.PortTolerance = s.Policy.LenderTolerance
+	allocator, err := topology.Find(s.Policy.LenderAllocator)
 	if err != nil {
 		return nil, err
 	}
 	// The lending job keeps its minimum makespan, within the tolerance, and minimises its
 	// ports.
-	ties := topology.LoanTies(s.Policy.DonorTies)
+	ties := topology.LoanTies(s.Policy.LenderTies)
 	lent, err := lender.problem.Lend(ctx, allocator.Policy, sys.problem, ties, settings)
 	if err != nil {
-		return nil, fmt.Errorf("donor %s: %w", s.Policy.Donor, err)
+		return nil, fmt.Errorf("port-lending job under %s: %w", s.Policy.LenderAllocator, err)
 	}
 	if _, err := lender.simulate(ctx, lent.Decision); err != nil {
-		return nil, fmt.Errorf("donor %s: %w", s.Policy.Donor, err)
+		return nil, fmt.Errorf("port-lending job under %s: %w", s.Policy.LenderAllocator, err)
 	}
 
 	// From here on, the problem of the borrowing job includes the lent ports.
@@ -89,10 +89,10 @@ func (g *lentPorts) measure(
 	}
 
 	limit := "the shortest iteration time found"
-	if t := sys.scenario.Policy.DonorTolerance; t > 0 {
+	if t := sys.scenario.Policy.LenderTolerance; t > 0 {
 		limit = fmt.Sprintf("%.4g %% above the shortest iteration time found", 100*t)
 	}
-	row.Labels["lender"] = sys.scenario.Policy.Donor
+	row.Labels["lender"] = sys.scenario.Policy.LenderAllocator
 	row.Labels["lender_limit"] = limit
 	row.Labels["lender_topology"] = g.lender.formatMatrix(g.Circuits)
 	if reason := cmp.Or(g.Stopped, g.Incomplete); reason != "" {
@@ -102,10 +102,10 @@ func (g *lentPorts) measure(
 	// The policy also decides without lent ports, for comparison.
 	d, err := policy.Choose(ctx, g.ownPortsProblem, settings)
 	if err != nil {
-		return fmt.Errorf("without the donor's ports: %w", err)
+		return fmt.Errorf("without the lent ports: %w", err)
 	}
 	if _, err := sys.simulate(ctx, d); err != nil {
-		return fmt.Errorf("without the donor's ports: %w", err)
+		return fmt.Errorf("without the lent ports: %w", err)
 	}
 	row.Metrics["baseline_makespan_s"] = d.Makespan.Seconds()
 	if nct, ok := sys.Times.NCT(d.Makespan); ok {

@@ -14,7 +14,7 @@ import (
 // replicas are simulated, within one tick per task, and fits their ports.
 func TestMovesOfAllReplicas(t *testing.T) {
 	build := func(mode string) *circuitSystem {
-		s := gpt7b(t, input.Replay{})
+		s := gpt7b(t, input.Trials{})
 		s.Workload.GPUs, s.Workload.ReplicaMode = 24*8, mode
 		s.Fabric.PortBandwidth, s.Fabric.NICBandwidth, s.Fabric.PortsPerPod = 100e9, 400e9, 8
 		s.Fabric.Delay = 5 * engine.Millisecond

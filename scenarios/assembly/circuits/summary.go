@@ -102,7 +102,7 @@ func (s *Scenario) jobsSummary() string {
 
 // trialSummary describes how trials differ from the plan.
 func (s *Scenario) trialSummary() string {
-	k := &s.Replay
+	k := &s.Trials
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if k.ComputeJitter > 0 {
@@ -117,12 +117,12 @@ func (s *Scenario) trialSummary() string {
 
 	if k.LostCircuits > 0 {
 		when := "from the start"
-		if k.LostWhen == "random" {
+		if k.LossTime == "random" {
 			when = "from a random time on"
 		}
 		add("%s dark %s", assembly.Plural(k.LostCircuits, "circuit"), when)
 	}
-	if k.React == "redecide" {
+	if k.Reaction == "redecide" {
 		add("topologies decided anew after %v and moved within %v", k.DecisionTime, s.Fabric.Delay)
 	}
 	if k.Sequence != s.Workload.Sequence {
@@ -134,5 +134,5 @@ func (s *Scenario) trialSummary() string {
 		add("nothing that differs from the plan")
 	}
 	return fmt.Sprintf("%s with %s; %s priorities",
-		assembly.Plural(k.Seeds, "play"), strings.Join(parts, ", "), k.Priorities)
+		assembly.Plural(k.Count, "play"), strings.Join(parts, ", "), k.Priorities)
 }

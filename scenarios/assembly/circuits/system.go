@@ -121,7 +121,7 @@ func buildSystem(ctx context.Context, s *Scenario, workers int) (sys *circuitSys
 	default:
 		sys, err = buildInPods(ctx, s, nil)
 	}
-	if err != nil || s.Replay.Seeds == 0 {
+	if err != nil || s.Trials.Count == 0 {
 		return sys, err
 	}
 

@@ -517,10 +517,10 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 	moving := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawJob(t)
-		s.Replay = input.Replay{Seeds: 3,
+		s.Trials = input.Trials{Count: 3,
 			ComputeJitter: rapid.SampledFrom([]float64{1e-7, 0.2, 1}).Draw(t, "jitter"),
 			SlowReplica:   1, SlowReplicaIndex: -1, Priorities: "nominal"}
-		s.Replay.Sequence = s.Workload.Sequence * rapid.SampledFrom([]int{1, 1, 1, 4}).Draw(t,
+		s.Trials.Sequence = s.Workload.Sequence * rapid.SampledFrom([]int{1, 1, 1, 4}).Draw(t,
 			"sequence of trials")
 		sys := buildDrawn(t, s)
 		for _, policy := range []string{"delta-during", "demand-matched", "mixnet-during"} {
@@ -540,8 +540,8 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 			if d.Moves.Moving() {
 				last = d.Moves.Runs[d.Moves.Last()].Makespan
 			}
-			if got := m["trial_makespan_mean_s"]; s.Replay.Sequence == s.Workload.Sequence &&
-				s.Replay.ComputeJitter < 1e-6 &&
+			if got := m["trial_makespan_mean_s"]; s.Trials.Sequence == s.Workload.Sequence &&
+				s.Trials.ComputeJitter < 1e-6 &&
 				math.Abs(got-last.Seconds()) > 1e-4*last.Seconds() {
 				t.Errorf("%s: trials take %v s on average, want %v as the nominal simulation",
 					policy, got, last)

@@ -48,11 +48,11 @@ type trials struct {
 
 // newTrials prepares the trials of the scenario of sys.
 func newTrials(ctx context.Context, sys *circuitSystem) (*trials, error) {
-	s, k := sys.scenario, &sys.scenario.Replay
+	s, k := sys.scenario, &sys.scenario.Trials
 	r := &trials{
 		planSystem:    sys,
 		circuitSystem: sys,
-		seeds:         make([]uint64, k.Seeds),
+		seeds:         make([]uint64, k.Count),
 		perturbation: training.Perturbation{
 			TaskCV:      k.ComputeJitter,
 			StageCV:     k.StageJitter,
@@ -172,7 +172,7 @@ func (r *trials) measure(
 		return nil, err
 	}
 	// Reject the policy before any trial is simulated.
-	if lost, all := r.scenario.Replay.LostCircuits, countCircuits(circuits); lost > all {
+	if lost, all := r.scenario.Trials.LostCircuits, countCircuits(circuits); lost > all {
 		const key = "trials.lost_circuits"
 		reason := fmt.Sprintf("%d circuits are more than the %d that are provisioned", lost, all)
 		diagnostic := func() schema.Diagnostic {
@@ -262,7 +262,7 @@ func (r *trials) baseEvaluator(ctx context.Context, service flow.Service) *flow.
 // fixPriorities fixes the priorities of the plan in e, if trials use nominal priorities.
 // Otherwise priorities follow from the perturbed durations of each trial.
 func (r *trials) fixPriorities(e *flow.Evaluator) error {
-	if r.scenario.Replay.Priorities != "nominal" {
+	if r.scenario.Trials.Priorities != "nominal" {
 		return nil
 	}
 	return e.SetTails(e.Spans().Tail)

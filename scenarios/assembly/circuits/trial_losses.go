@@ -53,7 +53,7 @@ func (r *trials) applyLosses(
 	ctx context.Context, e *flow.Evaluator, circuits []int, seed uint64, planMakespan engine.Time,
 	controller *lossController,
 ) (after []int, moved bool, err error) {
-	k := &r.scenario.Replay
+	k := &r.scenario.Trials
 	if k.LostCircuits == 0 {
 		return circuits, false, nil
 	}
@@ -61,7 +61,7 @@ func (r *trials) applyLosses(
 	remaining, lost := slices.Clone(circuits), drawLosses(circuits, k.LostCircuits, seed)
 	time := engine.Time(0) // of the last loss
 	var changes []engine.Change
-	if k.LostWhen == "start" {
+	if k.LossTime == "start" {
 		for _, l := range lost {
 			remaining[l.bundle]--
 		}

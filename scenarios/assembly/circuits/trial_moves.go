@@ -23,7 +23,7 @@ func (r *trials) simulateMoves(
 	if err != nil {
 		return nil, err
 	}
-	if r.scenario.Replay.Priorities == "nominal" {
+	if r.scenario.Trials.Priorities == "nominal" {
 		// Nominal tails assume that every bundle has its maximum number of circuits.
 		r.setCircuits(base, c.Sequence().MaxCircuits())
 	}
@@ -50,7 +50,7 @@ func (r *trials) controller(
 	ctx context.Context, d *topology.Decision,
 ) (*topology.Problem, *topology.Controller, error) {
 	plan := r.circuitSystem // at the sequence length of the plan
-	if s := r.scenario; s.Replay.Sequence != s.Workload.Sequence {
+	if s := r.scenario; s.Trials.Sequence != s.Workload.Sequence {
 		x := s.BuildOptions()
 		x.All = r.iteration.All
 		spec := r.planSystem.iteration.Spec

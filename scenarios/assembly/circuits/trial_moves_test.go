@@ -16,7 +16,7 @@ import (
 // The times of moves follow the transfers on which they depend.
 func TestTrialsOfMoves(t *testing.T) {
 	for _, mode := range []string{"single", "all"} {
-		s := gpt7b(t, input.Replay{Seeds: 8, ComputeJitter: 0.3, StageJitter: 0.2, Priorities: "clairvoyant"})
+		s := gpt7b(t, input.Trials{Count: 8, ComputeJitter: 0.3, StageJitter: 0.2, Priorities: "clairvoyant"})
 		s.Workload.GPUs, s.Workload.ReplicaMode = 3*8, mode
 		s.Fabric.PortBandwidth, s.Fabric.NICBandwidth, s.Fabric.PortsPerPod = 100e9, 400e9, 8
 		s.Fabric.Delay = 5 * engine.Millisecond

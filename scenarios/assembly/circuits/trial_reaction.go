@@ -28,7 +28,7 @@ type lossController struct {
 // newLossController returns the controller for a policy; nil if trials keep their
 // topology.
 func (r *trials) newLossController(policy topology.Policy, o topology.Options) *lossController {
-	if r.scenario.Replay.React != "redecide" {
+	if r.scenario.Trials.Reaction != "redecide" {
 		return nil
 	}
 	o.Workers = 1 // trials run in parallel

@@ -19,8 +19,8 @@ import (
 func TestTrialsWithNewDecision(t *testing.T) {
 	const decision, delay = 70 * engine.Millisecond, 30 * engine.Millisecond
 	for _, when := range []string{"start", "random"} {
-		s := gpt7b(t, input.Replay{Seeds: 12, ComputeJitter: 0.1, LostCircuits: 1, LostWhen: when,
-			Priorities: "clairvoyant", React: "redecide", DecisionTime: decision})
+		s := gpt7b(t, input.Trials{Count: 12, ComputeJitter: 0.1, LostCircuits: 1, LossTime: when,
+			Priorities: "clairvoyant", Reaction: "redecide", DecisionTime: decision})
 		s.Fabric.PortsPerPod, s.Fabric.Delay = 6, delay
 		sys := buildInstance(t, s)
 		r := sys.trials

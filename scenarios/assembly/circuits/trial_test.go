@@ -15,7 +15,7 @@ import (
 )
 
 // gpt7b returns the built-in scenario of that name, with a replay table for trials.
-func gpt7b(t testing.TB, replay input.Replay) *Scenario {
+func gpt7b(t testing.TB, replay input.Trials) *Scenario {
 	t.Helper()
 	arch, ok := training.Model("gpt-7b")
 	if !ok {
@@ -32,7 +32,7 @@ func gpt7b(t testing.TB, replay input.Replay) *Scenario {
 	search := topology.SearchOptions{MaxEvaluations: 20_000}
 	return &Scenario{
 		Seed: 1, Workload: input.Workload{WorkloadKeys: input.WorkloadKeys{Spec: spec}},
-		Engine: input.Engine{Level: "flow"}, Replay: replay,
+		Engine: input.Engine{Level: "flow"}, Trials: replay,
 		Fabric: input.Fabric{OCSPods: input.OCSPods{GPUsPerPodPerReplica: 4, PortBandwidth: 400e9,
 			PortsPerPod: 4, NICBandwidth: 400e9}},
 		Policy: input.Policy{Allocation: topology.Allocation{Settings: topology.Settings{PortEvaluations: 10_000, Topo: search, Joint: search}}},
@@ -65,8 +65,8 @@ func (sys *circuitSystem) mustDecide(t testing.TB, policy string) *allocationRes
 func TestTrialsAgainstFlow(t *testing.T) {
 	for _, when := range []string{"start", "random"} {
 		sys := buildInstance(t, gpt7b(t,
-			input.Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1,
-				LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
+			input.Trials{Count: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1,
+				LostCircuits: 3, LossTime: when, Priorities: "clairvoyant"}))
 		r := sys.trials
 		circuits, err := r.circuitsOf([]int{2, 2, 2}[:len(sys.optical.Bundles)])
 		if err != nil {
@@ -164,9 +164,9 @@ func (r *trials) runFlow(t *testing.T, d []engine.Time, circuits []int, lost []c
 // priorities the durations of the trial. Fixed priorities by the rank of the nominal tails have
 // the same effect as TailPriority with these tails.
 func TestPriorities(t *testing.T) {
-	s := gpt7b(t, input.Replay{Seeds: 30, ComputeJitter: 0.5, Priorities: "nominal"})
+	s := gpt7b(t, input.Trials{Count: 30, ComputeJitter: 0.5, Priorities: "nominal"})
 	w := &s.Workload
-	w.Sequence, s.Replay.Sequence, w.Schedule, w.Chunks = 1024, 1024, training.Interleaved, 4
+	w.Sequence, s.Trials.Sequence, w.Schedule, w.Chunks = 1024, 1024, training.Interleaved, 4
 	sys := buildInstance(t, s)
 	r := sys.trials
 	circuits, err := r.circuitsOf(sys.mustDecide(t, "iter-halve").Circuits)
@@ -192,7 +192,7 @@ func TestPriorities(t *testing.T) {
 	changed := *sys
 	changed.iteration, changed.graph, changed.optical = &ranked, &g, r.optical
 	byRank := &trials{planSystem: sys, circuitSystem: &changed}
-	sys.scenario.Replay.Priorities = "clairvoyant"
+	sys.scenario.Trials.Priorities = "clairvoyant"
 	clairvoyant, _, err := r.simulate(context.Background(), circuits, flow.TailPriority, nil, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func TestPriorities(t *testing.T) {
 func TestStalledTrials(t *testing.T) {
 	const trialCount = 60
 	sys := buildInstance(t, gpt7b(t,
-		input.Replay{Seeds: trialCount, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
+		input.Trials{Count: trialCount, LostCircuits: 2, LossTime: "start", Priorities: "nominal"}))
 	d := sys.mustDecide(t, "delta-joint")
 	x, err := sys.trials.circuitsOf(d.Circuits)
 	if err != nil {
@@ -258,7 +258,7 @@ func TestStalledTrials(t *testing.T) {
 
 	provisioned := countCircuits(x)
 	all := buildInstance(t, gpt7b(t,
-		input.Replay{Seeds: 3, LostCircuits: provisioned, LostWhen: "start",
+		input.Trials{Count: 3, LostCircuits: provisioned, LossTime: "start",
 			Priorities: "nominal"})).mustDecide(t, "delta-joint").Row
 	if all.Metrics["trial_stalls"] != 3 || all.Samples != nil || all.Labels["trial_nct_mean"] == "" {
 		t.Errorf("all circuits lost: got %v, samples %v and labels %v, want 3 stalled trials "+
@@ -269,8 +269,8 @@ func TestStalledTrials(t *testing.T) {
 // TestTrialsAreCancelled checks that a cancelled context ends trials without metrics, and that
 // they can be repeated afterwards.
 func TestTrialsAreCancelled(t *testing.T) {
-	sys := buildInstance(t, gpt7b(t, input.Replay{Seeds: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
-	withoutTrials := buildInstance(t, gpt7b(t, input.Replay{}))
+	sys := buildInstance(t, gpt7b(t, input.Trials{Count: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
+	withoutTrials := buildInstance(t, gpt7b(t, input.Trials{}))
 	d := withoutTrials.mustDecide(t, "iter-halve")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -55,17 +55,17 @@ type Repeat struct {
 	Warmup     int `key:"warmup" doc:"number of first iterations of each job that are not measured" default:"2" max:"1000000"`
 }
 
-// Replay defines trials: simulations of decided topologies under conditions that the plan
+// Trials defines trials: simulations of decided topologies under conditions that the plan
 // does not cover (docs/trials.md). The zero value defines no trials.
-type Replay struct {
-	Seeds            int         `key:"count" doc:"number of trials; each has its own seed, derived from the scenario's" default:"100" min:"1" max:"100000"`
+type Trials struct {
+	Count            int         `key:"count" doc:"number of trials; each has its own seed, derived from the scenario's" default:"100" min:"1" max:"100000"`
 	ComputeJitter    float64     `key:"compute_jitter" doc:"coefficient of variation of a lognormal factor with mean 1 for the time of every pass" default:"0.0" max:"10"`
 	StageJitter      float64     `key:"stage_jitter" doc:"coefficient of variation of a lognormal factor with mean 1 that all passes of a stage of a replica share" default:"0.0" max:"10"`
 	SlowReplica      float64     `key:"slow_replica" doc:"factor by which compute of one replica takes longer" default:"1.0" min:"1" max:"1000"`
 	SlowReplicaIndex int         `key:"slow_replica_index" doc:"index of the slow replica, from 0; -1 draws one per trial" default:"-1" min:"-1" max:"100000000"`
 	LostCircuits     int         `key:"lost_circuits" doc:"number of random circuits that go down and stay down" default:"0" max:"1000000"`
-	LostWhen         string      `key:"loss_time" doc:"whether lost circuits are down from the start or from a random time in the iteration" default:"start" choices:"start|random"`
-	React            string      `key:"reaction" doc:"reaction to lost circuits: keep the topology, or decide again on the remaining ports after the last loss" default:"keep" choices:"keep|redecide" implicit:""`
+	LossTime         string      `key:"loss_time" doc:"whether lost circuits are down from the start or from a random time in the iteration" default:"start" choices:"start|random"`
+	Reaction         string      `key:"reaction" doc:"reaction to lost circuits: keep the topology, or decide again on the remaining ports after the last loss" default:"keep" choices:"keep|redecide" implicit:""`
 	DecisionTime     engine.Time `key:"decision_time" doc:"time of a new decision, before circuits start to move" default:"0s" implicit:"" when:"reaction=redecide"`
 	Sequence         int         `key:"sequence" doc:"tokens per sample in the trials" else:"workload.sequence" min:"1" max:"1000000000"`
 	Priorities       string      `key:"priorities" doc:"whether priorities of transfers follow from the plan ('nominal') or from each trial's own times ('clairvoyant')" default:"nominal" choices:"nominal|clairvoyant"`
@@ -73,7 +73,7 @@ type Replay struct {
 
 // MakesReplicasDiffer reports whether trials make replicas differ that the plan may
 // represent by one. All replicas must then be simulated.
-func (r *Replay) MakesReplicasDiffer() bool {
+func (r *Trials) MakesReplicasDiffer() bool {
 	return r.ComputeJitter > 0 || r.StageJitter > 0 ||
 		r.SlowReplica > 1 || r.LostCircuits > 0
 }

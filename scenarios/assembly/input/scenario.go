@@ -35,7 +35,7 @@ type Scenario struct {
 	Engine      Engine
 	Replicas    []Replica // replicas that differ from the others, ordered by index
 	Jobs        []Job     // jobs that share the pods; nil if Workload is the only one
-	Replay      Replay
+	Trials      Trials
 	// PassExtension returns by how much calls inside inner tiers lengthen the passes of a
 	// training step.
 	PassExtension composition.PassExtension
