@@ -565,8 +565,8 @@ func (s *Scenario) tiersTOML() []byte {
 							&b, "planner = %s\nchunk = %s\n", schema.Literal(k.Planner),
 							schema.Literal(k.Chunk),
 						)
-						if k.KnownAhead != "none" {
-							fmt.Fprintf(&b, "predicted_calls = %s\n", schema.Literal(k.KnownAhead))
+						if k.KnownInAdvance != "none" {
+							fmt.Fprintf(&b, "predicted_calls = %s\n", schema.Literal(k.KnownInAdvance))
 						}
 					} else if !s.isJoint() {
 						fmt.Fprintf(&b, "collective = %s\n", schema.Literal(k.Collective))

@@ -147,7 +147,7 @@ func (m *Machine) planTime(
 	s.Seed, s.Engine.Level = m.seed, "cost"
 	s.Policy.Planners = []string{m.tiers[i].Planner}
 	s.Fabric.ScaleUp.GPUs = gpus
-	s.Fabric.ScaleUp.KnownInAdvance = m.tiers[i].KnownAhead
+	s.Fabric.ScaleUp.KnownInAdvance = m.tiers[i].KnownInAdvance
 	s.Workload = input.Workload{IsTraining: true, WorkloadKeys: input.WorkloadKeys{Spec: m.spec}}
 
 	// Sizes are listed unless all messages have the size of the call. They differ

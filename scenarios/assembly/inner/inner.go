@@ -35,8 +35,8 @@ type Keys struct {
 	Kind       string `key:"kind" doc:"fabric of the tier, whose other keys are those of that fabric" required:"" choices:"@tier-kinds" called:"tier"`
 	Collective string `key:"collective" doc:"for an inner tier of links: the algorithm of its collective calls; 'best' selects the fastest by simulation" default:"best" choices:"@tier-collectives"`
 	reconfigure.InnerTierKeys
-	Chunk      units.Bytes `key:"chunk" doc:"for an inner tier 'scaleup': chunk size of messages" default:"4MB"`
-	KnownAhead string      `key:"predicted_calls" doc:"for an inner tier 'scaleup': all-to-alls for which switches reconfigure during the preceding compute: 'none'; 'returns', the returns and those of backward passes; or 'all'" default:"none" choices:"none|returns|all" implicit:""`
+	Chunk          units.Bytes `key:"chunk" doc:"for an inner tier 'scaleup': chunk size of messages" default:"4MB"`
+	KnownInAdvance string      `key:"predicted_calls" doc:"for an inner tier 'scaleup': all-to-alls for which switches reconfigure during the preceding compute: 'none'; 'returns', the returns and those of backward passes; or 'all'" default:"none" choices:"none|returns|all" implicit:""`
 }
 
 // Tier is an inner tier with its keys.
@@ -188,10 +188,10 @@ func (m *Machine) callKey(v int, pass training.Phase, c training.Call) callKey {
 
 	// The position in a layer matters only if some switch reconfigures before an
 	// all-to-all starts.
-	reconfiguresAhead := func(t Tier) bool {
-		return t.Plans != nil && cmp.Or(t.KnownAhead, "none") != "none"
+	reconfiguresInAdvance := func(t Tier) bool {
+		return t.Plans != nil && cmp.Or(t.KnownInAdvance, "none") != "none"
 	}
-	if slices.ContainsFunc(m.tiers, reconfiguresAhead) {
+	if slices.ContainsFunc(m.tiers, reconfiguresInAdvance) {
 		k.exchangeIndex = 2 * int(pass-training.Forward)
 		if c.Transposed {
 			k.exchangeIndex++

@@ -62,7 +62,7 @@ func newScaleUp(gpus int, rate units.Rate, planner string) Tier {
 	s.Policy.Static, s.Policy.FastModel = "simulated", "together"
 	keys := Keys{
 		Kind: "scaleup", InnerTierKeys: reconfigure.InnerTierKeys{Planner: planner},
-		Chunk: 1e4, KnownAhead: "none",
+		Chunk: 1e4, KnownInAdvance: "none",
 	}
 	return Tier{Keys: keys, Plans: s}
 }

@@ -455,10 +455,10 @@ func newStep(t *testing.T, level string, stages, microbatches int) *Scenario {
 // upper bound, and the all-to-alls of one micro-batch are a lower bound.
 func TestSteps(t *testing.T) {
 	for _, c := range []struct {
-		stages, microbatches int
-		planner, knownAhead  string
-		delay                engine.Time
-		reconfigures         bool // in every all-to-all
+		stages, microbatches    int
+		planner, knownInAdvance string
+		delay                   engine.Time
+		reconfigures            bool // in every all-to-all
 	}{
 		{1, 1, "static-ring", "none", 100 * engine.Microsecond, false},
 		{1, 1, "spreadout", "none", 100 * engine.Microsecond, true},
@@ -470,7 +470,7 @@ func TestSteps(t *testing.T) {
 	} {
 		name := fmt.Sprintf("%+v", c)
 		s := newStep(t, "packet", c.stages, c.microbatches)
-		s.Fabric.ScaleUp.KnownInAdvance, s.Fabric.ScaleUp.Delay = c.knownAhead, c.delay
+		s.Fabric.ScaleUp.KnownInAdvance, s.Fabric.ScaleUp.Delay = c.knownInAdvance, c.delay
 		row, _, reference, err := decide(t.Context(), s, c.planner)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -504,9 +504,9 @@ func TestSteps(t *testing.T) {
 		hidden := 0.0 // delays before the first topology, which are shorter than the compute
 		switch {
 		case !c.reconfigures:
-		case c.knownAhead == "all":
+		case c.knownInAdvance == "all":
 			hidden = 4 * c.delay.Seconds() * layers * float64(c.microbatches)
-		case c.knownAhead == "returns":
+		case c.knownInAdvance == "returns":
 			hidden = 3 * c.delay.Seconds() * layers * float64(c.microbatches)
 		}
 
@@ -517,7 +517,7 @@ func TestSteps(t *testing.T) {
 				reference["makespan_s"])
 		}
 
-		if _, knows := m["hidden_s"]; knows != (c.knownAhead != "none") ||
+		if _, knows := m["hidden_s"]; knows != (c.knownInAdvance != "none") ||
 			math.Abs(m["hidden_s"]-hidden) > 1e-9 {
 			t.Errorf("%s: hidden time %v s, want %v s", name, m["hidden_s"], hidden)
 		}
@@ -534,7 +534,7 @@ func TestSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		longest := slices.Max(times[:]).Seconds()
-		if longest > each+1e-11 || c.knownAhead == "none" && longest < each-1e-11 {
+		if longest > each+1e-11 || c.knownInAdvance == "none" && longest < each-1e-11 {
 			t.Errorf("%s: exposed all-to-alls take %v, one all-to-all takes %v s", name, times, each)
 		}
 	}
