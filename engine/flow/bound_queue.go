@@ -7,8 +7,9 @@ import (
 	"sim/engine"
 )
 
-// queueBound improves heads and tails by the queues before and after a task. The results hold
-// for every service.
+// queueBound improves heads and tails by the queues before and after a task. The head of a task is a
+// lower bound on its start. Its tail is a lower bound on the time from its end to the end of the
+// graph. The results hold for every service.
 //
 // A task cannot start before all transfers that precede it have ended and the paths from them
 // have been followed. For the transfers on one resource, the one-machine bound gives this
@@ -37,8 +38,8 @@ type direction struct {
 	head     []float64 // improved heads, indexed by task
 	// dist is the longest path from the task's end to the current task, indexed by task; -1 if
 	// no path exists.
-	dist   []float64
-	byHead [][]int32 // uses of processed tasks in order of their heads, indexed by resource
+	dist       []float64
+	usesByHead [][]int32 // uses of processed tasks in order of their heads, indexed by resource
 }
 
 // init copies the in-edges of the graph and prepares both directions.
@@ -67,9 +68,9 @@ func (s *direction) init(m *model, order, start, from []int32, lag []engine.Time
 		s.position[i] = int32(k)
 	}
 	s.head, s.dist = make([]float64, m.tasks), make([]float64, m.tasks)
-	s.byHead = make([][]int32, m.resources)
+	s.usesByHead = make([][]int32, m.resources)
 	for r := range m.resources {
-		s.byHead[r] = make([]int32, 0, m.resStart[r+1]-m.resStart[r])
+		s.usesByHead[r] = make([]int32, 0, m.resStart[r+1]-m.resStart[r])
 	}
 }
 
@@ -114,7 +115,8 @@ func (e *Evaluator) QueueBound(ctx context.Context, maxWork int64) (bound engine
 	return max(bound, roundDown(best)), 2 + (budget-q.remainingWork)/workPerCall
 }
 
-// machine returns the larger of the two bounds of one resource.
+// machine returns the larger of two bounds of one resource: of its transfers one after the other, and
+// of transfers that are limited by their own full rates.
 func (b *bounds) machine(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
 	return max(b.oneMachine(z, uses, capacity, head, tail), b.limitedMachine(z, uses, capacity, head, tail))
 }
@@ -122,8 +124,8 @@ func (b *bounds) machine(z *sim, uses []int32, capacity float64, head, tail []fl
 // computeHeads computes the heads of one direction. Without budget the heads are the longest
 // paths at full rate.
 func (q *queueBound) computeHeads(ctx context.Context, z *sim, b *bounds, s *direction) {
-	for r := range s.byHead {
-		s.byHead[r] = s.byHead[r][:0]
+	for r := range s.usesByHead {
+		s.usesByHead[r] = s.usesByHead[r][:0]
 	}
 
 	for _, i := range s.order {
@@ -145,14 +147,14 @@ func (q *queueBound) computeHeads(ctx context.Context, z *sim, b *bounds, s *dir
 // insert adds a use to the uses of its resource, which are in order of heads.
 func (s *direction) insert(z *sim, u int32) {
 	r := z.useRes[u]
-	uses := append(s.byHead[r], u)
+	uses := append(s.usesByHead[r], u)
 	h := s.head[z.useTask[u]]
 	j := len(uses) - 1
 	for ; j > 0 && s.head[z.useTask[uses[j-1]]] > h; j-- {
 		uses[j] = uses[j-1]
 	}
 	uses[j] = u
-	s.byHead[r] = uses
+	s.usesByHead[r] = uses
 }
 
 // queueHead returns the largest bound on the start of task i that a resource implies through
@@ -163,24 +165,22 @@ func (q *queueBound) queueHead(z *sim, b *bounds, s *direction, i int32, head fl
 		return head
 	}
 
-	only := int32(-1) // the only predecessor, if it is a transfer
+	// The head of a single predecessor covers all queues before it, except the queues that the
+	// predecessor itself stands in. A task of fixed duration stands in none.
 	if last == first+1 {
-		// The head of a single predecessor covers all queues before it, except the queues that the
-		// predecessor itself stands in.
-		if only = s.from[first]; z.fixedDuration[only] >= 0 {
+		only := s.from[first]
+		if z.fixedDuration[only] >= 0 {
 			return head
 		}
-	}
-
-	// Otherwise every resource on a path to i can be a bottleneck.
-	q.findLongestPaths(z, s, i)
-	if only >= 0 {
+		q.findLongestPaths(z, s, i)
 		for u := z.useStart[only]; u < z.useStart[only+1]; u++ {
 			head = max(head, q.resourceBound(z, b, s, z.useRes[u], head))
 		}
 		return head
 	}
 
+	// With several predecessors, every resource on a path to i can be a bottleneck.
+	q.findLongestPaths(z, s, i)
 	for r := range int32(z.resources) {
 		head = max(head, q.resourceBound(z, b, s, r, head))
 	}
@@ -194,18 +194,18 @@ func (q *queueBound) findLongestPaths(z *sim, s *direction, i int32) {
 		s.dist[k] = -1
 	}
 	top := int32(-1)
-	edges := func(i int32, dist float64) {
-		for e := s.start[i]; e < s.start[i+1]; e++ {
+	visitPredecessors := func(task int32, dist float64) {
+		for e := s.start[task]; e < s.start[task+1]; e++ {
 			u := s.from[e]
 			s.dist[u] = max(s.dist[u], dist+float64(s.lag[e]))
 			top = max(top, s.position[u])
 		}
-		q.charge(z, int(s.start[i+1]-s.start[i]))
+		q.charge(z, int(s.start[task+1]-s.start[task]))
 	}
-	edges(i, 0)
+	visitPredecessors(i, 0)
 	for k := top; k >= 0; k-- {
 		if u := s.order[k]; s.dist[u] >= 0 {
-			edges(u, s.dist[u]+z.paths.duration[u])
+			visitPredecessors(u, s.dist[u]+z.paths.duration[u])
 		}
 	}
 	q.charge(z, int(s.position[i]))
@@ -214,7 +214,7 @@ func (q *queueBound) findLongestPaths(z *sim, s *direction, i int32) {
 // resourceBound returns the bound that resource r implies on the start of the task of the last
 // findLongestPaths. It returns less than that if the bound cannot exceed head.
 func (q *queueBound) resourceBound(z *sim, b *bounds, s *direction, r int32, head float64) float64 {
-	uses := s.byHead[r]
+	uses := s.usesByHead[r]
 	q.charge(z, len(uses))
 	capacity := z.maxCapacity(r)
 	q.reachingUses = q.reachingUses[:0]
@@ -234,7 +234,7 @@ func (q *queueBound) resourceBound(z *sim, b *bounds, s *direction, r int32, hea
 	if len(q.reachingUses) < 2 || last+sum+dist <= head {
 		return 0
 	}
-	work := z.workSincePoll
+	work := z.workSincePoll // machine only adds to it
 	bound := b.machine(z, q.reachingUses, capacity, s.head, s.dist)
 	q.remainingWork -= machineWorkFactor * int64(z.workSincePoll-work)
 	return bound

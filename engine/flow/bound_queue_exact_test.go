@@ -11,8 +11,8 @@ import (
 	"sim/engine/flow"
 )
 
-// queueInstance is a random graph of stages of tasks, of which each transfer has one link, which it fills alone. A
-// resource is then a machine, and the bound on it is that of preemptive jobs alone.
+// queueInstance returns a random graph of stages of tasks. Each transfer uses one link and can fill it, so
+// that each resource is a machine with preemptive jobs.
 func queueInstance(rng *rand.Rand) instance {
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Nodes: 2}, r: &engine.Routes{Start: []int32{0}}}
 	links := 1 + rng.IntN(3)
@@ -45,8 +45,9 @@ func queueInstance(rng *rand.Rand) instance {
 // job is a transfer on a machine: it is there after head and takes time; tail follows its end.
 type job struct{ head, time, tail float64 }
 
-// machine returns the makespan of preemptive jobs on one machine: over all sets of jobs, the smallest head, all times
-// and the smallest tail. The sets that matter are those of all jobs with at least some head and tail.
+// machine returns the makespan of preemptive jobs on one machine. It is the maximum over all sets of jobs
+// of the minimum head plus all times plus the minimum tail. Only the sets of all jobs with at least some
+// head and at least some tail matter.
 func machine(jobs []job) float64 {
 	best := 0.0
 	for _, a := range jobs {
@@ -155,8 +156,8 @@ func TestQueueBoundIsExact(t *testing.T) {
 	}
 }
 
-// TestQueueBoundWork: bounds and work of seeded instances under every allowance from none to all are as stored, so that
-// a change of the order or of the price of what is looked at shows.
+// TestQueueBoundWork compares the bounds and the work of seeded instances under each limit on work with
+// stored digests, so that a change of the order or of the counted work is found.
 func TestQueueBoundWork(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	digest := fnv.New64a()

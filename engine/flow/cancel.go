@@ -2,12 +2,14 @@ package flow
 
 import "context"
 
-// pollEvery is the work after which a run checks its context, in starts, ends and steps of
-// sharing. It takes a few milliseconds at most.
+// pollEvery is the work after which a run checks its context. Work counts the starts and ends of tasks
+// and the transfers and resources visited when capacity is shared. This much work takes a few
+// milliseconds at most.
 const pollEvery = 1 << 15
 
 // interrupted adds work and reports whether the context of z was cancelled or the run exceeded
-// maxWork. It checks both once per pollEvery units of work, and stays true once it was true.
+// maxWork. It checks both once per pollEvery units of work. Once it returned true, it does so until
+// the next run.
 func (z *sim) interrupted(work int) bool {
 	if z.workSincePoll += work; z.workSincePoll >= pollEvery {
 		z.polledWork += int64(z.workSincePoll)
@@ -23,9 +25,9 @@ func (z *sim) interrupted(work int) bool {
 // these results.
 func (e *Evaluator) SetContext(ctx context.Context) { e.sim.ctx = ctx }
 
-// Work returns the work of all runs and bounds of e so far: starts, ends, steps of sharing
-// and steps of passes over the graph. It is proportional to CPU time, some tens of millions
-// per second, but does not depend on the machine.
+// Work returns the work of all runs and bounds of e so far. It counts steps (see pollEvery, and the
+// edges of passes over the graph), so it is the same on every machine. A CPU does some tens of
+// millions of steps per second.
 func (e *Evaluator) Work() int64 { return e.sim.polledWork + int64(e.sim.workSincePoll) }
 
 // SetMaxWork makes the following runs fail if their work exceeds a limit. 0 removes the limit.

@@ -7,13 +7,16 @@ import (
 	"sim/engine"
 )
 
+// A component is a set of transfers that are connected through the resources they use. Components of
+// at least incrementalThreshold transfers are large. A use is one resource used by one transfer.
+
 // bottleneckClass is the set of transfers in large components whose rates are determined by one
 // saturated resource, their bottleneck. All members have the same rate per weight, the level. One
 // progress counter therefore describes all of them, and a new level costs the same for one member
 // as for thousands. Only the end of the next member is in the event queue.
 type bottleneckClass struct {
 	level     float64     // rate per weight, in bits per tick
-	progress  bits128     // bits per weight sent until updatedAt by a permanent member
+	progress  exactBits   // bits per weight sent by updatedAt since the class was last empty
 	updatedAt engine.Time // time for which progress is valid
 	members   int32       // number of members
 	next      int32       // the member whose end is in the event queue, or noTask
@@ -29,40 +32,43 @@ type bottleneckClass struct {
 // classEnd is the end of a member: the progress of the class at which the member is complete.
 // Entries of transfers that left the class remain in the heap until they reach its top.
 type classEnd struct {
-	finish bits128
+	finish exactBits
 	task   int32
 }
 
-// bits128 is a number of bits as the unevaluated sum of two floating-point numbers. The progress
-// of a class grows over a whole run, while differences of progress must be exact to a fraction of
-// a bit.
-type bits128 struct{ high, low float64 }
+// exactBits is a number of bits as the unevaluated sum of two floating-point numbers (double-double).
+// The progress of a class grows over a whole run, while differences of progress must be exact to a
+// fraction of a bit.
+type exactBits struct{ high, low float64 }
 
 // plus returns a + x. The sum of the high parts is exact (Knuth, The Art of Computer Programming,
 // vol. 2, Sec. 4.2.2, Theorem B).
-func (a bits128) plus(x float64) bits128 {
+func (a exactBits) plus(x float64) exactBits {
 	sum := a.high + x
 	part := sum - a.high
-	return bits128{sum, a.low + ((a.high - (sum - part)) + (x - part))}
+	return exactBits{sum, a.low + ((a.high - (sum - part)) + (x - part))}
 }
 
 // plusProduct returns a + x*y. The product is exact.
-func (a bits128) plusProduct(x, y float64) bits128 {
+func (a exactBits) plusProduct(x, y float64) exactBits {
 	product := x * y
 	sum := a.plus(product)
 	sum.low += math.FMA(x, y, -product)
 	return sum
 }
 
-// minus returns a - b.
-func (a bits128) minus(b bits128) bits128 {
-	d := a.plus(-b.high)
-	d.low -= b.low
-	return d
+// add returns a + b.
+func (a exactBits) add(b exactBits) exactBits {
+	sum := a.plus(b.high)
+	sum.low += b.low
+	return sum
 }
 
+// minus returns a - b.
+func (a exactBits) minus(b exactBits) exactBits { return a.add(exactBits{-b.high, -b.low}) }
+
 // value returns a as one number.
-func (a bits128) value() float64 { return a.high + a.low }
+func (a exactBits) value() float64 { return a.high + a.low }
 
 // before reports whether e is earlier than f. Equal ends are in order of tasks.
 func (e *classEnd) before(f *classEnd) bool {
@@ -79,7 +85,7 @@ const noBottleneck = -1
 type taskClasses struct {
 	classes    []bottleneckClass // indexed by resource
 	bottleneck []int32           // bottleneck, indexed by task; noBottleneck outside large components
-	finish     []bits128         // progress of the class at which a member is complete, indexed by task
+	finish     []exactBits       // progress of the class at which a member is complete, indexed by task
 	position   []int32           // index in bottleneckClass.others, indexed by use; undefined if it is not there
 	touched    []int32           // classes that changed in the current update
 	update     int32             // number of the current update
@@ -88,7 +94,7 @@ type taskClasses struct {
 // init allocates the arrays.
 func (s *taskClasses) init(m *model) {
 	s.classes = make([]bottleneckClass, m.resources)
-	s.bottleneck, s.finish = make([]int32, m.tasks), make([]bits128, m.tasks)
+	s.bottleneck, s.finish = make([]int32, m.tasks), make([]exactBits, m.tasks)
 	s.position = make([]int32, len(m.useRes))
 }
 
@@ -126,8 +132,8 @@ func (z *sim) sortedOthers(r int32) []int32 {
 	return c.others
 }
 
-// touch returns the class of resource r. The end of its next member is scheduled again at the end of
-// the update.
+// touch returns the class of resource r and marks it as changed, so that finishUpdate schedules its next
+// end again.
 func (s *taskClasses) touch(r int32) *bottleneckClass {
 	c := &s.classes[r]
 	if c.touchedIn != s.update {
@@ -138,18 +144,18 @@ func (s *taskClasses) touch(r int32) *bottleneckClass {
 }
 
 // progressAt returns the progress at a time.
-func (c *bottleneckClass) progressAt(t engine.Time) bits128 {
+func (c *bottleneckClass) progressAt(t engine.Time) exactBits {
 	return c.progress.plusProduct(c.level, float64(t-c.updatedAt))
 }
 
 // endOf returns the time at which the progress reaches finish. The level must not be 0.
-func (c *bottleneckClass) endOf(finish bits128) engine.Time {
+func (c *bottleneckClass) endOf(finish exactBits) engine.Time {
 	return endAfter(c.updatedAt, max(0, finish.minus(c.progress).value())/c.level)
 }
 
-// endAfter returns the end of a transfer that needs t more ticks. Its rate is rounded to 53 bits, which
-// a long run multiplies. An end is therefore rounded up only if t exceeds a whole number by more than
-// that.
+// endAfter returns the end of a transfer that needs t more ticks, rounded up to a tick. Rates are
+// rounded to 53 bits, so that t can exceed the exact time by a rounding error of the time since the
+// start, at most 2^-51 of now. Without this tolerance, ends that are whole ticks would be one tick late.
 func endAfter(now engine.Time, t float64) engine.Time {
 	return now + ceilTicks(max(0, t-float64(now)*0x1p-51))
 }
@@ -157,25 +163,22 @@ func endAfter(now engine.Time, t float64) engine.Time {
 // joinClass moves a transfer to the class of resource r.
 func (z *sim) joinClass(id, r int32) {
 	s := &z.incremental.taskClasses
-	var left bits128
+	var left exactBits
 	if s.bottleneck[id] >= 0 {
 		left = z.leaveClass(id)
 	} else {
-		left = bits128{high: z.remaining[id]}.plusProduct(-z.rate[id], float64(z.now-z.updatedAt[id]))
+		left = exactBits{high: z.remaining[id]}.plusProduct(-z.rate[id], float64(z.now-z.updatedAt[id]))
 		z.queue.Remove(id)
 	}
 	c := s.touch(r)
 	if c.members == 0 {
-		c.progress, c.updatedAt, c.ends, c.inOrder = bits128{}, z.now, c.ends[:0], true
+		c.progress, c.updatedAt, c.ends, c.inOrder = exactBits{}, z.now, c.ends[:0], true
 	}
 	c.members++
-	finish := c.progressAt(z.now)
 	if w := z.weight[id]; w != 1 {
-		left = bits128{high: left.value() / w}
+		left = exactBits{high: left.value() / w}
 	}
-	finish = finish.plus(left.high)
-	finish.low += left.low
-	s.bottleneck[id], s.finish[id] = r, finish
+	s.bottleneck[id], s.finish[id] = r, c.progressAt(z.now).add(left)
 
 	own := z.bottleneckUse(id, r)
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
@@ -194,13 +197,13 @@ func (z *sim) bottleneckUse(id, r int32) int32 {
 }
 
 // leaveClass removes a transfer from its class and returns its remaining bits.
-func (z *sim) leaveClass(id int32) bits128 {
+func (z *sim) leaveClass(id int32) exactBits {
 	s := &z.incremental.taskClasses
 	r := s.bottleneck[id]
 	c := s.touch(r)
 	left := s.finish[id].minus(c.progressAt(z.now))
 	if w := z.weight[id]; w != 1 {
-		left = bits128{high: left.value() * w}
+		left = exactBits{high: left.value() * w}
 	}
 	s.bottleneck[id] = noBottleneck
 	c.members--
@@ -240,8 +243,8 @@ func (z *sim) releaseTask(id int32) {
 		return
 	}
 	c := &s.classes[s.bottleneck[id]]
-	// The bits that remained when the level of the class last changed are more accurate than the
-	// bits that remain now.
+	// The remaining bits are stated as of the time at which the level last changed, because they were
+	// exact then. This sets updatedAt back.
 	left, end := s.finish[id].minus(c.progress).value(), engine.Never
 	if c.level > 0 {
 		end = c.endOf(s.finish[id])
@@ -331,14 +334,13 @@ func (z *sim) scheduleNext(r int32) {
 	}
 }
 
-// endBlocked ends the members of a class without capacity that are complete except for the
-// rounding to ticks, as setRate does.
+// endBlocked ends the members of a class without capacity that would need less than a tick at full
+// rate, as setRate does. They are complete except for the rounding to ticks.
 func (z *sim) endBlocked(r int32) {
 	s := &z.incremental.taskClasses
-	c := s.touch(r)
 	for u := z.firstUse[r]; u >= 0; u = z.nextUse[u] {
 		id := z.useTask[u]
-		if s.bottleneck[id] != r || s.finish[id].minus(c.progressAt(z.now)).value()*z.weight[id] >= z.paths.fullRate[id] || !z.isDown(id) {
+		if s.bottleneck[id] != r || z.remainingBits(id) >= z.paths.fullRate[id] || !z.isDown(id) {
 			continue
 		}
 		z.remaining[id], z.updatedAt[id], z.rate[id] = max(0, z.leaveClass(id).value()), z.now, 0

@@ -181,9 +181,9 @@ func (e *Evaluator) ChangeLater(t engine.Time, link int32, bitsPerSecond float64
 	z, s := e.sim, e.sim.control
 	k := len(s.laterChanges)
 	s.laterChanges = append(s.laterChanges, engine.Change{At: t, Link: link, Rate: bitsPerSecond})
-	id := 2*z.tasks + len(z.net.Changes) + k
-	z.queue.Grow(id + 1)
-	z.queue.Set(int32(id), t)
+	id := z.changeEvent(len(z.net.Changes) + k)
+	z.queue.Grow(int(id) + 1)
+	z.queue.Set(id, t)
 	return k
 }
 
@@ -214,5 +214,5 @@ func (s *controlledRun) countEnd(id int32) {
 
 // CancelChange removes a change that has not happened yet.
 func (e *Evaluator) CancelChange(change int) {
-	e.sim.queue.Remove(int32(2*e.sim.tasks + len(e.sim.net.Changes) + change))
+	e.sim.queue.Remove(e.sim.changeEvent(len(e.sim.net.Changes) + change))
 }

@@ -40,7 +40,7 @@ func (p *criticalPaths) computeFullRates(z *sim) {
 	for i := range z.tasks {
 		if f := z.fixedDuration[i]; f >= 0 {
 			p.duration[i] = float64(f)
-			continue
+			continue // not a transfer with uses
 		}
 		rate := z.rateLimit[i]
 		from, to := z.useStart[i], z.useStart[i+1]
@@ -55,7 +55,8 @@ func (p *criticalPaths) computeFullRates(z *sim) {
 	}
 }
 
-// maxCapacity returns the highest capacity that resource r ever has, in bits per tick.
+// maxCapacity returns the highest capacity that resource r ever has, in bits per tick: at the start, by
+// Evaluator.SetPeak in controlled runs, by Link.Peak, and by changes of the network.
 func (z *sim) maxCapacity(r int32) float64 {
 	rate := z.initialCapacity[r]
 	if z.isControlled {
@@ -91,8 +92,8 @@ func (p *criticalPaths) computeTails(m *model) {
 	}
 }
 
-// computeHeads computes head in a forward pass and returns the length of the longest path, +Inf
-// if a transfer has rate 0.
+// computeHeads computes head in a forward pass and returns the length of the longest path. It is +Inf
+// if a transfer has rate 0, also if the transfer has 0 bits, so that its duration is 0/0.
 func (p *criticalPaths) computeHeads(m *model) float64 {
 	clear(p.head)
 	longest := 0.0

@@ -14,8 +14,10 @@ type Evaluator struct {
 
 	fair *fairShareBound // set by PrepareFairBound
 
-	ownsModel     bool // sim.model is not shared with other evaluators
-	queueCapacity int  // number of event ids of sim.queue, set by SetChanges
+	// ownsModel is set if sim.model is a copy, made by SetDurations or SetChanges, and not shared with
+	// other evaluators.
+	ownsModel     bool
+	queueCapacity int // number of event ids of sim.queue after SetChanges; 0 before
 }
 
 // NewEvaluator prepares g on n with routes r for the given service. None of the three may
@@ -36,7 +38,7 @@ func newEvaluator(m *model, s Service) *Evaluator {
 }
 
 // Clone returns an evaluator with the same capacities, durations, changes, tails and context. It
-// shares the immutable data of e.
+// shares the immutable data of e. Durations and changes are part of the model.
 func (e *Evaluator) Clone() *Evaluator {
 	c := newEvaluator(e.sim.model, e.sim.service)
 	copy(c.sim.initialCapacity, e.sim.initialCapacity)

@@ -6,8 +6,9 @@ import "sim/engine"
 // that vary.
 type fork struct {
 	runState
-	isComplete, isCutOff bool   // the run ended without such an event; it was cut off
-	stopBefore           []bool // transfers that use a varying resource, indexed by task
+	isComplete bool   // the run ended without such an event
+	isCutOff   bool   // the run was cut off
+	stopBefore []bool // transfers that use a varying resource, indexed by task
 }
 
 // Fork simulates the graph at the current capacities up to the first start of a transfer that
@@ -15,8 +16,9 @@ type fork struct {
 // other capacities of these resources, any number of times.
 //
 // The capacities during Fork must be the largest that Resume will see, so that its cut-offs are
-// valid for all of them. Fork must not be used with the priority services that depend on
-// tails, because tails depend on the capacities of transfers that have not started.
+// valid for all of them. Fork must not be used with LevelPriority and TailPriority, because the
+// longest path from a transfer to the end of the graph depends on the capacities of transfers that
+// have not started.
 func (e *Evaluator) Fork(resources []int32, cutoff engine.Time) {
 	z := e.sim
 	if e.fork == nil {
@@ -38,7 +40,8 @@ func (e *Evaluator) Fork(resources []int32, cutoff engine.Time) {
 	f.copyFrom(&z.runState)
 }
 
-// Resume is Makespan, continued from the state that Fork saved.
+// Resume continues from the state that Fork saved. It returns the makespan, or false in the cases in
+// which Makespan does.
 func (e *Evaluator) Resume(cutoff engine.Time) (engine.Time, bool) {
 	z, f := e.sim, e.fork
 	if z.cancelled = z.ctx.Err() != nil; f.isCutOff || z.cancelled {
@@ -48,11 +51,12 @@ func (e *Evaluator) Resume(cutoff engine.Time) (engine.Time, bool) {
 		return f.makespan, f.makespan < cutoff
 	}
 	z.copyFrom(&f.runState)
+	// Fork stops between events, when the stack is empty and all shares can be computed again.
 	z.stack, z.cutoff, z.incremental.valid = z.stack[:0], cutoff, false
 
 	copy(z.capacity, z.initialCapacity)
 	for i, c := range z.net.Changes {
-		if !z.queue.Has(int32(2*z.tasks + i)) { // the change has been applied
+		if !z.queue.Has(z.changeEvent(i)) { // the change has been applied
 			z.capacity[c.Link] = c.Rate * perTick
 		}
 	}

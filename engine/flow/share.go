@@ -21,10 +21,10 @@ type component struct {
 	// State of fillProgressively.
 	free        []float64 // capacity not assigned yet, indexed by resource
 	load        []float64 // weight of the transfers without a rate, indexed by resource
-	unfixedUses []int32   // number of their uses, indexed by resource
+	unfixedUses []int32   // number of uses by transfers without a rate, indexed by resource
 	isSaturated []bool    // saturated in the current round, indexed by resource
 	unfixed     []int32   // transfers without a rate
-	usedRes     []int32   // the resources that they use
+	usedRes     []int32   // the resources that transfers without a rate use
 	rate        []float64 // the computed rates, indexed by task
 }
 
@@ -42,6 +42,10 @@ func (c *component) init(m *model) {
 // shareCapacity computes new rates for every transfer that is connected to a dirty resource.
 // Transfers that share no resource, small components and large components have an algorithm
 // each: shareAlone, fillProgressively or shareByPriority, and updateShares.
+//
+// z.incremental knows the transfers and resources of large components. If these become part of a
+// small component, leaveLarge and releaseTask remove them; clearSaturation reports that a resource
+// changed.
 func (z *sim) shareCapacity() {
 	z.component.passes++
 	large := z.dirty[:0] // dirty resources in large components
@@ -57,12 +61,13 @@ func (z *sim) shareCapacity() {
 			continue
 		}
 
-		// A transfer that shares no resource, or a large component.
+		// A transfer that shares no resource.
 		if z.numActive[r] == 1 {
 			if id := z.useTask[z.firstUse[r]]; z.shareAlone(id) {
 				continue
 			}
 		}
+		// A large component: its shares are updated below.
 		if !z.collectComponent(r) {
 			large = append(large, r)
 			continue
@@ -211,7 +216,8 @@ func (z *sim) fillProgressively(tasks []int32, weight []float64) {
 		}
 	}
 
-	// Each round fixes the rates at the next bottleneck. The work counts all resources.
+	// Each round fixes the rates at the next bottleneck and visits all transfers without a rate and all
+	// resources.
 	for len(c.unfixed) > 0 && !z.interrupted(len(c.unfixed)+len(c.resources)) {
 		share := z.minFairShare(c.usedRes)
 		for _, id := range c.unfixed {
@@ -365,7 +371,7 @@ func (z *sim) scheduleCrossing() {
 		to := z.groupEnd(from)
 		slowest, fastest := math.Inf(1), 0.0
 		for _, id := range c.tasks[from:to] {
-			z.queue.Remove(id + int32(z.tasks))
+			z.queue.Remove(z.crossingEvent(id))
 			fall := c.rate[id] / z.paths.fullRate[id]
 			slowest, fastest = min(slowest, fall), max(fastest, fall)
 		}
@@ -380,6 +386,7 @@ func (z *sim) scheduleCrossing() {
 	}
 
 	if !math.IsInf(earliest, 1) {
-		z.queue.Set(c.tasks[0]+int32(z.tasks), z.now+max(1, ceilTicks(earliest)))
+		// The event is kept with the first transfer; markTaskDirty finds the component from it.
+		z.queue.Set(z.crossingEvent(c.tasks[0]), z.now+max(1, ceilTicks(earliest)))
 	}
 }

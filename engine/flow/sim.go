@@ -229,6 +229,12 @@ func (z *sim) runEvents() bool {
 	return z.numEnded == z.tasks
 }
 
+// changeEvent returns the event id of change k of the network.
+func (z *sim) changeEvent(k int) int32 { return int32(2*z.tasks + k) }
+
+// crossingEvent returns the event id of the level crossing that is kept with a task.
+func (z *sim) crossingEvent(task int32) int32 { return task + int32(z.tasks) }
+
 // reset puts z at the start of a run.
 func (z *sim) reset(cutoff engine.Time) {
 	z.queue.Reset()
@@ -258,7 +264,7 @@ func (z *sim) reset(cutoff engine.Time) {
 
 	// Changes are events from the start. Tails are computed if priorities or cut-offs need them.
 	for i, c := range z.net.Changes {
-		z.queue.Set(int32(2*z.tasks+i), c.At)
+		z.queue.Set(z.changeEvent(i), c.At)
 	}
 
 	z.workSincePoll += z.tasks
@@ -422,7 +428,7 @@ func (z *sim) endTransfer(id int32) bool {
 	if z.isControlled {
 		z.control.countEnd(id)
 	}
-	z.queue.Remove(id + int32(z.tasks))
+	z.queue.Remove(z.crossingEvent(id))
 	return z.endTask(id, z.now)
 }
 

@@ -12,8 +12,8 @@ import (
 	"sim/engine/flow"
 )
 
-// mixedInstance is a random graph of computes and transfers, of which each uses up to three links and groups with
-// weights, some within a cap of a flow. Links may change their rates in mid-run.
+// mixedInstance returns a random graph of computes and transfers. Each transfer uses up to three links and
+// groups with weights, some with a rate limit per flow. Links may change their rates during the run.
 func mixedInstance(rng *rand.Rand) instance {
 	in := instance{g: &engine.Graph{}, n: &engine.Network{Nodes: 2}, r: &engine.Routes{Start: []int32{0}}}
 	rate := func() float64 { return []float64{100e9, 200e9, 300e9, 400e9, 700e9}[rng.IntN(5)] }

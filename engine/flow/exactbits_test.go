@@ -7,12 +7,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBits128 compares sums of products with the exact sums. Each sum has an error of at most 100 bits
+// TestExactBits compares sums of products with the exact sums. Each sum has an error of at most 100 bits
 // below its largest part.
-func TestBits128(t *testing.T) {
+func TestExactBits(t *testing.T) {
 	exact := func(x float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(x) }
 	rapid.Check(t, func(t *rapid.T) {
-		var sum bits128
+		var sum exactBits
 		want, largest := exact(0), 0.0
 		for range rapid.IntRange(1, 30).Draw(t, "terms") {
 			rate := rapid.Float64Range(-1, 1).Draw(t, "rate")

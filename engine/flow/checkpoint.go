@@ -1,0 +1,92 @@
+package flow
+
+// maxCheckpoints is the maximum number of checkpoints of a pass.
+const maxCheckpoints = 8
+
+// checkpoint is the state of a pass after some saturations. If an event changes no resource that
+// saturated before, the next pass resumes there. For 62,250 transfers of random starts through one
+// switch of 250 nodes this saves 17 % of the time.
+type checkpoint struct {
+	saturations int    // number of saturations before
+	fills       []fill // indexed by resource
+}
+
+// checkpoints holds the checkpoints of recomputeShares.
+type checkpoints struct {
+	saved        [maxCheckpoints]checkpoint // of the last pass, in order
+	numValid     int                        // number of checkpoints that hold for the next pass
+	charges      int                        // number of charged uses since the last checkpoint
+	firstChanged int                        // lowest position in saturations of a resource that changed
+	position     []int32                    // index in saturations at the last pass, or -1, indexed by resource
+	numUsed      []int32                    // numActive at the last pass, -1 if not included, indexed by resource
+	capacityUsed []float64                  // capacity at the last pass, indexed by resource
+}
+
+// initCheckpoints allocates the arrays.
+func (p *checkpoints) initCheckpoints(m *model) {
+	p.position, p.numUsed = make([]int32, m.resources), make([]int32, m.resources)
+	p.capacityUsed = make([]float64, m.resources)
+}
+
+// changePosition records that resource r changed.
+func (p *checkpoints) changePosition(r int32) {
+	if k := int(p.position[r]); k >= 0 {
+		p.firstChanged = min(p.firstChanged, k)
+	}
+}
+
+// reviseCheckpoints updates the checkpoints before the first changed resource, and discards the
+// others.
+func (z *sim) reviseCheckpoints() {
+	p := &z.incremental.recomputation
+	for _, r := range p.unordered {
+		p.changePosition(r)
+		if p.numUsed[r] >= 0 && p.capacityUsed[r] != z.capacity[r] {
+			p.numValid = 0
+		}
+	}
+
+	for k := range p.numValid {
+		c := &p.saved[k]
+		if c.saturations > p.firstChanged || !z.reviseCheckpoint(c) {
+			p.numValid = k
+			break
+		}
+	}
+	for _, r := range p.unordered {
+		p.numUsed[r], p.capacityUsed[r] = z.numActive[r], z.capacity[r]
+	}
+}
+
+// reviseCheckpoint updates the weights of the changed resources in a checkpoint before which none of
+// them saturated. It returns false if one of them now saturates before. Candidates only rise during
+// a pass, so that a candidate above the last level before the checkpoint was always above.
+func (z *sim) reviseCheckpoint(c *checkpoint) bool {
+	p := &z.incremental.recomputation
+	last := p.saturations[c.saturations-1].level
+	for _, r := range p.unordered {
+		f := &c.fills[r]
+		if p.numUsed[r] < 0 { // none of its transfers had a rate
+			*f = fill{free: z.capacity[r]}
+		} else {
+			f.load -= float64(p.numUsed[r])
+		}
+		f.load += float64(z.numActive[r])
+		if f.load > 0 && f.free <= last*(1+relTol)*f.load {
+			return false
+		}
+	}
+	return true
+}
+
+// saveCheckpoint saves the state of the current pass if enough uses were charged since the last
+// checkpoint.
+func (p *recomputation) saveCheckpoint() {
+	const share = maxCheckpoints + 2 // the share of all uses between two checkpoints
+	if !p.unitWeights || p.numValid == maxCheckpoints || p.charges < p.numUses/share+1 || len(p.fills) > 4*len(p.resources) {
+		return
+	}
+	c := &p.saved[p.numValid]
+	p.numValid, p.charges = p.numValid+1, 0
+	c.saturations, c.fills = len(p.saturations), append(c.fills[:0], p.fills...)
+}
