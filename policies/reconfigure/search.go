@@ -8,8 +8,8 @@ import (
 	"sort"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/circulant"
-	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/pack"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
@@ -45,7 +45,7 @@ type plusSearch struct {
 }
 
 // newSearch returns a search without plans.
-func newSearch(s *PlannerSet, stop halt.When) (*plusSearch, error) {
+func newSearch(s *PlannerSet, stop cancellation.Condition) (*plusSearch, error) {
 	p := s.Problem
 	n, k := p.GPUs, p.Degree
 	x := &plusSearch{PlannerSet: s, minDirectTopologies: 1}
@@ -79,21 +79,21 @@ func newSearch(s *PlannerSet, stop halt.When) (*plusSearch, error) {
 	if _, uniform := p.Uniform(); !uniform {
 		within, across := pack.SearchSpec{}, pack.SearchSpec{Counts: counts(n, (n-2)/k+1, false)}
 		if n > maxGPUsForAllPaperPlans { // relaying was better in all measured cases
-			across.Base = func(maxCount int, stop halt.When) []pack.Sequence {
+			across.Base = func(maxCount int, stop cancellation.Condition) []pack.Sequence {
 				return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {
 					return d <= maxCount && slices.Contains(across.Counts, d)
 				}})
 			}
 		} else {
 			var all []pack.Sequence
-			across.Base = func(_ int, stop halt.When) []pack.Sequence {
+			across.Base = func(_ int, stop cancellation.Condition) []pack.Sequence {
 				if all == nil {
 					all = circulants(n, k, circulant.Options{Relay: true, Stop: stop})
 				}
 				return all
 			}
 			within.Counts = counts(n, (n-2)/k+1, true)
-			within.Base = func(maxCount int, stop halt.When) []pack.Sequence {
+			within.Base = func(maxCount int, stop cancellation.Condition) []pack.Sequence {
 				return withoutRelaying(across.Base(maxCount, stop))
 			}
 		}
@@ -228,7 +228,7 @@ func (x *plusSearch) mayBeBetter(r *Row, best *plan.Candidate, cost plan.Cost) b
 }
 
 // bestOwn returns the best plan of our own constructions.
-func (x *plusSearch) bestOwn(cost plan.Cost, stop halt.When) (best *plan.Candidate, err error) {
+func (x *plusSearch) bestOwn(cost plan.Cost, stop cancellation.Condition) (best *plan.Candidate, err error) {
 	if x.unequal != nil {
 		return x.unequal.Best(cost, stop)
 	}
@@ -297,13 +297,13 @@ func (x *plusSearch) maxUsefulTopologies(best *plan.Candidate, cost plan.Cost) (
 }
 
 // kautzCandidates packs the chunks on a generalised Kautz graph.
-func kautzCandidates(p *plan.Problem, o Options, stop halt.When) ([]plan.Candidate, error) {
+func kautzCandidates(p *plan.Problem, o Options, stop cancellation.Condition) ([]plan.Candidate, error) {
 	sequence := pack.Sequence{Origin: "Kautz graph",
 		Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(p.GPUs, p.Degree)}}
 	return pack.Candidates(p, []pack.Sequence{sequence}, packOptions(o, stop))
 }
 
 // packOptions returns the options of package pack.
-func packOptions(o Options, stop halt.When) pack.Options {
+func packOptions(o Options, stop cancellation.Condition) pack.Options {
 	return pack.Options{Relay: o.Plus.Relay, Buffer: int32(o.Plus.Buffer), Workers: o.Workers, Stop: stop}
 }

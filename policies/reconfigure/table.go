@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"sim/policies/reconfigure/baselines"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/collective"
-	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 	"sim/policies/reconfigure/rounds"
 )
@@ -62,7 +62,9 @@ var Table = []Row{
 }
 
 // stopWhenDone returns a function that reports whether ctx has ended.
-func stopWhenDone(ctx context.Context) halt.When { return func() bool { return ctx.Err() != nil } }
+func stopWhenDone(ctx context.Context) cancellation.Condition {
+	return func() bool { return ctx.Err() != nil }
+}
 
 // planBaseline adapts a planner of package baselines.
 func planBaseline(f func(*plan.Problem, baselines.Options) ([]plan.Candidate, error)) func(context.Context, *PlannerSet) ([]plan.Candidate, error) {
@@ -107,7 +109,7 @@ func planImported(_ context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 		// An imported plan needs no construction.
 		c := plan.Candidate{
 			Origin: "imported: " + p.Name, Reconfigurations: len(p.Topologies), Slots: p.TotalSlots(), Waits: true, Relay: p.Relay,
-			Build: func(int64, halt.When) (*plan.Plan, error) { return p, nil },
+			Build: func(int64, cancellation.Condition) (*plan.Plan, error) { return p, nil },
 		}
 
 		// A plan with independent switches needs switches that may reconfigure independently,

@@ -16,7 +16,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // Options select variants of the planners. The zero value is the best variant.
@@ -26,8 +26,8 @@ type Options struct {
 	Schedule Schedule
 	// Model selects how Fast uses several switches. "" means ModelTogether.
 	Model Model
-	// Stop is checked regularly; if it returns true, planning ends with halt.ErrHalted.
-	Stop halt.When
+	// Stop is checked regularly; if it returns true, planning ends with cancellation.ErrCancelled.
+	Stop cancellation.Condition
 }
 
 // ErrOptions is wrapped by errors about invalid values of options.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"sim/policies/graph"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // permutation is a set of circuits, one out of and into each GPU, with the chunks on them.
@@ -23,7 +23,7 @@ type permutation struct {
 // The matrix is first padded to equal sums with chunks that are never sent. Each permutation is a
 // perfect matching whose smallest cell is as large as possible, and has as many chunks as this
 // cell. This greedy choice yields few permutations.
-func decomposeBirkhoff(n int, demand []int32, stop halt.When) []permutation {
+func decomposeBirkhoff(n int, demand []int32, stop cancellation.Condition) []permutation {
 	padding, sum := padSums(n, demand)
 	remaining := make([]int64, n*n)
 	for i, c := range demand {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -17,7 +17,7 @@ import (
 // without chunks are left out. The result is the frontier over all radices 2..n. Errors:
 // plan.ErrProblem.
 func Bruck(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
-	defer halt.Caught(&err)
+	defer cancellation.Recover(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -34,8 +34,8 @@ func Bruck(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 		for _, s := range slots {
 			c.Slots += int64(s)
 		}
-		c.Build = func(_ int64, stop halt.When) (out *plan.Plan, err error) {
-			defer halt.Caught(&err)
+		c.Build = func(_ int64, stop cancellation.Condition) (out *plan.Plan, err error) {
+			defer cancellation.Recover(&err)
 			return bruckPlan(p, r, stop), nil
 		}
 		list = append(list, c)
@@ -130,7 +130,7 @@ func bruckLoads(p *plan.Problem, byDistance []int32, r, power, digits int) []int
 }
 
 // bruckPlan returns the plan for radix r.
-func bruckPlan(p *plan.Problem, r int, stop halt.When) *plan.Plan {
+func bruckPlan(p *plan.Problem, r int, stop cancellation.Condition) *plan.Plan {
 	n := p.GPUs
 	phases, slots := bruckPhases(p, chunksByDistance(p), r)
 	out := newPlan(p)

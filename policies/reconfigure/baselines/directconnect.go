@@ -2,8 +2,8 @@ package baselines
 
 import (
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/circulant"
-	"sim/policies/reconfigure/halt"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -35,7 +35,7 @@ func KautzGraph(n, k int) scaleup.Topology {
 // local search minimises the average distance. Errors: plan.ErrProblem, ErrOptions, and from
 // graph.MinCongestion.
 func Circulant(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
-	defer halt.Caught(&err)
+	defer cancellation.Recover(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func Circulant(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 func CirculantGraph(n, k int) scaleup.Topology { return circulantGraph(n, k, nil) }
 
 // circulantGraph is CirculantGraph with a stop.
-func circulantGraph(n, k int, stop halt.When) scaleup.Topology {
+func circulantGraph(n, k int, stop cancellation.Condition) scaleup.Topology {
 	if k != 2 {
 		return scaleup.Circulant(n, circulant.Generators(n, k, stop)...)
 	}

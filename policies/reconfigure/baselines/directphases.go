@@ -3,7 +3,7 @@ package baselines
 import (
 	"sim/fabric/scaleup"
 	"sim/policies/graph"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -95,8 +95,8 @@ func directCandidate(p *plan.Problem, origin string, phases []directPhase) plan.
 	for i := range phases {
 		c.Slots += int64(phases[i].slots(p.GPUs))
 	}
-	c.Build = func(_ int64, stop halt.When) (_ *plan.Plan, err error) {
-		defer halt.Caught(&err)
+	c.Build = func(_ int64, stop cancellation.Condition) (_ *plan.Plan, err error) {
+		defer cancellation.Recover(&err)
 		n := p.GPUs
 		out, sent := newPlan(p), make([]int32, n*n)
 		var list []circuit

@@ -3,7 +3,7 @@ package baselines
 import (
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -28,7 +28,7 @@ const (
 // the longest of its permutation. ModelTogether has several groupings of each. Errors:
 // plan.ErrProblem, ErrOptions.
 func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
-	defer halt.Caught(&err)
+	defer cancellation.Recover(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	var list []plan.Candidate
 	for _, split := range []struct {
 		origin string
-		make   func(int, []int32, halt.When) []permutation
+		make   func(int, []int32, cancellation.Condition) []permutation
 	}{{"Birkhoff-von Neumann", decomposeBirkhoff}, {"cover by permutations", coverPermutations}} {
 		permutations := split.make(p.GPUs, p.Chunks, o.Stop)
 		switch model {
@@ -73,7 +73,7 @@ func singlePhases(list []permutation, k int) []directPhase {
 // a phase. This is optimal for two switches: exchanging permutations of two phases until they are
 // neighbours does not increase the sum of slots. For more switches, it may be slightly worse if a
 // permutation has several links.
-func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhase {
+func groupPermutations(list []permutation, k int, stop cancellation.Condition) [][]directPhase {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b permutation) int { return int(b.slots - a.slots) })
 	n := len(list)

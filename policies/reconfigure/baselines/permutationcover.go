@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"sim/policies/graph"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // coverPermutations splits the demand into the minimum number of permutations such that each flow
@@ -12,7 +12,7 @@ import (
 // dense demand (König). Each is a perfect matching of as many of the largest remaining flows as
 // possible, then of the next largest. balancePermutations then makes the flows of a permutation
 // more equal.
-func coverPermutations(n int, demand []int32, stop halt.When) []permutation {
+func coverPermutations(n int, demand []int32, stop cancellation.Condition) []permutation {
 	hasFlow := make([]int32, n*n)
 	for i, c := range demand {
 		if c > 0 {
@@ -64,7 +64,7 @@ func coverPermutations(n int, demand []int32, stop halt.When) []permutation {
 // any. Two permutations are a union of cycles, which alternate between circuits of one, forwards,
 // and of the other, backwards. The two halves of a cycle may be swapped. If the longer
 // permutation always has the half with the longest flow, neither becomes longer.
-func balancePermutations(n int, list []permutation, stop halt.When) (changed bool) {
+func balancePermutations(n int, list []permutation, stop cancellation.Condition) (changed bool) {
 	sender := make([]int32, n) // by GPU: its sender in q
 	visited := make([]bool, n)
 	var swaps []int32

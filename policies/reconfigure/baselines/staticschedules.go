@@ -8,7 +8,7 @@ import (
 
 	"sim/fabric/scaleup"
 	"sim/policies/graph"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/pack"
 	"sim/policies/reconfigure/plan"
 )
@@ -54,7 +54,7 @@ type staticNetwork struct {
 // show that another candidate is as good. Errors: ErrOptions, pack.ErrUnreachable, and the errors
 // of graph.MinCongestion.
 func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ []plan.Candidate, err error) {
-	defer halt.Caught(&err)
+	defer cancellation.Recover(&err)
 	schedule, err := optionValue("schedule", o.Schedule, ScheduleStrongest, ScheduleFluid,
 		SchedulePaths, ScheduleSimulated, SchedulePacked)
 	if err != nil {
@@ -145,7 +145,7 @@ func scheduledCandidate(
 	s *pack.ShortestPaths,
 	balanced bool,
 	orders []pack.Order,
-	stop halt.When,
+	stop cancellation.Condition,
 ) (plan.Candidate, error) {
 	w, err := shortestPaths(p, s, balanced)
 	if err != nil {
@@ -158,8 +158,8 @@ func scheduledCandidate(
 		}
 	}
 	return plan.Candidate{Reconfigurations: 1, Slots: int64(best), Waits: true,
-		Build: func(_ int64, stop halt.When) (out *plan.Plan, err error) {
-			defer halt.Caught(&err)
+		Build: func(_ int64, stop cancellation.Condition) (out *plan.Plan, err error) {
+			defer cancellation.Recover(&err)
 			return writePlan(p, s.WithStop(stop), balanced, bestOrder, stop)
 		}}, nil
 }
@@ -242,7 +242,7 @@ func writePlan(
 	s *pack.ShortestPaths,
 	balanced bool,
 	order pack.Order,
-	stop halt.When,
+	stop cancellation.Condition,
 ) (*plan.Plan, error) {
 	w, err := shortestPaths(p, s, balanced)
 	if err != nil {

@@ -3,7 +3,7 @@ package circulant
 import (
 	"math/rand/v2"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // loadBalancer assigns the chunks of each offset to paths so that all phases together take
@@ -22,7 +22,7 @@ type loadBalancer struct {
 	// totalImbalance is the sum of imbalance, the tie-break between equal slots.
 	totalImbalance int64
 
-	stop halt.When
+	stop cancellation.Condition
 	// stamp is the last generation in which a move touched the phase, indexed by phase.
 	stamp      []int32
 	generation int32   // number of the current move

@@ -5,13 +5,13 @@ import (
 	"math"
 
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
 // buildPlan writes the plan for all sources. Chunk (s, s+D) is at each time s positions
 // after chunk (0, D).
-func (t *timetable) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
+func (t *timetable) buildPlan(name string, stop cancellation.Condition) (*plan.Plan, error) {
 	var hops int64
 	for _, moves := range t.hops {
 		hops += int64(len(moves))

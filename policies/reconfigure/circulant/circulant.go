@@ -27,7 +27,7 @@ import (
 	"slices"
 
 	"sim/internal/random"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -49,7 +49,7 @@ type Options struct {
 	// plans for one number depend on other numbers only if those take no more slots.
 	Wanted func(topologies int) bool
 	// Stop is polled. Planning ends when it reports true.
-	Stop halt.When
+	Stop cancellation.Condition
 }
 
 // ErrUneven is returned if demands differ between pairs.
@@ -68,9 +68,9 @@ var ErrUneven = errors.New("circulant: the all-to-all is not uniform")
 //
 // If (n-1)/k is above 128, d is 1..32 and then increases by an eighth, and offsets are
 // exchanged less often. Perturbations of local optima are drawn from p.Seed. Errors: those
-// of p.Check, ErrUneven, and halt.ErrHalted.
+// of p.Check, ErrUneven, and cancellation.ErrCancelled.
 func Candidates(p *plan.Problem, o Options) (list []plan.Candidate, err error) {
-	defer halt.Caught(&err)
+	defer cancellation.Recover(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func Sequences(n, k int, o Options) (list [][][]int) {
 			list = nil
 		}
 	}()
-	defer halt.Caught(&halted)
+	defer cancellation.Recover(&halted)
 	if n < 2 || k < 1 || k >= n {
 		return nil
 	}
@@ -147,8 +147,8 @@ func (s *sourceSchedule) candidate(origin string) plan.Candidate {
 		Waits:            s.k > 1 || s.relay,
 		Relay:            s.relay,
 		Proved:           s.isOptimal(),
-		Build: func(_ int64, stop halt.When) (p *plan.Plan, err error) {
-			defer halt.Caught(&err)
+		Build: func(_ int64, stop cancellation.Condition) (p *plan.Plan, err error) {
+			defer cancellation.Recover(&err)
 			return s.timetable(stop).buildPlan(origin, stop)
 		},
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -14,7 +14,7 @@ import (
 // improved offset by offset.
 type offsetSearch struct {
 	n, k int
-	stop halt.When
+	stop cancellation.Condition
 	// Scratch, indexed by offset: hops over the other offsets of a tuple; the same with one
 	// more offset; the minimum of others and the base.
 	others, extended, lowest []int32

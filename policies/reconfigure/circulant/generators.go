@@ -4,13 +4,13 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
 // Generators returns m offsets, 1 <= m < n, over which GPUs reach all others in few hops in
 // total.
-func Generators(n, m int, stop halt.When) []int {
+func Generators(n, m int, stop cancellation.Condition) []int {
 	return generatorSets(n, m, newPlanner(n, 1, 1, Options{}, 0).random("generators",
 		0), stop)[m-1]
 }
@@ -19,7 +19,7 @@ func Generators(n, m int, stop halt.When) []int {
 // offsets in few hops in total. With relaying, d phases of k offsets act as one circulant
 // of d k such generators. Each set extends the previous one and is improved by local
 // search, unless it meets plan.LeastHops. Small sets are also searched from random starts.
-func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]int {
+func generatorSets(n, maxGenerators int, random *rand.Rand, stop cancellation.Condition) [][]int {
 	sets := make([][]int, 0, maxGenerators)
 	t := newOffsetSearch(n, 0)
 	t.stop = stop

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"sim/internal/numbers"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -270,8 +270,8 @@ func (e *epochSchedule) candidate(origin string) plan.Candidate {
 		Waits:    true,
 		Relay:    !e.singleEpoch,
 		Switches: loads,
-		Build: func(delay int64, stop halt.When) (p *plan.Plan, err error) {
-			defer halt.Caught(&err)
+		Build: func(delay int64, stop cancellation.Condition) (p *plan.Plan, err error) {
+			defer cancellation.Recover(&err)
 			return e.build(origin, k, delay, stop)
 		},
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -15,7 +15,7 @@ import (
 type activeInterval struct{ generator, start, end int }
 
 // build writes the plan for a delay in slots.
-func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (*plan.Plan, error) {
+func (e *epochSchedule) build(name string, k int, delay int64, stop cancellation.Condition) (*plan.Plan, error) {
 	if delay < 0 {
 		return nil, fmt.Errorf("circulant: a reconfiguration delay of %d slots; it must be at least 0",
 			delay)
@@ -112,7 +112,7 @@ func (e *epochSchedule) assignSlots(
 	chunks []sourceChunk,
 	active [][]activeInterval,
 	end int,
-	stop halt.When,
+	stop cancellation.Condition,
 ) ([][]int32, error) {
 	// hopsOf[g] has the chunks of generator g, with their hops over it.
 	type part struct{ job, hops int32 }

@@ -3,7 +3,7 @@ package circulant
 import (
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -19,7 +19,7 @@ const maxGPUsForExchanges = 64
 // The sets are prefixes of a greedy order: each shift saves most slots given those before
 // it, and the smallest of equal shifts is taken. Even shifts, which split into several
 // cycles, are included. Up to maxGPUsForExchanges the sets are improved by exchanges.
-func shiftSets(n, maxShifts int, stop halt.When) (sets [][][]int, slots []int64) {
+func shiftSets(n, maxShifts int, stop cancellation.Condition) (sets [][][]int, slots []int64) {
 	t := newOffsetSearch(n, 1)
 	t.stop = stop
 	var order [][]int

@@ -3,7 +3,7 @@ package circulant
 import (
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // scheduledHop is one hop of a chunk of the source: over generator gen, in a slot of its
@@ -24,7 +24,7 @@ type timetable struct {
 }
 
 // timetable assigns the hops of all phases to slots.
-func (s *sourceSchedule) timetable(stop halt.When) *timetable {
+func (s *sourceSchedule) timetable(stop cancellation.Condition) *timetable {
 	t := &timetable{sourceSchedule: s, chunks: s.sourceChunks()}
 	t.order = t.orderPhases(stop)
 	remaining := make([]int32, len(t.chunks)) // hops in this phase and later ones
@@ -88,7 +88,7 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 // orderPhases orders the phases that carry chunks so that few chunks are in transit at a
 // reconfiguration. Greedily, the next phase is the one with the minimum number of chunks in
 // transit after it.
-func (t *timetable) orderPhases(stop halt.When) []int {
+func (t *timetable) orderPhases(stop cancellation.Condition) []int {
 	var remaining []int
 	for p, x := range t.slots {
 		if x > 0 {

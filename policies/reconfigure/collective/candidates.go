@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
 // Candidates returns the known plans of a problem that are on the frontier of reconfigurations,
 // steps and bytes, and the static rings. They are sorted by reconfigurations, steps and time on
 // the links. The plan with the lowest cost is among them for any latency and delay. Errors: from
-// Collective.Check, and halt.ErrHalted.
+// Collective.Check, and cancellation.ErrCancelled.
 func Candidates(p *Problem) ([]plan.Candidate, error) {
 	return planCandidates(frontierPlans(p))
 }
@@ -34,7 +34,7 @@ func planCandidates(plans []*Plan, err error) ([]plan.Candidate, error) {
 
 // frontierPlans returns the plans of Candidates.
 func frontierPlans(p *Problem) (_ []*Plan, err error) {
-	defer halt.Caught(&err)
+	defer cancellation.Recover(&err)
 	static, err := staticRingPlans(p)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func frontierPlans(p *Problem) (_ []*Plan, err error) {
 
 // staticRingPlans returns the plans of StaticRings.
 func staticRingPlans(p *Problem) (_ []*Plan, err error) {
-	defer halt.Caught(&err)
+	defer cancellation.Recover(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}

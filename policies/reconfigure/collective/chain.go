@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // A chain of subgroups {0} = H_0 < H_1 < .. < H_m = Z_n gathers by stages. Before stage j, every GPU
@@ -76,7 +76,7 @@ type chainTable struct {
 	// Frontier of all-gathers on Z_q, by divisor q of n.
 	stages map[int][]*stage
 	cached map[subgroupPair][]*chain
-	stop   halt.When
+	stop   cancellation.Condition
 }
 
 // subgroupPair is a key of chainTable: the orders of two subgroups. With vectors, stages exchange
@@ -87,7 +87,7 @@ type subgroupPair struct {
 }
 
 // newChainTable computes the stages for all divisors of n.
-func newChainTable(n, k int, parts int32, stop halt.When) *chainTable {
+func newChainTable(n, k int, parts int32, stop cancellation.Condition) *chainTable {
 	t := &chainTable{
 		n:      n,
 		stages: map[int][]*stage{},

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -20,7 +20,7 @@ const (
 // a small sum of distances. It returns nil if rings are optimal: with one link, or a link to each
 // GPU. From equal strides and from random offsets, it repeatedly moves one offset to its best
 // value, until no move improves or the budget is used up.
-func searchCirculant(q, k int, stop halt.When) (best []int32) {
+func searchCirculant(q, k int, stop cancellation.Condition) (best []int32) {
 	if k == 1 || k >= q-1 {
 		return nil
 	}

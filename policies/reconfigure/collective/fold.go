@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -98,7 +98,7 @@ func (f *fold) steps(kind plan.Kind) int {
 }
 
 // emitSteps implements messageSource.
-func (f *fold) emitSteps(parts int32, stop halt.When, emit func(phase, step int, list []linkPieces)) {
+func (f *fold) emitSteps(parts int32, stop cancellation.Condition, emit func(phase, step int, list []linkPieces)) {
 	for phase, kind := range f.phaseKinds() {
 		list := make([][]linkPieces, f.steps(kind))
 		switch kind {

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"sim/policies/collective"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
-// TestPlansHalt: planning and verification end with halt.ErrHalted as soon as Problem.Stop
+// TestPlansHalt: planning and verification end with cancellation.ErrCancelled as soon as Problem.Stop
 // returns true, and call it often.
 func TestPlansHalt(t *testing.T) {
 	p := problem(48, 3, collective.AllReduce, 64<<20, 8e11, us/2, us)
@@ -24,11 +24,11 @@ func TestPlansHalt(t *testing.T) {
 		left := n
 		some := *p
 		some.Stop = func() bool { left--; return left <= 0 }
-		if _, err := frontierPlans(&some); !errors.Is(err, halt.ErrHalted) {
+		if _, err := frontierPlans(&some); !errors.Is(err, cancellation.ErrCancelled) {
 			t.Errorf("asked %d of %d times: %v", n, asked, err)
 		}
 	}
-	if err := want.toPlan().SealWithStop(func() bool { return true }); !errors.Is(err, halt.ErrHalted) {
-		t.Errorf("SealWithStop with a stop: %v, want halt.ErrHalted", err)
+	if err := want.toPlan().SealWithStop(func() bool { return true }); !errors.Is(err, cancellation.ErrCancelled) {
+		t.Errorf("SealWithStop with a stop: %v, want cancellation.ErrCancelled", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"sim/engine"
 	"sim/fabric/scaleup"
 	"sim/policies/collective"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -63,7 +63,7 @@ func (pl *Plan) candidate() plan.Candidate {
 		Reconfigurations: pl.Reconfigurations(),
 		Slots:            int64(pl.Steps()),
 		Steps:            pl.Time(),
-		Build: func(_ int64, stop halt.When) (*plan.Plan, error) {
+		Build: func(_ int64, stop cancellation.Condition) (*plan.Plan, error) {
 			// Candidates share their plan, so each Build gets a copy with its own signal to
 			// stop.
 			copied := *pl

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // stage is an all-gather on Z_q in one or more phases.
@@ -42,7 +42,7 @@ func newStage(q int, parts int32, name string, phases ...broadcastPhase) *stage 
 
 // newStages returns the frontier of all-gathers on Z_q with k links. bases are the postage bases
 // for windows.
-func newStages(q, k int, parts int32, bases []stampBasis, stop halt.When) []*stage {
+func newStages(q, k int, parts int32, bases []stampBasis, stop cancellation.Condition) []*stage {
 	var all []*stage
 	add := func(s *stage) {
 		if s != nil {

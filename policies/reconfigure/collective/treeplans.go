@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"sim/policies/collective"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -72,7 +72,7 @@ func treePlan(p *Problem, backward *broadcastTrees, kind plan.Kind, forward *bro
 
 // messageSource computes the pieces on each link of a topology, phase by phase and step by step.
 type messageSource interface {
-	emitSteps(parts int32, stop halt.When, emit func(phase, step int, list []linkPieces))
+	emitSteps(parts int32, stop cancellation.Condition, emit func(phase, step int, list []linkPieces))
 }
 
 // linkPieces are pieces on a link of a graph in a step: parts from..to-1 of count consecutive

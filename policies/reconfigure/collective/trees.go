@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // treePhase is a topology of broadcast trees, and the number of steps on it.
@@ -35,7 +35,7 @@ type treeBuilder struct {
 	// nextLink is indexed by set of links: the first link with unassigned parts.
 	nextLink []int32
 	semiMatching
-	stop halt.When
+	stop cancellation.Condition
 }
 
 // maxTreeDegree limits the links per GPU, because tables have an entry for each set of links.
@@ -214,7 +214,7 @@ type broadcastTrees struct {
 }
 
 // emitSteps implements messageSource.
-func (t *broadcastTrees) emitSteps(parts int32, stop halt.When, emit func(phase, step int, list []linkPieces)) {
+func (t *broadcastTrees) emitSteps(parts int32, stop cancellation.Condition, emit func(phase, step int, list []linkPieces)) {
 	z := newTreeBuilder(t.phases[0].n, t.phases[0].graph.k, parts)
 	z.stop = stop
 	for i, l := range t.phases {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // maxTreeGPUs limits the GPUs for which trees are searched: each of n GPUs receives n shards,
@@ -15,7 +15,7 @@ const maxTreeGPUs = 1024
 // findTrees returns broadcast trees for n GPUs with k links: on one topology, and on several if
 // this takes fewer steps. Per number of topologies and steps it keeps the trees with the lowest
 // load.
-func findTrees(n, k int, stop halt.When) []*broadcastTrees {
+func findTrees(n, k int, stop cancellation.Condition) []*broadcastTrees {
 	if n > maxTreeGPUs || k < 2 || k > maxTreeDegree || k >= n-1 {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (f *treeSearch) frontier() []*broadcastTrees {
 // treeSearch searches for graphs with good broadcast trees.
 type treeSearch struct {
 	n, k    int
-	stop    halt.When
+	stop    cancellation.Condition
 	builder *treeBuilder
 	rng     *rand.Rand
 	found   []*broadcastTrees // on any number of topologies

@@ -3,7 +3,7 @@ package pack
 import (
 	"math"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // pathAssignment assigns all chunks to paths through a time network. It minimises sum_i
@@ -42,7 +42,7 @@ type pathAssignment struct {
 	// moveAllChunks set it to 0.
 	dualBound float64
 	moved     int64
-	stop      halt.When
+	stop      cancellation.Condition
 }
 
 // linkLoad is the load of a link in chunks, and its weight exp(beta (load - pivot)), which

@@ -5,7 +5,7 @@ import (
 
 	"sim/fabric/scaleup"
 	"sim/internal/numbers"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // limitBuffer reports whether no GPU holds more than o.Buffer chunks in transit. If one
@@ -42,7 +42,7 @@ func (r *Schedule) fitsBuffer(o Options) (bool, error) {
 // early as the links and the limit of r.maxTransit chunks in transit per GPU allow. This
 // always succeeds, because a chunk can start after all others. It returns the slot of each
 // crossing, and the number of slots.
-func (r *Schedule) scheduleWithoutWaiting(phase int, w *Paths, stop halt.When) (crossings []int32, slots int32) {
+func (r *Schedule) scheduleWithoutWaiting(phase int, w *Paths, stop cancellation.Condition) (crossings []int32, slots int32) {
 	t := linkTimetable{topology: r.Topologies[phase], maxTransit: r.maxTransit,
 		busy:    make([][]bool, len(r.Topologies[phase])),
 		transit: make([][]int32, r.problem.GPUs)}

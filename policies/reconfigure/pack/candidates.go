@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -31,8 +31,8 @@ type Options struct {
 	// Workers is the number of sequences that are scheduled in parallel; 0 is 1. It changes
 	// no result.
 	Workers int
-	// Stop is polled. When it reports true, planning ends with halt.ErrHalted.
-	Stop halt.When
+	// Stop is polled. When it reports true, planning ends with cancellation.ErrCancelled.
+	Stop cancellation.Condition
 }
 
 // improvementRounds is the number of rounds of pathAssignment.improve. More rounds gain
@@ -82,12 +82,12 @@ type scheduleWorker struct {
 
 // parallel calls do for i = 0..n-1 on the given number of goroutines. The calls must be
 // independent of each other.
-func parallel(workers, n int, stop halt.When, do func(w *scheduleWorker, i int)) {
+func parallel(workers, n int, stop cancellation.Condition, do func(w *scheduleWorker, i int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(max(1, workers), n) {
 		group.Go(func() {
-			defer halt.RecoverGoroutine()
+			defer cancellation.RecoverGoroutine()
 			var w scheduleWorker
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				do(&w, int(i))
@@ -159,7 +159,7 @@ func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Option
 // of the sequences. It leaves out sequences without a schedule (ErrUnreachable, ErrBuffer).
 // Invalid problems and topologies are errors.
 func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate, err error) {
-	defer halt.Caught(&err)
+	defer cancellation.Recover(&err)
 	all := make([]scoredSequence, len(list))
 	for i, s := range list {
 		if err := checkSequence(p, s); err != nil {
@@ -250,8 +250,8 @@ func (r *Schedule) Candidate(origin string) plan.Candidate {
 		Slots:            r.Total,
 		Waits:            true,
 		Relay:            r.Relay,
-		Build: func(_ int64, stop halt.When) (p *plan.Plan, err error) {
-			defer halt.Caught(&err)
+		Build: func(_ int64, stop cancellation.Condition) (p *plan.Plan, err error) {
+			defer cancellation.Recover(&err)
 			return r.buildPlan(origin, stop)
 		},
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -12,7 +12,7 @@ import (
 // topologies. Each sequence extends the one before it by one topology. Its offsets are
 // selected greedily: the one that saves most hops, and the smallest of several equal ones.
 // The first offset is 1, so that each GPU reaches all others.
-func circulantSequences(n, k, maxCount int, relay bool, stop halt.When) []Sequence {
+func circulantSequences(n, k, maxCount int, relay bool, stop cancellation.Condition) []Sequence {
 	// Hops, indexed by distance: the minimum over the finished phases, and the hops within
 	// the current phase. With relay, current has the hops through all phases, which
 	// commute.

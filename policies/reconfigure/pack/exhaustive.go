@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -40,8 +40,8 @@ func Exhaustible(p *plan.Problem) bool {
 // returns one candidate per number of topologies for which it finds such a plan. It stops a
 // number of topologies after maxExhaustiveSteps transmissions, and the search after
 // maxExhaustiveTotal. p must be Exhaustible.
-func Exhaustive(p *plan.Problem, relay bool, known []plan.Candidate, stop halt.When) (list []plan.Candidate, err error) {
-	defer halt.Caught(&err)
+func Exhaustive(p *plan.Problem, relay bool, known []plan.Candidate, stop cancellation.Condition) (list []plan.Candidate, err error) {
+	defer cancellation.Recover(&err)
 	bounder, err := plan.NewBounder(p, stop)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ type exhaustiveSearch struct {
 	n     int
 	k     int8
 	relay bool // chunks may rest at intermediate GPUs across reconfigurations
-	stop  halt.When
+	stop  cancellation.Condition
 	steps int // transmissions tried
 
 	failed map[searchState]struct{} // states from which no plan exists
@@ -338,7 +338,7 @@ func (s *exhaustiveSearch) candidate(p *plan.Problem) plan.Candidate {
 
 	return plan.Candidate{
 		Origin: origin, Reconfigurations: phases, Slots: total, Waits: true, Relay: isRelayed,
-		Build: func(int64, halt.When) (*plan.Plan, error) {
+		Build: func(int64, cancellation.Condition) (*plan.Plan, error) {
 			return &plan.Plan{
 				Name: origin, GPUs: n, Degree: p.Degree, Relay: isRelayed, Chunks: p.Chunks,
 				Topologies: topologies, Slots: slots, Tx: slices.Clone(tx),

@@ -1,13 +1,13 @@
 package pack
 
 import (
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
 // fitSequence checks a problem and a sequence and returns the best schedule.
 func fitSequence(p *plan.Problem, s Sequence, o Options) (_ *Schedule, err error) {
-	defer halt.Caught(&err)
+	defer cancellation.Recover(&err)
 	if err := checkSequence(p, s); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 package pack
 
 import (
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -52,7 +52,7 @@ func (w *Paths) AppendTo(
 	out *plan.Plan,
 	phase int,
 	slotOf []int32,
-	stop halt.When,
+	stop cancellation.Condition,
 	chunk func(path int) (src, dst, number int32),
 ) {
 	edges := out.Topologies[phase]

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"sim/policies/graph"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // permutationSearch optimises a sequence of permutations for unequal demand if chunks may
@@ -38,7 +38,7 @@ type permutationSearch struct {
 	extender             pathExtender
 	gain                 []int64   // hops saved by a link from u to v, at u*n+v
 	inverse              [][]int32 // scratch: inverses of the permutations of a phase
-	stop                 halt.When
+	stop                 cancellation.Condition
 }
 
 // newPermutationSearch returns a search for n GPUs and k permutations per phase.

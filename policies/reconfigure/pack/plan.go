@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -28,7 +28,7 @@ type SequenceSpec struct {
 //
 // Errors: see newSequenceBuilder and Candidates.
 func Plan(p *plan.Problem, within, across SequenceSpec, o Options) (_ []plan.Candidate, err error) {
-	defer halt.Caught(&err)
+	defer cancellation.Recover(&err)
 	b, err := plan.NewBounder(p, o.Stop)
 	if err != nil {
 		return nil, err

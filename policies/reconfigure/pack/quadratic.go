@@ -6,7 +6,7 @@ import (
 
 	"sim/internal/numbers"
 	"sim/policies/graph"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // quadraticAssignment assigns GPUs to the nodes of a sequence of topologies. It minimises
@@ -31,7 +31,7 @@ type quadraticAssignment struct {
 	cycle                   []int32
 	surplus                 []int64
 	demandChange, hopChange []directedPair // scratch
-	stop                    halt.When
+	stop                    cancellation.Condition
 }
 
 // directedPair has a number for each direction between two places.
@@ -48,7 +48,7 @@ func (a directedPair) times(b directedPair) int64 {
 
 // newQuadraticAssignment returns the assignment in which the GPU of each place has its
 // number. demand and hops are n x n matrices; cycle is as in quadraticAssignment.
-func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) *quadraticAssignment {
+func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop cancellation.Condition) *quadraticAssignment {
 	q := &quadraticAssignment{
 		n:            n,
 		gpus:         numbers.Below(int32(n)),

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -14,7 +14,7 @@ import (
 //
 // With relay, hops are counted through all topologies in turn, else within the best
 // topology. The error is ErrUnreachable if some GPUs cannot reach others.
-func (s Sequence) relabel(p *plan.Problem, relay bool, stop halt.When) (r Sequence, sum int64, err error) {
+func (s Sequence) relabel(p *plan.Problem, relay bool, stop cancellation.Condition) (r Sequence, sum int64, err error) {
 	hops, err := s.hops(p.GPUs, relay, stop)
 	if err != nil {
 		return Sequence{}, 0, err
@@ -32,7 +32,7 @@ func (s Sequence) relabel(p *plan.Problem, relay bool, stop halt.When) (r Sequen
 }
 
 // hops returns the hops from a to b, at index a*n+b.
-func (s Sequence) hops(n int, relay bool, stop halt.When) ([]int32, error) {
+func (s Sequence) hops(n int, relay bool, stop cancellation.Condition) ([]int32, error) {
 	net := newTimeNetwork(s.Topologies, n)
 	price := make([]float64, len(net.to))
 	for i := range price {
@@ -85,7 +85,7 @@ func assignGPUs(
 	demand, hops, cycle []int32,
 	perturbations int,
 	seed uint64,
-	stop halt.When,
+	stop cancellation.Condition,
 ) (gpus []int32, sum int64) {
 	q := newQuadraticAssignment(n, demand, hops, cycle, stop)
 	q.descend()

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -110,7 +110,7 @@ func (r *Schedule) countSlots(p *Scheduler) {
 
 // buildPlan writes the schedule as a sealed plan. An error of Seal would be an error of
 // this package.
-func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
+func (r *Schedule) buildPlan(name string, stop cancellation.Condition) (*plan.Plan, error) {
 	n := r.problem.GPUs
 	p := &plan.Plan{
 		Name:       name,

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // Order is the priority by which a link selects one of the chunks that wait for it.
@@ -40,8 +40,8 @@ type Scheduler struct {
 	arrivals     []int32     // places of the chunks that moved in the current slot, at their next link
 	byRank       []uint64    // scratch of sortRanks
 
-	// Stop is polled during scheduling; see halt.
-	Stop halt.When
+	// Stop is polled during scheduling; see package cancellation.
+	Stop cancellation.Condition
 	work int // crossings since Stop was last polled
 }
 

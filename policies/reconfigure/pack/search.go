@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -19,7 +19,7 @@ type Search struct {
 	variants   [2]planVariant
 	incumbents *incumbents
 	options    Options
-	stop       halt.When // polled during the current call of Best
+	stop       cancellation.Condition // polled during the current call of Best
 }
 
 // planVariant has the plans without relaying, or the plans with relaying.
@@ -38,7 +38,7 @@ type planVariant struct {
 }
 
 // BaseSource returns sequences for uniform demand of up to maxCount topologies.
-type BaseSource func(maxCount int, stop halt.When) []Sequence
+type BaseSource func(maxCount int, stop cancellation.Condition) []Sequence
 
 // SearchSpec describes the sequences of a variant: the sequences for uniform demand from
 // which they are built, and the wanted numbers of topologies.
@@ -104,8 +104,8 @@ func (g *searchGoal) admits(variant, d int, slots int64) bool {
 // Best returns the candidate of Plan with the lowest cost, nil if all candidates cost
 // plan.Never. It returns the same errors as Candidates. After an error, s must not be used
 // again.
-func (s *Search) Best(cost plan.Cost, stop halt.When) (_ *plan.Candidate, err error) {
-	defer halt.Caught(&err)
+func (s *Search) Best(cost plan.Cost, stop cancellation.Condition) (_ *plan.Candidate, err error) {
+	defer cancellation.Recover(&err)
 	s.stop = stop
 	defer func() { s.stop = nil }()
 	for {

@@ -10,7 +10,7 @@ import (
 
 	"sim/engine"
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -52,7 +52,7 @@ func TestSearchFindsTheBestOfAll(t *testing.T) {
 			orders = append(orders, []int{1, 2, 0})
 		}
 		for _, order := range orders {
-			upTo := func(maxCount int, _ halt.When) []Sequence {
+			upTo := func(maxCount int, _ cancellation.Condition) []Sequence {
 				return slices.DeleteFunc(slices.Clone(base), func(s Sequence) bool { return len(s.Topologies) > maxCount })
 			}
 			s, err := NewSearch(p, bounder(t, p), SearchSpec{upTo, within}, SearchSpec{upTo, across}, Options{Relay: true, Workers: order[0]})
@@ -155,7 +155,7 @@ func TestSearchRejectsAndRetries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		none := func(int, halt.When) []Sequence { return nil }
+		none := func(int, cancellation.Condition) []Sequence { return nil }
 		s, err := NewSearch(p, bounder(t, p), SearchSpec{none, counts}, SearchSpec{none, counts}, Options{Relay: true})
 		if err != nil {
 			t.Fatal(err)
@@ -209,7 +209,7 @@ func TestSearchBeyondGrowth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		upTo := func(maxCount int, _ halt.When) []Sequence {
+		upTo := func(maxCount int, _ cancellation.Condition) []Sequence {
 			return slices.DeleteFunc(slices.Clone(base), func(s Sequence) bool { return len(s.Topologies) > maxCount })
 		}
 		for _, delays := range [][]engine.Time{{0, 1, 5, 20, 100}, {100, 20, 5, 1, 0}} {

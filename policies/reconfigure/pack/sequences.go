@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -61,7 +61,7 @@ type sequenceBuilder struct {
 	hasRelabelled []bool
 	growth        *sequenceGrowth
 	workers       int
-	stop          halt.When
+	stop          cancellation.Condition
 }
 
 // scoredSequence is a sequence with a prediction of its slots.
@@ -230,7 +230,7 @@ type sequenceGrowth struct {
 }
 
 // newGrowth returns the growth from a ring. ring has one topology of one permutation.
-func newGrowth(p *plan.Problem, ring []scaleup.Topology, stop halt.When) *sequenceGrowth {
+func newGrowth(p *plan.Problem, ring []scaleup.Topology, stop cancellation.Condition) *sequenceGrowth {
 	g := &sequenceGrowth{permutationSearch: newPermutationSearch(p.GPUs, p.Degree, p.Chunks),
 		random: rand.New(rand.NewPCG(p.Seed, exchangeStream)), next: 1}
 	g.stop = stop

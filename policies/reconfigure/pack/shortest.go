@@ -6,7 +6,7 @@ import (
 
 	"sim/fabric/scaleup"
 	"sim/internal/csr"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // ErrUnreachable is returned if a topology has no path between two GPUs that exchange
@@ -23,13 +23,13 @@ type ShortestPaths struct {
 
 	// edge[start[u]:start[u+1]] are the edges out of GPU u (Topology.Outgoing).
 	start, edge []int32
-	stop        halt.When
+	stop        cancellation.Condition
 }
 
 // Shortest finds the shortest paths between all pairs of GPUs 0..n-1, by breadth-first
 // search backwards from each GPU. The edges of the topology must be in this range
 // (Topology.Check). It polls stop, as do the methods of the result.
-func Shortest(t scaleup.Topology, n int, stop halt.When) *ShortestPaths {
+func Shortest(t scaleup.Topology, n int, stop cancellation.Condition) *ShortestPaths {
 	s := &ShortestPaths{Topology: t, GPUs: n, stop: stop, HopsTo: make([]int32, n*n)}
 	s.start, s.edge = t.Outgoing(n)
 	first, edge := csr.Sort(t, n, func(e scaleup.Edge) int32 { return e.To })
@@ -58,7 +58,7 @@ func Shortest(t scaleup.Topology, n int, stop halt.When) *ShortestPaths {
 }
 
 // WithStop returns the same paths with another function to poll.
-func (s *ShortestPaths) WithStop(stop halt.When) *ShortestPaths {
+func (s *ShortestPaths) WithStop(stop cancellation.Condition) *ShortestPaths {
 	o := *s
 	o.stop = stop
 	return &o

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // Models to which a lower bound applies. Each allows more plans than the one before it, so
@@ -52,9 +52,9 @@ type Bounder struct {
 }
 
 // NewBounder prepares the bounds of p. The error is ErrProblem if there are too many chunks
-// to count, halt.ErrHalted, or an error of p.Check.
-func NewBounder(p *Problem, stop halt.When) (_ *Bounder, err error) {
-	defer halt.Caught(&err)
+// to count, cancellation.ErrCancelled, or an error of p.Check.
+func NewBounder(p *Problem, stop cancellation.Condition) (_ *Bounder, err error) {
+	defer cancellation.Recover(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"sim/engine"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // Candidate is a plan that a planner can make. Its cost is known before it is written.
@@ -41,8 +41,8 @@ type Candidate struct {
 	Switches []SwitchLoad
 	// Build writes the plan. It is nil if Fluid is set. With Switches, delaySlots is the
 	// delay in slots, rounded up; otherwise it is ignored. The plan need not be sealed.
-	// Build polls stop and then fails with halt.ErrHalted.
-	Build func(delaySlots int64, stop halt.When) (*Plan, error)
+	// Build polls stop and then fails with cancellation.ErrCancelled.
+	Build func(delaySlots int64, stop cancellation.Condition) (*Plan, error)
 }
 
 // SwitchLoad is the work of an independent switch: it is down Reconfigurations times and

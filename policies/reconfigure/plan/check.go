@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // ErrBroken is returned for a plan that breaks a rule of the network or does not meet the
@@ -19,9 +19,9 @@ func (t Tx) String() string {
 // Seal sorts the transmissions and computes Buffer. It returns the same errors as Check.
 func (p *Plan) Seal() error { return p.SealWithStop(nil) }
 
-// SealWithStop is Seal, but polls stop and then fails with halt.ErrHalted.
-func (p *Plan) SealWithStop(stop halt.When) (err error) {
-	defer halt.Caught(&err)
+// SealWithStop is Seal, but polls stop and then fails with cancellation.ErrCancelled.
+func (p *Plan) SealWithStop(stop cancellation.Condition) (err error) {
+	defer cancellation.Recover(&err)
 	sortTx(p.Tx, 0, stop)
 	peak, err := p.verify(stop)
 	if err != nil {
@@ -104,7 +104,7 @@ const MaxSlotsPerPhase = 1 << 24
 
 // verify checks all rules except Buffer, and returns the maximum number of chunks in
 // transit at a GPU.
-func (p *Plan) verify(stop halt.When) (peak int32, err error) {
+func (p *Plan) verify(stop cancellation.Condition) (peak int32, err error) {
 	if err := p.checkShape(); err != nil {
 		return 0, err
 	}

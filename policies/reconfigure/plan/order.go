@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 const (
@@ -48,7 +48,7 @@ func (t *Tx) compare(u *Tx) int {
 // sortTx sorts transmissions that have equal key bytes before byte i. It is an in-place
 // most-significant-digit radix sort (American flag sort). Plans have millions of
 // transmissions, for which it takes a small part of the time of a comparison sort.
-func sortTx(list []Tx, i int, stop halt.When) {
+func sortTx(list []Tx, i int, stop cancellation.Condition) {
 	if len(list) <= 32 || i == numKeyBytes {
 		slices.SortFunc(list, func(a, b Tx) int { return a.compare(&b) })
 		return

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"sim/policies/collective"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // shardTracker follows one shard through a plan. It stores for each GPU and each part of
@@ -18,11 +18,11 @@ type shardTracker struct {
 	payload   []uint64                 // contributions of the pieces sent in the current step
 	complete  collective.Contributions // contributions of the complete result
 	time      [2]int32                 // phase and step reached
-	stop      halt.When
+	stop      cancellation.Condition
 }
 
 // newShardTracker returns a tracker for the shards of a plan.
-func newShardTracker(s *Steps, stop halt.When) *shardTracker {
+func newShardTracker(s *Steps, stop cancellation.Condition) *shardTracker {
 	z := &shardTracker{plan: s, n: s.GPUs, parts: int(s.Parts), stop: stop}
 	z.holdings = collective.NewHoldings(z.n, z.parts)
 	if slices.ContainsFunc(s.Phases, func(f Phase) bool { return f.Kind == Exchange }) {

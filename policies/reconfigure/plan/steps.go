@@ -10,7 +10,7 @@ import (
 	"sim/engine"
 	"sim/fabric/scaleup"
 	"sim/policies/collective"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // Collective is an all-gather, reduce-scatter or all-reduce of n GPUs with k links out of
@@ -27,8 +27,8 @@ type Collective struct {
 	Rate    float64     // of a link, in bits per second
 	Latency engine.Time // alpha: per hop, in addition to serialisation
 	Delay   engine.Time // R: per reconfiguration, including the first topology
-	// Stop is polled. When it reports true, planning ends with halt.ErrHalted.
-	Stop halt.When
+	// Stop is polled. When it reports true, planning ends with cancellation.ErrCancelled.
+	Stop cancellation.Condition
 }
 
 // NewCollective returns the collective of an operation on a domain, with the given bytes

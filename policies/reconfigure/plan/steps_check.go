@@ -6,7 +6,7 @@ import (
 
 	"sim/fabric/scaleup"
 	"sim/policies/collective"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // errBroken returns an ErrBroken with a formatted message.
@@ -22,7 +22,7 @@ func errBroken(format string, args ...any) error {
 //   - A GPU sends only data that it has when the step begins.
 //   - No contribution is summed twice or lost. Only complete data is copied.
 //   - At the end each GPU has the result of the operation, for each part of each shard.
-func (p *Plan) verifySteps(stop halt.When) error {
+func (p *Plan) verifySteps(stop cancellation.Condition) error {
 	s := p.Steps
 	if s.GPUs != p.GPUs || s.Degree != p.Degree || len(s.Phases) != len(p.Topologies) {
 		return errBroken("%d phases of a collective of %d GPUs of degree %d", len(s.Phases), s.GPUs,
@@ -65,7 +65,7 @@ type stepsChecker struct {
 	plan     *Plan
 	byShard  [][]movedPiece   // indexed by shard; by phase and step
 	previous scaleup.Topology // topology of the previous phase, sorted
-	stop     halt.When
+	stop     cancellation.Condition
 }
 
 // checkPhase checks the links of a phase and appends the pieces of its messages to byShard.

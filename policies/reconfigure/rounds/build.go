@@ -7,7 +7,7 @@ import (
 
 	"sim/fabric/scaleup"
 	"sim/internal/numbers"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/pack"
 	"sim/policies/reconfigure/plan"
 )
@@ -37,7 +37,7 @@ func (m *candidateSchedule) newPlan(p *plan.Problem, s *roundSchedule) *plan.Pla
 }
 
 // buildPlan writes the plan.
-func (m *candidateSchedule) buildPlan(p *plan.Problem, stop halt.When) (*plan.Plan, error) {
+func (m *candidateSchedule) buildPlan(p *plan.Problem, stop cancellation.Condition) (*plan.Plan, error) {
 	s := m.rebuild()
 	out := m.newPlan(p, s)
 	for phase, flows := range s.flowsByPhase(p.Chunks, m.label) {
@@ -60,7 +60,7 @@ func (m *candidateSchedule) buildPlan(p *plan.Problem, stop halt.When) (*plan.Pl
 // writeByRound sends chunk 0 of each flow round by round, then chunk 1 of the flows that
 // have one, and so on. A round takes as many slots as the largest number of hops of its
 // flows that still have chunks.
-func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []chunkFlow, stop halt.When) (slots int64) {
+func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []chunkFlow, stop cancellation.Condition) (slots int64) {
 	slices.SortStableFunc(flows, s.compareRounds)
 	edges := out.Topologies[phase]
 	var links []int32
@@ -128,7 +128,7 @@ func (s *roundSchedule) listPaths(w *pack.Paths, flows []chunkFlow, flowOf *[]in
 
 // writeByIndex starts all flows together. Each link sends the chunk with the smallest index
 // first, then the one with the smallest flow number (Sec. 5.1).
-func writeByIndex(out *plan.Plan, s *roundSchedule, phase int, flows []chunkFlow, stop halt.When) int64 {
+func writeByIndex(out *plan.Plan, s *roundSchedule, phase int, flows []chunkFlow, stop cancellation.Condition) int64 {
 	var w pack.Paths
 	var flowOf []int32
 	s.listPaths(&w, flows, &flowOf)

@@ -7,7 +7,7 @@ import (
 	"sim/fabric/scaleup"
 	"sim/internal/csr"
 	"sim/internal/numbers"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // maxTieWork and maxPackWork limit the work of one contraction chain. The unit is one word
@@ -30,12 +30,12 @@ type contractionChain struct {
 	// minHops has the minimum hops in any topology, indexed by unit.
 	minHops []int32
 	work    int // of all searches so far, see maxTieWork
-	stop    halt.When
+	stop    cancellation.Condition
 }
 
 // newContractionChain returns the chain that starts with the only phase of base. Its first
 // schedule is the better of base, if it has rounds, and of its own packing.
-func newContractionChain(base *roundSchedule, stop halt.When) *contractionChain {
+func newContractionChain(base *roundSchedule, stop cancellation.Condition) *contractionChain {
 	c := &contractionChain{current: base, stop: stop,
 		minHops: slices.Repeat([]int32{math.MaxInt32}, len(base.src))}
 	c.addPacker()

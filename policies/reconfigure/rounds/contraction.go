@@ -7,7 +7,7 @@ import (
 	"sim/fabric/scaleup"
 	"sim/internal/csr"
 	"sim/internal/numbers"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // contractLongestRound returns the schedule with an additional topology that connects the
@@ -104,7 +104,7 @@ func (s *roundSchedule) baseName() string {
 // Starting with the longest, each round is merged into the first possible one. The merged
 // round takes as many slots as the longer one. normaliseRounds must follow, to remove empty
 // rounds.
-func (s *roundSchedule) mergeRounds(stop halt.When) {
+func (s *roundSchedule) mergeRounds(stop cancellation.Condition) {
 	numResources, steps := 0, 0
 	for i := range s.numPhases() {
 		if s.isCirculant() {

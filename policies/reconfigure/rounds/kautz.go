@@ -5,7 +5,7 @@ import (
 
 	"sim/fabric/scaleup"
 	"sim/internal/random"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // kautzPath is a path of a kautzPathSet: its round, its hops, and the index of its first
@@ -33,7 +33,7 @@ type kautzPathSet struct {
 //
 // Without all, only the shortest paths between two GPUs are stored, in the rounds that they
 // have among all paths.
-func listKautzPaths(n, k int, all bool, stop halt.When) *kautzPathSet {
+func listKautzPaths(n, k int, all bool, stop cancellation.Condition) *kautzPathSet {
 	l := &kautzPathSet{edges: scaleup.GeneralizedKautz(n, k)}
 	reached := make([]int32, n*n) // minimum hops so far, indexed by source*n+destination; 0 if not reached
 	missing := n * (n - 1)
@@ -106,7 +106,7 @@ func listKautzPaths(n, k int, all bool, stop halt.When) *kautzPathSet {
 
 // kautzBase selects one of the shortest paths of each flow from the listing, drawn by seed,
 // removes all others, and merges rounds without contention (Sec. 4.2).
-func kautzBase(n, k int, seed uint64, stop halt.When) *roundSchedule {
+func kautzBase(n, k int, seed uint64, stop cancellation.Condition) *roundSchedule {
 	l := listKautzPaths(n, k, false, stop)
 	s := newRoundSchedule(n, k, nil, l.edges)
 	s.origin = "GenKautz"

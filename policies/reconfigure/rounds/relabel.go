@@ -5,7 +5,7 @@ import (
 
 	"sim/internal/numbers"
 	"sim/policies/graph"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 )
 
 // maxSwapWork limits the work of relabelling for one base, over all numbers of topologies.
@@ -36,7 +36,7 @@ type relabeller struct {
 	topChunks []int64 // chunks of topLevel, indexed by group
 	touched   []int32 // groups that the current swap changes
 	isTouched []bool  // indexed by group
-	stop      halt.When
+	stop      cancellation.Condition
 }
 
 // newRelabeller returns a relabeller for an n x n demand, without labels.

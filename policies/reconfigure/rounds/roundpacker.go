@@ -4,7 +4,7 @@ import (
 	"math/bits"
 
 	"sim/fabric/scaleup"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/pack"
 	"sim/policies/reconfigure/plan"
 )
@@ -45,7 +45,7 @@ type roundPacker struct {
 
 // newRoundPacker returns a packer without rounds for a topology: of offsets if they are not
 // nil, else of edges.
-func newRoundPacker(n int, offsets []int32, edges scaleup.Topology, stop halt.When) *roundPacker {
+func newRoundPacker(n int, offsets []int32, edges scaleup.Topology, stop cancellation.Condition) *roundPacker {
 	p := &roundPacker{n: n, circulant: offsets != nil, words: 1}
 	if p.circulant {
 		p.numResources = len(offsets)

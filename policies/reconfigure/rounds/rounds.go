@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"sim/internal/numbers"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/pack"
 	"sim/policies/reconfigure/plan"
 )
@@ -50,8 +50,8 @@ type Options struct {
 	// last one applies to all larger numbers. Schedules that do not meet them are left out.
 	// nil sets no limits.
 	Below []int64
-	// Stop is polled. When it reports true, planning ends with halt.ErrHalted.
-	Stop halt.When
+	// Stop is polled. When it reports true, planning ends with cancellation.ErrCancelled.
+	Stop cancellation.Condition
 }
 
 // ErrOptions is returned for invalid Options.
@@ -105,8 +105,8 @@ func (m candidateSchedule) candidate(p *plan.Problem) plan.Candidate {
 		Reconfigurations: m.topologies,
 		Slots:            m.slots,
 		Waits:            m.isByIndex,
-		Build: func(_ int64, stop halt.When) (out *plan.Plan, err error) {
-			defer halt.Caught(&err)
+		Build: func(_ int64, stop cancellation.Condition) (out *plan.Plan, err error) {
+			defer cancellation.Recover(&err)
 			return m.buildPlan(p, stop)
 		},
 	}
@@ -114,7 +114,7 @@ func (m candidateSchedule) candidate(p *plan.Problem) plan.Candidate {
 
 // allSchedules returns the best schedule of the chunks for each number of topologies.
 func allSchedules(p *plan.Problem, o Options) (_ []candidateSchedule, err error) {
-	defer halt.Caught(&err)
+	defer cancellation.Recover(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}

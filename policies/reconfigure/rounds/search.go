@@ -2,7 +2,7 @@ package rounds
 
 import (
 	"sim/internal/numbers"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 )
 
@@ -13,8 +13,8 @@ import (
 type Search struct {
 	evaluator scheduleEvaluator
 	bases     []baseSearch
-	results   map[int]countResult // by number of topologies
-	stop      halt.When           // polled during the current call of At
+	results   map[int]countResult    // by number of topologies
+	stop      cancellation.Condition // polled during the current call of At
 }
 
 // baseSearch has the schedules of a base so far, and labels that suit them. Both are
@@ -91,9 +91,9 @@ func NewSearch(p *plan.Problem, o Options) (*Search, error) {
 }
 
 // At returns the best candidate with d topologies, or nil if no candidate takes fewer slots
-// than limit. The error is halt.ErrHalted, after which s must not be used again.
-func (s *Search) At(d int, limit int64, stop halt.When) (_ *plan.Candidate, err error) {
-	defer halt.Caught(&err)
+// than limit. The error is cancellation.ErrCancelled, after which s must not be used again.
+func (s *Search) At(d int, limit int64, stop cancellation.Condition) (_ *plan.Candidate, err error) {
+	defer cancellation.Recover(&err)
 	if k, ok := s.results[d]; ok && (k.best != nil || k.limit >= limit) {
 		if k.best != nil && k.best.Slots < limit {
 			return k.best, nil

@@ -7,7 +7,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/packet"
-	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/assembly/composition"
 	"sim/workloads/collective"
@@ -98,7 +98,7 @@ func (w *messageGraph) simulate(ctx context.Context, isFluid bool) (*engine.Trac
 type messageGraph struct {
 	plan      *plan.Plan
 	isFree    bool
-	stop      halt.When // reports a cancellation
+	stop      cancellation.Condition // reports a cancellation
 	graph     *engine.Graph
 	network   *engine.Network
 	flows     []engine.Flow // indexed by task
@@ -110,15 +110,15 @@ type messageGraph struct {
 // path cannot represent the number of ports of a GPU, or if there are more than
 // collective.MaxTasks messages. If ctx is cancelled, it returns the error of ctx.
 func newMessageGraph(ctx context.Context, p *plan.Plan, isFree bool) (_ *messageGraph, err error) {
-	// A cancellation inside the loops is a panic that halt.Caught converts to an
+	// A cancellation inside the loops is a panic that cancellation.Recover converts to an
 	// error.
 	defer func() {
-		if errors.Is(err, halt.ErrHalted) {
+		if errors.Is(err, cancellation.ErrCancelled) {
 			err = ctx.Err()
 		}
 	}()
 
-	defer halt.Caught(&err)
+	defer cancellation.Recover(&err)
 
 	w := &messageGraph{
 		plan: p, isFree: isFree, stop: func() bool { return ctx.Err() != nil },
