@@ -45,8 +45,8 @@ var (
 // allowedPolicyNames are places outside policies/ where the name of a policy means something
 // else, or is required. The values are the reasons.
 var allowedPolicyNames = map[string]string{
-	"scenarios/alias/alias.go multipath":            "table of its keys",
-	"scenarios/alias/alias.go wild-first":           "table of its keys",
+	"internal/alias/alias.go multipath":             "table of its keys",
+	"internal/alias/alias.go wild-first":            "table of its keys",
 	"engine/packet/source.go uniform":               "distribution of destinations",
 	"scenarios/assembly/inner/exchange.go uniform":  "distribution of message sizes",
 	"scenarios/assembly/input/traffic.go uniform":   "distribution of message sizes",

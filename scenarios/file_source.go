@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"sim/scenarios/alias"
+	"sim/internal/alias"
 	"sim/scenarios/schema"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"sim/workloads/training"
 
-	"sim/scenarios/alias"
+	"sim/internal/alias"
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sim/scenarios/alias"
+	"sim/internal/alias"
 	"sim/scenarios/schema"
 )
 

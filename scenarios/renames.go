@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"sim/scenarios/alias"
+	"sim/internal/alias"
 	"sim/scenarios/schema"
 )
 

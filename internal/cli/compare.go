@@ -13,8 +13,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/alias"
 	"sim/internal/text"
-	"sim/scenarios/alias"
 	"sim/scenarios/compare"
 	"sim/scenarios/result"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/alias"
 	"sim/scenarios"
-	"sim/scenarios/alias"
 )
 
 // boolFlag returns a flag without a value, for the given usage text.

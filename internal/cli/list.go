@@ -9,9 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/alias"
 	"sim/internal/text"
 	"sim/scenarios"
-	"sim/scenarios/alias"
 	"sim/scenarios/result"
 )
 

@@ -13,12 +13,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/alias"
 	"sim/internal/text"
 	"sim/plots"
 	"sim/plots/chart"
 	"sim/plots/sheet"
 	"sim/scenarios"
-	"sim/scenarios/alias"
 	"sim/scenarios/result"
 	"sim/scenarios/study"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/alias"
 	"sim/internal/text"
-	"sim/scenarios/alias"
 	"sim/scenarios/result"
 )
 

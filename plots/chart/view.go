@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"sim/scenarios/alias"
+	"sim/internal/alias"
 	"sim/scenarios/result"
 )
 

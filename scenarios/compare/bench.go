@@ -13,8 +13,8 @@ import (
 	"golang.org/x/perf/benchmath"
 	"golang.org/x/perf/benchunit"
 
+	"sim/internal/alias"
 	"sim/internal/text"
-	"sim/scenarios/alias"
 	"sim/scenarios/result"
 )
 

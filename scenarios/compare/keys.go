@@ -12,8 +12,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"sim/internal/alias"
 	"sim/internal/text"
-	"sim/scenarios/alias"
 	"sim/scenarios/result"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"sim/scenarios/alias"
+	"sim/internal/alias"
 	"sim/scenarios/result"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"sim/scenarios/alias"
+	"sim/internal/alias"
 )
 
 // Documents may be damaged or malicious. Memory is therefore limited during decoding:

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"sim/internal/alias"
 	"sim/internal/text"
-	"sim/scenarios/alias"
 )
 
 // NamePart is a part of a row's name: the scenario, the policy or a coordinate of a

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"sim/scenarios/alias"
+	"sim/internal/alias"
 )
 
 // currentName returns the current name of a member of the JSON object at path. Metrics and labels

@@ -19,8 +19,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"sim/internal/alias"
 	"sim/scenarios"
-	"sim/scenarios/alias"
 	"sim/scenarios/result"
 )
 
