@@ -184,7 +184,7 @@ func TestExchangesBudget(t *testing.T) {
 			}
 		}
 	}
-	// after a pair that helps all pairs are asked for once more, and that pair last
+	// After a pair that helps, all pairs are requested once more, and that pair last.
 	x, asked := Exchanges{N: 4}, 0
 	x.Run(100, func(a, b int) bool { asked++; return asked == 3 })
 	if asked != 3+6 {

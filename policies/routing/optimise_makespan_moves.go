@@ -13,7 +13,7 @@ import (
 func (x *makespanSearch) drawMinHopPath(pair int32) int32 {
 	c := x.assignment.candidates
 
-	// Reservoir sampling among the paths with the fewest hops so far: the n-th one replaces the
+	// Reservoir sampling among the paths with the minimum number of hops so far: the n-th one replaces the
 	// selected one with probability 1/n.
 	path, hops, n := c.first[pair], math.MaxInt, 0
 	for k := c.first[pair]; k >= 0; k = c.next[k] {

@@ -84,7 +84,7 @@ type Controller struct {
 	numPlanBundles int
 	start          pendingSetup  // state of the circuits at the start of the iteration
 	drains         [][]int32     // transfers to wait for besides the counted ones, indexed by step
-	plannedRun     Run           // the iteration on problem with the task times of the plan
+	planRun        Run           // the iteration on problem with the task times of the plan
 	trace          *engine.Trace // of planned
 	earlier        []Run         // planned iterations before this one
 }
@@ -164,7 +164,7 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 		return nil, fmt.Errorf("%w: iteration %d on the complete graph", ErrIteration, k+1)
 	}
 
-	c.plannedRun, c.trace = r.current, recorded.Trace()
+	c.planRun, c.trace = r.current, recorded.Trace()
 	c.findDrains(p.bundleOfTask())
 	return c, nil
 }
@@ -188,13 +188,13 @@ func (c *Controller) findDrains(bundle []int32) {
 	for i, s := range c.sequence.Steps {
 		if s.Bundle == AtEnd {
 			continue
-		} else if c.plannedRun.Fired[i] == engine.Never { // everything was carried before this step
+		} else if c.planRun.Fired[i] == engine.Never { // everything was carried before this step
 			c.drains[i] = slices.Concat(ends...)
 			break
 		}
 		c.problem.Switching.eachInterrupted(previous, s.Circuits, func(e int) {
 			k := 0
-			for k < len(ends[e]) && c.trace.End[ends[e][k]] <= c.plannedRun.Fired[i] {
+			for k < len(ends[e]) && c.trace.End[ends[e][k]] <= c.planRun.Fired[i] {
 				k++
 			}
 			c.drains[i], ends[e] = append(c.drains[i], ends[e][:k]...), ends[e][k:]
@@ -206,8 +206,8 @@ func (c *Controller) findDrains(bundle []int32) {
 // Sequence returns the sequence, expanded to the bundles of the simulated graph.
 func (c *Controller) Sequence() *Sequence { return c.sequence }
 
-// PlannedRun returns the iteration with the task times of the plan, and its trace.
-func (c *Controller) PlannedRun() (Run, *engine.Trace) { return c.plannedRun, c.trace }
+// PlanRun returns the iteration with the task times of the plan, and its trace.
+func (c *Controller) PlanRun() (Run, *engine.Trace) { return c.planRun, c.trace }
 
 // newSimulator returns a simulator that counts transfers per bundle of the plan.
 func (c *Controller) newSimulator(w *circuitEvaluator) *sequenceSimulator {
@@ -298,7 +298,7 @@ func (l *LiveController) React(now engine.Time, ended []int32, free func(link in
 	// Make all steps whose conditions hold.
 	for ; l.nextStep < len(l.sequence.Steps); l.nextStep, l.numDrained = l.nextStep+1, 0 {
 		s, drain := &l.sequence.Steps[l.nextStep], l.drains[l.nextStep]
-		if l.plannedRun.Fired[l.nextStep] == engine.Never || s.Bundle == AtEnd { // nothing remains to be carried
+		if l.planRun.Fired[l.nextStep] == engine.Never || s.Bundle == AtEnd { // nothing remains to be carried
 			break
 		}
 		for l.numDrained < len(drain) && l.hasEnded[drain[l.numDrained]] {

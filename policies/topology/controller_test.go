@@ -53,7 +53,7 @@ func TestController(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			planned, trace := c.PlannedRun()
+			planned, trace := c.PlanRun()
 			if planned.Makespan != runs[last].Makespan || !slices.Equal(planned.Fired, runs[last].Fired) {
 				t.Fatalf("the controller's iteration is %+v, the plan's %+v", planned, runs[last])
 			}

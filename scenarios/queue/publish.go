@@ -101,7 +101,7 @@ type publisher struct {
 // newPublisher checks the options and the items, and returns a publisher that is not connected
 // yet.
 func newPublisher(o Options, items []Item) (*publisher, error) {
-	o.Peer, o.Ahead = o.Peer.withDefaults(), cmp.Or(o.Ahead, 20000)
+	o.Peer, o.MaxOutstanding = o.Peer.withDefaults(), cmp.Or(o.MaxOutstanding, 20000)
 	if o.Name == "" {
 		return nil, errors.New("queue: a batch needs a name")
 	}
@@ -191,7 +191,7 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 	started := false
 	// Keep the queue filled while results are read.
 	for p.numRemaining > 0 {
-		if started && p.numOutstanding <= p.o.Ahead/2 {
+		if started && p.numOutstanding <= p.o.MaxOutstanding/2 {
 			if _, err := p.publishSome(ctx, done); err != nil {
 				return err
 			}

@@ -32,9 +32,9 @@ const (
 const sendTimeout = callTimeout
 
 // nextItem returns the next item to publish. ok is false if all items were published, or if
-// Options.Ahead items are outstanding.
+// Options.MaxOutstanding items are outstanding.
 func (p *publisher) nextItem() (i int32, ok bool) {
-	for p.numOutstanding < p.o.Ahead {
+	for p.numOutstanding < p.o.MaxOutstanding {
 		switch {
 		case len(p.lost) > 0:
 			i, p.lost = p.lost[0], p.lost[1:]
@@ -53,7 +53,7 @@ func (p *publisher) nextItem() (i int32, ok bool) {
 	return 0, false
 }
 
-// publishSome publishes some items, with at most Options.Ahead outstanding. Items without
+// publishSome publishes some items, with at most Options.MaxOutstanding outstanding. Items without
 // a message are delivered as failed. It reports whether there were any items.
 func (p *publisher) publishSome(ctx context.Context, done func(Result) error) (some bool, err error) {
 	// Collect messages up to the limits, then send them together.

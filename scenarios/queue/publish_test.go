@@ -362,7 +362,7 @@ func TestTwoBatches(t *testing.T) {
 	}
 }
 
-// TestAhead: the number of published items without a result is limited. The queue may
+// TestMaxOutstanding: the number of published items without a result is limited. The queue may
 // contain more, because an item stays there until its acknowledgement arrives.
 func TestOutstanding(t *testing.T) {
 	const maxOutstanding = 20
@@ -371,7 +371,7 @@ func TestOutstanding(t *testing.T) {
 	outstanding := 0
 	b.work(b.workerOptions(), echo)
 	o := b.options("n")
-	o.Ahead = maxOutstanding
+	o.MaxOutstanding = maxOutstanding
 	r := newResults(t)
 	r.after = func(got int) error {
 		s, err := l.js.Stream(context.Background(), workStream)

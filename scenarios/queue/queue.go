@@ -126,8 +126,8 @@ type Options struct {
 	// Embed starts the server for EmbeddedURL; nil if the program has none.
 	Embed ServerStarter
 
-	// Ahead is the maximum number of outstanding items; 0: 20000.
-	Ahead int
+	// MaxOutstanding is the maximum number of outstanding items; 0: 20000.
+	MaxOutstanding int
 }
 
 // WorkerOptions configure a worker.

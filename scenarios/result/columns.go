@@ -111,8 +111,8 @@ func TrialColumns() []Metric {
 	var planColumns, out []Metric
 	for _, m := range Metrics {
 		switch {
-		case m.PlannedHead != "":
-			m.Head = m.PlannedHead
+		case m.PlanHead != "":
+			m.Head = m.PlanHead
 			planColumns = append(planColumns, m)
 		case m.Table == "trials":
 			out = append(out, m)

@@ -59,11 +59,11 @@ type Metric struct {
 	HideIfZero  bool     // tables show the column only if a value is above 0
 	ForManyJobs bool     // tables show the column only if jobs are too many for columns of their own
 	JobHead     string   // column head for each of several jobs; "" if jobs have no such metric
-	// PlannedHead is the column head of the planned value in the table of trials; "" if
+	// PlanHead is the column head of the planned value in the table of trials; "" if
 	// that table does not show it.
-	PlannedHead string
-	Footnote    string // line below tables that show the metric
-	Doubted     bool   // a label states why the value may be undefined
+	PlanHead string
+	Footnote string // line below tables that show the metric
+	Doubted  bool   // a label states why the value may be undefined
 
 	// Main is the rank among main metrics, from 1; 0 for other metrics. Tables of sweeps
 	// and proposed figures show the first main metric that is present. Winner uses the

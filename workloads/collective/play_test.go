@@ -108,7 +108,7 @@ func orbitPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow, maxPaths int, p
 	return w, orbit
 }
 
-// parityChoice splits the paths between nodes half-way around by the parity of the
+// parityChoice splits the paths between opposite nodes of a ring by the parity of the
 // orbit's first node.
 func parityChoice(o *torus.Torus) func(int32, int) int {
 	_, first := translationOrbits(o)
@@ -167,7 +167,7 @@ func TestFluidAllToAll(t *testing.T) {
 	}
 }
 
-// evenOddPaths is dimension-order routing on a regular torus. Half-way around, even
+// evenOddPaths is dimension-order routing on a regular torus. To the opposite node, even
 // coordinates route up and odd ones down.
 func evenOddPaths(t rapid.TB, o *torus.Torus, flows []engine.Flow) *engine.Paths {
 	w := &engine.Paths{}

@@ -74,9 +74,9 @@ func TestExpertActivations(t *testing.T) {
 		norms := 4*2*h + 2*h // and two 1-byte masks
 		latent := 2 * (96 + 64 + 16.0)
 		attention := 2 * heads * (2*(32+16) + 24 + 24) // queries, keys, values and outputs
-		routed := 3 * (2*h*float64(c.etp) + 3*2*512)   // expert inputs, on each GPU, and three of the expert's width
+		experts := 3 * (2*h*float64(c.etp) + 3*2*512)  // expert inputs, on each GPU, and three of the expert's width
 		shared := 3 * 2 * 512.0
-		want := float64(s.Sequence) * (norms + latent + attention + routed + shared) / 2
+		want := float64(s.Sequence) * (norms + latent + attention + experts + shared) / 2
 		if got := s.activationMemory(0); math.Abs(got-want) > 1e-9*want {
 			t.Errorf("EP %d, ETP %d: %g bytes, want %g", c.ep, c.etp, got, want)
 		}

@@ -137,7 +137,7 @@ func windowStage(q, k, e int, parts int32, bases []stampBasis) *stage {
 		if next == window {
 			return nil
 		}
-		offsets := scaledOffsets(b.numbers, window, q)
+		offsets := offsetMultiples(b.numbers, window, q)
 		if s == 1 {
 			offsets = evenOffsets(window, next, k)
 		}
@@ -148,8 +148,8 @@ func windowStage(q, k, e int, parts int32, bases []stampBasis) *stage {
 	return newStage(q, parts, fmt.Sprintf("windows %d", q), phases...)
 }
 
-// scaledOffsets returns window times each number, mod q; multiples of q are replaced by window.
-func scaledOffsets(numbers []int32, window, q int) []int32 {
+// offsetMultiples returns window times each number, mod q; multiples of q are replaced by window.
+func offsetMultiples(numbers []int32, window, q int) []int32 {
 	offsets := make([]int32, len(numbers))
 	for i, c := range numbers {
 		if offsets[i] = int32(int(c) * window % q); offsets[i] == 0 {

@@ -36,7 +36,7 @@ func drawTopology(t *rapid.T, n, k int) scaleup.Topology {
 }
 
 // Distances are compared with the algorithm of Floyd and Warshall. Paths connect their ends
-// with as many hops, and without balancing equal those of Append.
+// with as many hops, and without balancing equal the paths of Append.
 func TestShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "n")

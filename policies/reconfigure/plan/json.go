@@ -32,7 +32,7 @@ import (
 //	parts       parts per shard; the first ones are one byte longer if there is a remainder
 //	rate_bits_per_s, latency_ps, delay_ps
 //	kinds       by phase: "scatter", "exchange", "gather" or "fold"; see Kind
-//	reused      by phase: true if the links are those of the previous phase, without reconfiguration
+//	reused      by phase: true if the links equal the links of the previous phase, without reconfiguration
 //	open        by phase: true if an exchange continues in the next phase
 //	longest     by phase: bytes of the longest message of each step
 //	tx          [phase, step, from, to, pieces..]: the message on one link. A piece has four

@@ -54,7 +54,7 @@ func (sys *circuitSystem) simulateMoves(
 		if err != nil {
 			return nil, fmt.Errorf("iteration %d, in which circuits move: %w", k+1, err)
 		}
-		_, trace = c.PlannedRun()
+		_, trace = c.PlanRun()
 	}
 	return trace, nil
 }

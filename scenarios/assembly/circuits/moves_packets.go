@@ -66,7 +66,7 @@ func (sys *circuitSystem) newControllers(
 		if err != nil {
 			return nil, err
 		}
-		run, _ := c.PlannedRun()
+		run, _ := c.PlanRun()
 		return c, sys.checkReduction(run.Makespan, d.Moves.Runs[k].Makespan)
 	}, nil
 }

@@ -83,6 +83,6 @@ func (r *trials) controller(
 	if err != nil {
 		return nil, nil, err
 	}
-	run, _ := c.PlannedRun()
+	run, _ := c.PlanRun()
 	return p, c, r.checkReduction(run.Makespan, d.Moves.Runs[last].Makespan)
 }
