@@ -44,7 +44,7 @@ func TestAlsoAndBelow(t *testing.T) {
 			}
 		}
 	}
-	if len(l.Blocks) != 2 || len(l.Blocks[1].Plots) != 2 || l.Blocks[1].YTitle != "reconfigurations" || l.Blocks[1].Height >= l.Blocks[0].Height {
+	if len(l.Blocks) != 2 || len(l.Blocks[1].Plots) != 2 || l.Blocks[1].YTitle != "reconfigurations of a plan" || l.Blocks[1].Height >= l.Blocks[0].Height {
 		t.Fatalf("%d blocks", len(l.Blocks))
 	}
 	low := l.Blocks[1].Plots

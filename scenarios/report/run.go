@@ -212,7 +212,7 @@ func (p *writer) gaps(doc *result.Document) {
 		m, _ := g.Rows[0].GapOf(doc.Reference)
 		what := "gap to bound"
 		if m.ZeroLabel != "" {
-			what = "gap of " + m.Words
+			what = "gap of " + m.Name
 		}
 		p.indented("%s (%s): above a lower bound on %s, which holds for %s", what,
 			g.Policies(), m.BoundSubject, g.Key)

@@ -39,7 +39,7 @@ func TestFind(t *testing.T) {
 		{"dropped_no_route", Lower, "", "dropped no route", true},
 		{"bound_nct", "", "", "bound nct", true},
 		{"lender_port_ratio", "", "%", "lender port ratio", true},
-		{"makespan_s / fluid_s", Lower, "", "iteration time / time of a fluid", true},
+		{"makespan_s / fluid_s", Lower, "", "iteration time / completion time of the traffic as a fluid", true},
 		{"seen_bytes_per_s", Higher, "B/s", "seen", false},
 		{"waste_bytes", Lower, "B", "waste", false},
 	} {
