@@ -75,6 +75,8 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 	if err != nil {
 		return nil, err
 	}
+
+	// The plan loads every variant, which reports their errors.
 	plan, err := study.NewPlan(ctx, st)
 	if err != nil {
 		return nil, err
@@ -98,6 +100,8 @@ func collectDiagnostics(all *scenarios.Diagnostics, err error) error {
 	if !errors.As(err, &faults) {
 		return err
 	}
+
+	// Errors are few, so a linear search is fast enough.
 	for _, f := range faults {
 		if !slices.Contains(*all, f) {
 			*all = append(*all, f)

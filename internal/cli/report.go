@@ -98,6 +98,8 @@ func (c *command) writeReport(cc *cli.Context) error {
 	if path == "-" {
 		return write(c.stdout)
 	}
+
+	// A mistyped path must not destroy another file.
 	if !cc.Bool("force") && !isReplaceable(path) {
 		return &result.PlaceError{Path: path, Why: "exists and is not a report of sim; choose another file with -o, or replace it with --force"}
 	}
@@ -122,6 +124,8 @@ func (c *command) readDocument(dir string) (page.Document, error) {
 	if err != nil {
 		return page.Document{}, err
 	}
+
+	// The report shows the text of the study, if it is stored.
 	study, err := result.ReadStudy(dir)
 	if err != nil {
 		return page.Document{}, err
@@ -139,6 +143,8 @@ func compareResults(oldPath, newPath string) (page.Document, error) {
 			return page.Document{}, err
 		}
 	}
+
+	// Differences within rounding are not shown.
 	found, err := compare.Compare(sides[0], sides[1], compare.Options{FailOver: compare.Rounding})
 	if err != nil {
 		return page.Document{}, usageError(err.Error())
@@ -165,6 +171,8 @@ func isReplaceable(path string) bool {
 // figures.
 func figureStyle() page.Style {
 	var l page.Style
+
+	// The web page draws series in the order of the styles of figures.
 	for _, s := range sheet.LineStyles {
 		line := page.LineStyle{Color: cssColor(s.Color), Dashes: []float64{}}
 		for _, d := range s.Dashes {
@@ -177,6 +185,8 @@ func figureStyle() page.Style {
 	for i := range steps + 1 {
 		l.Heat = append(l.Heat, cssColor(sheet.Heat(float64(i)/steps)))
 	}
+
+	// Tracks have the colours and rows of the timelines of package plots.
 	for _, k := range plots.SpanKinds() {
 		l.Spans = append(l.Spans, page.SpanStyle{Name: k.Name, Words: k.Text, Color: cssColor(k.Color), Row: k.Row})
 	}

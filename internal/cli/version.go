@@ -20,6 +20,8 @@ func (c *command) versionCommand() *cli.Command {
 			if cc.NArg() > 0 {
 				return usagef("sim version takes no arguments")
 			}
+
+			// The revision and the platform identify the build in reports of errors.
 			_, err := fmt.Fprintf(c.stdout, "sim %s (revision %s, %s %s/%s)\n",
 				result.Version, result.Revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err

@@ -136,6 +136,7 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 		p.line("  %s", line)
 	}
 
+	// Footnotes belong to metrics that some row has.
 	for _, m := range result.Metrics {
 		if m.Footnote != "" && has[m.Name] {
 			p.line("  %s", m.Footnote)
@@ -175,6 +176,7 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 		}
 
 		for _, m := range result.Metrics {
+			// State why a column of the table is empty for this row.
 			if _, ok := r.Metrics[m.Name]; !ok && m.Head != "" && m.Table == "" &&
 				r.Labels[m.Name] != "" {
 				p.indented("%s has no %s: %s", r.Policy, m.Name, r.Labels[m.Name])
@@ -246,6 +248,7 @@ func (p *writer) completionGaps(doc *result.Document) {
 func (p *writer) printFasterFluid(doc *result.Document, best *result.Row, by *result.Metric) {
 	var names []string
 	for _, r := range doc.Rows {
+		// A fluid schedule competes with the best row only if the best row is a plan.
 		if v, ok := r.Metrics[by.Name]; ok && r.Fluid() && !best.Fluid() &&
 			v < best.Metrics[by.Name] {
 			names = append(names, r.Policy)
@@ -272,6 +275,7 @@ func (p *writer) bestOfJobs(doc *result.Document, best int) bool {
 		p.indented("pooled: %s", how)
 	}
 
+	// Each job is compared with its own iteration on the ideal fabric.
 	for _, name := range doc.JobNames() {
 		of := func(metric string) string {
 			return text.Seconds(doc.Reference[result.OfJob(name, metric)])

@@ -52,6 +52,8 @@ func Start(address, token string, log func(format string, args ...any)) (*Server
 	if log == nil {
 		log = func(string, ...any) {}
 	}
+
+	// Create the store and set up the server.
 	e := &Server{token: token}
 	var err error
 	if e.dir, err = os.MkdirTemp("", "sim-queue-"); err != nil {
@@ -67,6 +69,8 @@ func Start(address, token string, log func(format string, args ...any)) (*Server
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("queue: the embedded server cannot be set up: %w", err), e.stop())
 	}
+
+	// Wait until the server accepts connections, or reports a fatal error.
 	e.s.SetLoggerV2(errs, false, false, false)
 	e.s.Start()
 	for begun := time.Now(); !e.s.ReadyForConnections(20 * time.Millisecond); {
@@ -78,6 +82,8 @@ func Start(address, token string, log func(format string, args ...any)) (*Server
 			return nil, errors.Join(fmt.Errorf("queue: the embedded server does not start: %s", why), e.stop())
 		}
 	}
+
+	// Port 0 has been replaced by the real port.
 	if a, ok := e.s.Addr().(*net.TCPAddr); ok && address != "" {
 		if host == "" {
 			host = "127.0.0.1"
@@ -103,6 +109,7 @@ func (e *Server) URL() string { return e.url }
 // Close stops the server and removes its store.
 func (e *Server) Close() error { return e.stop() }
 
+// close waits for the end of the server, because it writes to its store until then.
 func (e *Server) close() error {
 	if e.s != nil {
 		e.s.Shutdown()
@@ -121,12 +128,14 @@ type serverLog struct {
 	fatalText string
 }
 
+// fatalMessage returns the first fatal error, or "".
 func (l *serverLog) fatalMessage() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.fatalText
 }
 
+// Fatalf stores the first fatal error. The server continues after the call, so Start reads it.
 func (l *serverLog) Fatalf(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,6 +144,7 @@ func (l *serverLog) Fatalf(format string, args ...any) {
 	}
 }
 
+// Errorf forwards an error. Warnings and notices are dropped.
 func (l *serverLog) Errorf(format string, args ...any) {
 	l.log("the embedded server: "+format, args...)
 }
