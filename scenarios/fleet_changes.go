@@ -15,19 +15,19 @@ import (
 	"sim/scenarios/result"
 )
 
-// change is a single change of a scenario that may improve it.
-type change struct {
+// fleetChange is a single change of a scenario that may improve it.
+type fleetChange struct {
 	description string   // for people, such as "queue: easy"
 	overrides   []string // overrides that make the change, as for Parse
 }
 
 // fleetChanges lists changes of a fleet under a placement: spare cubes, repair times,
 // reactions to faults, checkpoints, queues and other placements.
-func (s *Scenario) fleetChanges(policy string) []change {
+func (s *Scenario) fleetChanges(policy string) []fleetChange {
 	p, f := &s.Policy.Fleet, &s.Workload.Faults
-	var list []change
+	var list []fleetChange
 	add := func(description string, overrides ...string) {
-		list = append(list, change{description, overrides})
+		list = append(list, fleetChange{description, overrides})
 	}
 
 	// half returns an override that halves a time. toggle returns one that inverts a flag.
@@ -118,7 +118,7 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 
 	// Element 0 is the unchanged scenario.
 	text := s.WithPolicy(policy).TOML()
-	changes := append([]change{{}}, s.fleetChanges(policy)...)
+	changes := append([]fleetChange{{}}, s.fleetChanges(policy)...)
 	values := make([][]float64, len(changes))
 	failed := make([]error, len(changes))
 

@@ -165,9 +165,9 @@ func TestQueueBoundWork(t *testing.T) {
 		in := queueInstance(rng)
 		e := in.evaluator(t, flow.MaxMin)
 		_, enough := e.QueueBound(context.Background(), unlimitedWork)
-		for most := range enough + 2 {
-			bound, work := e.QueueBound(context.Background(), most)
-			fmt.Fprintln(digest, most, bound/100, work, e.Work())
+		for maxWork := range enough + 2 {
+			bound, work := e.QueueBound(context.Background(), maxWork)
+			fmt.Fprintln(digest, maxWork, bound/100, work, e.Work())
 		}
 	}
 	if got, want := digest.Sum64(), uint64(0x8dd92fd96eab9737); got != want {

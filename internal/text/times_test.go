@@ -14,11 +14,11 @@ import (
 func TestPartsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.Float64Range(-0.5, 4), 1, 6).Draw(t, "parts")
-		total, most := 0.0, 0.0
+		total, largest := 0.0, 0.0
 		for _, v := range parts {
-			total, most = total+v, max(most, math.Abs(v))
+			total, largest = total+v, max(largest, math.Abs(v))
 		}
-		u := UnitFor(most)
+		u := UnitFor(largest)
 		last := math.Pow10(-u.digits) / u.second
 		rounded := u.AddUp(parts...)
 		for i, v := range rounded {

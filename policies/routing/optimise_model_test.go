@@ -21,7 +21,7 @@ func TestOptimisedModel(t *testing.T) {
 		"weighed": halfUnitDemands(torusProblem(t, link, "", 4, 2, 2)),
 		"rates":   twoRates(torusProblem(t, torus.Faults{}, "", 3, 3)),
 	} {
-		for _, most := range []int{0, 2} {
+		for _, limit := range []int{0, 2} {
 			y := p.Symmetry(1)
 			in, err := newRouteInstance(p, y)
 			if err != nil {
@@ -36,7 +36,7 @@ func TestOptimisedModel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := newPathAssignmentSearch(in, c, 1, most, 1)
+			s := newPathAssignmentSearch(in, c, 1, limit, 1)
 			s.bestExcess = 0 // as if a choice within the cap were known
 			r.best = &routeChoice{in, s, rules}
 			m, column := r.milpModel()
@@ -63,11 +63,11 @@ func TestOptimisedModel(t *testing.T) {
 				for _, off := range []float64{-1e-6, 1e-6, 1} {
 					x[0] = load + off
 					worst, row := m.Violation(x)
-					if want := off > 0 && (most == 0 || near <= float64(most)); (worst <= 1e-9) != want {
-						t.Fatalf("%s: a load of %g, of %g at most, %g neighbours' units of at most %d: %s is broken by %g", name, x[0], load, near, most, row, worst)
+					if want := off > 0 && (limit == 0 || near <= float64(limit)); (worst <= 1e-9) != want {
+						t.Fatalf("%s: a load of %g, of %g at most, %g neighbours' units of at most %d: %s is broken by %g", name, x[0], load, near, limit, row, worst)
 					}
 				}
-				if most > 0 && near > float64(most) {
+				if limit > 0 && near > float64(limit) {
 					refused++
 				}
 				for i, k := range s.path { // a pair takes one path

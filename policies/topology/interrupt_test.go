@@ -130,7 +130,7 @@ func TestTimeLimitBoundsAll(t *testing.T) {
 // at most as many evaluations as the search itself.
 func TestEvaluationsBoundFallback(t *testing.T) {
 	j := setting{"deepseek-671b", 400e9, 4096}.job(t)
-	for name, most := range map[string]int64{
+	for name, limit := range map[string]int64{
 		"delta-topo":  16*300 + 300 + 200, // resumed simulations cost little
 		"delta-joint": 10 + 4*64,          // two first generations
 	} {
@@ -141,8 +141,8 @@ func TestEvaluationsBoundFallback(t *testing.T) {
 		if d.Stopped == "" {
 			t.Errorf("%s ends by itself, and nothing is tested", name)
 		}
-		if d.Evaluations > most {
-			t.Errorf("%s: %d evaluations, want at most %d", name, d.Evaluations, most)
+		if d.Evaluations > limit {
+			t.Errorf("%s: %d evaluations, want at most %d", name, d.Evaluations, limit)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// link is a connection to the queue.
-type link struct {
+// queueLink is a connection to the queue.
+type queueLink struct {
 	Peer
 	// embedded is a server in this process, which is used instead of Peer.URL. It may be nil.
 	embedded Server
@@ -40,7 +40,7 @@ const callTimeout = 5 * time.Second
 
 // requestContext returns the context of a request. It ends after callTimeout, with ctx, or if
 // the connection is lost, because then no answer arrives.
-func (l *link) requestContext(ctx context.Context) (context.Context, context.CancelFunc) {
+func (l *queueLink) requestContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	l.mu.Lock()
 	epoch := l.epoch
 	l.mu.Unlock()
@@ -58,8 +58,8 @@ var connectTimeout = 3 * time.Second
 
 // dial connects and verifies that the server has JetStream. The caller must close the
 // link.
-func dial(ctx context.Context, o Peer, inside Server) (*link, error) {
-	l := &link{Peer: o, embedded: inside, address: plainURL(o.URL)}
+func dial(ctx context.Context, o Peer, inside Server) (*queueLink, error) {
+	l := &queueLink{Peer: o, embedded: inside, address: plainURL(o.URL)}
 	if o.Version == "" {
 		return nil, errors.New("queue: a version is needed")
 	}
@@ -103,7 +103,7 @@ func dial(ctx context.Context, o Peer, inside Server) (*link, error) {
 }
 
 // close closes the connection after pending messages are sent.
-func (l *link) close() {
+func (l *queueLink) close() {
 	if l.nc.IsConnected() {
 		if err := l.nc.FlushTimeout(2 * time.Second); err != nil && l.ctx.Err() == nil {
 			l.Log("%s: the last messages may be lost: %v", l.address, err)
@@ -124,7 +124,7 @@ func (l *link) close() {
 }
 
 // connectError returns a one-line error for a failed connection.
-func (l *link) connectError(err error) error {
+func (l *queueLink) connectError(err error) error {
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
 		return fmt.Errorf("%s: the server does not accept this user, token or credentials file", l.address)
@@ -137,7 +137,7 @@ func (l *link) connectError(err error) error {
 }
 
 // checkJetStream returns an error if the server does not offer JetStream to this account.
-func (l *link) checkJetStream() error {
+func (l *queueLink) checkJetStream() error {
 	ctx, cancel := l.requestContext(l.ctx)
 	defer cancel()
 	_, err := l.js.AccountInfo(ctx)
@@ -156,7 +156,7 @@ func (l *link) checkJetStream() error {
 
 // disconnected handles the loss of the connection. It ends the epoch, so that pending requests
 // fail, and lets the link fail unless the connection returns within Peer.Reconnect.
-func (l *link) disconnected(_ *nats.Conn, err error) {
+func (l *queueLink) disconnected(_ *nats.Conn, err error) {
 	if l.ctx.Err() != nil {
 		return
 	}
@@ -172,7 +172,7 @@ func (l *link) disconnected(_ *nats.Conn, err error) {
 }
 
 // reconnected handles the return of the connection.
-func (l *link) reconnected(*nats.Conn) {
+func (l *queueLink) reconnected(*nats.Conn) {
 	l.mu.Lock()
 	if l.reconnectTimer != nil {
 		l.reconnectTimer.Stop()
@@ -182,10 +182,10 @@ func (l *link) reconnected(*nats.Conn) {
 }
 
 // closed handles the final end of the connection.
-func (l *link) closed(*nats.Conn) { l.fail(l.lostError()) }
+func (l *queueLink) closed(*nats.Conn) { l.fail(l.lostError()) }
 
 // lostError returns the error for a connection that did not return in time.
-func (l *link) lostError() error {
+func (l *queueLink) lostError() error {
 	return fmt.Errorf("%s: the connection was lost and did not come back within %v; what was finished is kept", l.address, l.Reconnect)
 }
 

@@ -77,7 +77,7 @@ type publisher struct {
 	o       Options
 	items   []Item
 	address batchAddress
-	l       *link
+	l       *queueLink
 	id      string // unique id of this publisher
 
 	work     jetstream.Stream   // items of all batches

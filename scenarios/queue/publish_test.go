@@ -87,7 +87,7 @@ func TestResultsAreThere(t *testing.T) {
 }
 
 // store creates the stream of a batch's results.
-func (b *testServer) store(name string) (*link, jetstream.Stream) {
+func (b *testServer) store(name string) (*queueLink, jetstream.Stream) {
 	b.Helper()
 	l, err := dial(context.Background(), Peer{URL: b.url, Version: "1", AckWait: time.Second, Reconnect: time.Second, Log: b.j.log}, nil)
 	if err != nil {

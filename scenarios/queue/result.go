@@ -29,7 +29,7 @@ const (
 
 // storeResult stores a result. Each result has a unique id, so no reader sees a partially
 // written one.
-func (l *link) storeResult(ctx context.Context, p batchAddress, r *Result) error {
+func (l *queueLink) storeResult(ctx context.Context, p batchAddress, r *Result) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (l *link) storeResult(ctx context.Context, p batchAddress, r *Result) error
 }
 
 // publishMessage stores a message on the server.
-func (l *link) publishMessage(ctx context.Context, m *nats.Msg) error {
+func (l *queueLink) publishMessage(ctx context.Context, m *nats.Msg) error {
 	ctx, cancel := l.requestContext(ctx)
 	defer cancel()
 	_, err := l.js.PublishMsg(ctx, m)
@@ -59,7 +59,7 @@ func (l *link) publishMessage(ctx context.Context, m *nats.Msg) error {
 
 // nextMessage returns the first message of a subject with a sequence number of at least
 // at.
-func (l *link) nextMessage(ctx context.Context, s jetstream.Stream, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
+func (l *queueLink) nextMessage(ctx context.Context, s jetstream.Stream, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := l.requestContext(ctx)
 	defer cancel()
 	return s.GetMsg(ctx, sequence, jetstream.WithGetMsgSubject(subject))
@@ -68,7 +68,7 @@ func (l *link) nextMessage(ctx context.Context, s jetstream.Stream, sequence uin
 // readResult returns the result in m. Results are not trusted: an oversized one becomes a
 // failure. If m contains no result, or was removed in the meantime, readResult returns
 // neither a result nor an error.
-func (l *link) readResult(ctx context.Context, s jetstream.Stream, p batchAddress, m *jetstream.RawStreamMsg) (*Result, error) {
+func (l *queueLink) readResult(ctx context.Context, s jetstream.Stream, p batchAddress, m *jetstream.RawStreamMsg) (*Result, error) {
 	// Collect the parts. why is the reason for which the result is invalid.
 	data, why := m.Data, error(nil)
 	if parts := m.Header.Get(partsHeader); parts != "" {

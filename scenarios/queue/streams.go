@@ -15,7 +15,7 @@ const retention = 7 * 24 * time.Hour
 
 // openWork returns the stream of all items and the consumer of the link's version. It
 // creates them if they are missing.
-func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consumer, error) {
+func (l *queueLink) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consumer, error) {
 	ctx, cancel := l.requestContext(ctx)
 	defer cancel()
 	// Open or create the stream of items. Its name may belong to a stream of another program.
@@ -58,7 +58,7 @@ func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consum
 }
 
 // openResults returns the stream of a batch's results, which is created if it is missing.
-func (l *link) openResults(ctx context.Context, p batchAddress) (jetstream.Stream, error) {
+func (l *queueLink) openResults(ctx context.Context, p batchAddress) (jetstream.Stream, error) {
 	ctx, cancel := l.requestContext(ctx)
 	defer cancel()
 	s, err := l.js.CreateStream(ctx, jetstream.StreamConfig{
@@ -92,7 +92,7 @@ func isMissing(err error) bool {
 // retryPolicy handles transient errors of the queue with exponential backoff. It logs a
 // persistent error once, and gives up after the time allowed for reconnecting.
 type retryPolicy struct {
-	l            *link         // the connection
+	l            *queueLink         // the connection
 	operation    string        // "storing results"
 	failingSince time.Time     // first failure; zero after a success
 	delay        time.Duration // wait before the next try

@@ -26,7 +26,7 @@ func Work(ctx context.Context, o WorkerOptions, f Func) error {
 type worker struct {
 	o WorkerOptions
 	f Func
-	l *link
+	l *queueLink
 	// One value per item that may be taken in addition to running ones.
 	slots chan struct{}
 	// exclusive is an item with many starts holds the write lock, other items the read lock.

@@ -154,13 +154,13 @@ func TestMaxTasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, most := range []int{c.tasks - 1, c.tasks, c.tasks + 1, 0} {
-			c.builder.MaxTasks = most
+		for _, limit := range []int{c.tasks - 1, c.tasks, c.tasks + 1, 0} {
+			c.builder.MaxTasks = limit
 			_, err := j.Build(c.builder)
 			var large TooLargeError
 			refused := errors.As(err, &large)
-			if want := most == c.tasks-1; refused != want || refused && large != (TooLargeError{c.tasks, most}) || !refused && err != nil {
-				t.Errorf("%s of %d tasks of at most %d: %v", c.format, c.tasks, most, err)
+			if want := limit == c.tasks-1; refused != want || refused && large != (TooLargeError{c.tasks, limit}) || !refused && err != nil {
+				t.Errorf("%s of %d tasks of at most %d: %v", c.format, c.tasks, limit, err)
 			}
 		}
 	}

@@ -20,9 +20,9 @@ func TestCompletion(t *testing.T) {
 		}
 		const slot = 40
 		for _, delay := range []engine.Time{0, 1, 40, 900, 1e6} {
-			for _, most := range []int{0, 1, 3} {
+			for _, limit := range []int{0, 1, 3} {
 				forward, relay := engine.Never, engine.Never
-				for d := 1; d < c.n && (most == 0 || d <= most); d++ {
+				for d := 1; d < c.n && (limit == 0 || d <= limit); d++ {
 					x, err := b.At(d)
 					if err != nil {
 						t.Fatal(err)
@@ -30,14 +30,14 @@ func TestCompletion(t *testing.T) {
 					forward = min(forward, engine.Time(d)*delay+engine.Time(x.Forward)*slot)
 					relay = min(relay, engine.Time(d)*delay+engine.Time(x.Relay)*slot)
 				}
-				rules := plan.Rules{Topologies: most}
+				rules := plan.Rules{Topologies: limit}
 				if got := b.Completion(rules, delay, slot, false); got != forward {
-					t.Errorf("%v, delay %d, at most %d: %d without relaying, want %d", c, delay, most, got, forward)
+					t.Errorf("%v, delay %d, at most %d: %d without relaying, want %d", c, delay, limit, got, forward)
 				}
 				fluid := b.Completion(rules, delay, slot, true)
 				rules.Relay = true
 				if got := b.Completion(rules, delay, slot, false); got != relay || got > forward {
-					t.Errorf("%v, delay %d, at most %d: %d with it, want %d", c, delay, most, got, relay)
+					t.Errorf("%v, delay %d, at most %d: %d with it, want %d", c, delay, limit, got, relay)
 				}
 				if fluid > forward || forward >= fluid+slot {
 					t.Errorf("%v, delay %d: %d fluid, %d in whole slots", c, delay, fluid, forward)
