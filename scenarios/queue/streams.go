@@ -92,7 +92,7 @@ func isMissing(err error) bool {
 // retryPolicy handles transient errors of the queue with exponential backoff. It logs a
 // persistent error once, and gives up after the time allowed for reconnecting.
 type retryPolicy struct {
-	l            *queueLink         // the connection
+	l            *queueLink    // the connection
 	operation    string        // "storing results"
 	failingSince time.Time     // first failure; zero after a success
 	delay        time.Duration // wait before the next try
