@@ -6,63 +6,90 @@ import (
 	"sim/engine"
 )
 
-// pathMean is a weighted mean of paths through the task graph, as a function of the
-// topology. A path takes at least the time of its compute tasks plus, for each transfer,
-// its time alone on the circuits of its bundle. Its cost is therefore a constant plus one
-// function of the circuit count per bundle. No iteration is shorter than any of its
-// paths, nor than any weighted mean of them. The minimum of a mean over all topologies
-// that satisfy the port constraints of podChains is found exactly. It bounds the makespan
-// of every topology under any service. Unlike the upper corner of a box, it accounts for
-// ports that several bundles compete for.
+// This file implements the lower bound on the makespan that the search over topologies takes
+// from paths of the task graph. A topology gives each bundle, the set of circuits between two
+// pods, a number of circuits. A path is a sequence of tasks, each a successor of the one before.
+
+// pathMean is a weighted mean of the costs of paths, as a function of the topology. The cost
+// of a path is a lower bound on its duration: the durations of its compute tasks, the lags
+// between its tasks, and the time that each of its transfers would take without other traffic.
+// This is a constant plus, for each bundle, a function of the bundle's circuits.
+//
+// An iteration lasts at least as long as each of its paths, and thus at least as long as any
+// weighted mean of them. The minimum of the mean over all topologies is therefore a lower
+// bound on the makespan, whatever the order in which transfers are served. podChains.minimise
+// computes a lower bound of this minimum: it divides the ports of each pod among the bundles
+// that end there. It checks the ports at both ends of some bundles, and at one end of others.
+//
+// In this the bound is stronger than the makespan with the maximum number of circuits on all
+// bundles at once. Such a topology uses the same port for several bundles.
 type pathMean struct {
 	fixed    float64     // time that does not depend on the topology, in ticks
 	cost     [][]float64 // cost[e][n-1] is the time of the transfers of bundle e on n circuits, in ticks
 	numPaths int         // number of paths mixed into the mean
 }
 
-// pathCosts holds the costs of the transfers.
+// pathCosts holds the costs of the tasks of p on paths.
 type pathCosts struct {
 	p *Problem
 	// times[i][n-1] is the time of transfer i on n circuits of its bundle, in ticks.
-	// times[i] is nil for other tasks.
+	// times[i] is nil for tasks that use no bundle.
 	times    [][]float64
 	bundleOf []int32 // bundle of each task; -1 if it uses none
 }
 
-// newPathCosts computes the costs of all transfers. If a transfer uses several bundles,
-// only the slowest one counts.
+// newPathCosts computes the costs of all transfers. If a transfer uses several bundles, its
+// cost depends only on the bundle that needs the most circuits for it.
 func newPathCosts(p *Problem) *pathCosts {
-	z := &pathCosts{p: p, bundleOf: make([]int32, len(p.Graph.Tasks)),
-		times: make([][]float64, len(p.Graph.Tasks))}
-	bundle := p.bundleOfLink()
+	z := &pathCosts{
+		p:        p,
+		bundleOf: slices.Repeat([]int32{-1}, len(p.Graph.Tasks)),
+		times:    make([][]float64, len(p.Graph.Tasks)),
+	}
+	bundleOfLink := p.bundleOfLink()
 	for i := range p.Graph.Tasks {
-		z.bundleOf[i] = -1
 		t := &p.Graph.Tasks[i]
 		if t.Kind != engine.Transfer {
 			continue
 		}
-		// rate is the limit outside bundles; slow is the share of a circuit's rate that
-		// the slowest bundle needs.
-		rate, slow := p.Fabric.Routes.Cap(int32(i), t.Flows), 0.0
-		for _, u := range p.Fabric.Routes.Of(int32(i)) {
-			if int(u.Resource) >= len(bundle) {
-				rate = min(rate, p.Fabric.Network.Rate(u.Resource)/u.Weight)
-			} else if e := bundle[u.Resource]; u.Weight/p.Fabric.Rate(int(e)) > slow {
-				z.bundleOf[i], slow = e, u.Weight/p.Fabric.Rate(int(e))
-			}
+		bundle, circuitsPerRate, maxRate := transferLimits(p, bundleOfLink, int32(i))
+		if bundle < 0 {
+			continue
 		}
-		if e := z.bundleOf[i]; e >= 0 {
-			for n := range p.Useful[e] {
-				z.times[i] = append(z.times[i],
-					8*float64(t.Bytes)*float64(engine.Second)/min(rate, float64(n+1)/slow))
-			}
+
+		z.bundleOf[i] = bundle
+		for n := 1; n <= p.Useful[bundle]; n++ {
+			rate := min(maxRate, float64(n)/circuitsPerRate)
+			z.times[i] = append(z.times[i], 8*float64(t.Bytes)*float64(engine.Second)/rate)
 		}
 	}
-
 	return z
 }
 
-// newMean returns a mean of no paths.
+// transferLimits returns the limits on the rate of transfer i, in bit/s. maxRate is the limit
+// of all resources other than circuits. bundle is the bundle that needs the most circuits,
+// circuitsPerRate for each bit/s of the transfer; it is -1 if the transfer uses no bundle.
+//
+// The resources of the network are its links, followed by other shared capacities. Every link
+// belongs to a bundle; bundleOfLink is indexed by link.
+func transferLimits(p *Problem, bundleOfLink []int32, i int32) (bundle int32, circuitsPerRate, maxRate float64) {
+	bundle = -1
+	maxRate = p.Fabric.Routes.Cap(i, p.Graph.Tasks[i].Flows)
+	for _, u := range p.Fabric.Routes.Of(i) {
+		isLink := int(u.Resource) < len(bundleOfLink)
+		if !isLink {
+			maxRate = min(maxRate, p.Fabric.Network.Rate(u.Resource)/u.Weight)
+			continue
+		}
+		e := bundleOfLink[u.Resource]
+		if needed := u.Weight / p.Fabric.Rate(int(e)); needed > circuitsPerRate {
+			bundle, circuitsPerRate = e, needed
+		}
+	}
+	return bundle, circuitsPerRate, maxRate
+}
+
+// newMean returns a mean of no paths. All its costs are 0.
 func (z *pathCosts) newMean() *pathMean {
 	m := &pathMean{}
 	for _, n := range z.p.Useful {
@@ -71,7 +98,7 @@ func (z *pathCosts) newMean() *pathMean {
 	return m
 }
 
-// clone returns an independent copy.
+// clone returns a copy that shares no memory with m.
 func (m *pathMean) clone() *pathMean {
 	c := *m
 	c.cost = make([][]float64, len(m.cost))
@@ -81,26 +108,27 @@ func (m *pathMean) clone() *pathMean {
 	return &c
 }
 
-// mix adds a path to a mean with weight part; the previous mean has weight 1-part.
-func (z *pathCosts) mix(m *pathMean, path []int32, part float64) {
+// mix adds a path, a list of tasks, to the mean m. The path gets the given weight, and the
+// previous mean keeps the weight 1-weight.
+func (z *pathCosts) mix(m *pathMean, path []int32, weight float64) {
 	m.numPaths++
-	m.fixed *= 1 - part
+	m.fixed *= 1 - weight
 	for _, cost := range m.cost {
 		for n := range cost {
-			cost[n] *= 1 - part
+			cost[n] *= 1 - weight
 		}
 	}
 
 	for k, i := range path {
 		if e := z.bundleOf[i]; e >= 0 {
 			for n, t := range z.times[i] {
-				m.cost[e][n] += part * t
+				m.cost[e][n] += weight * t
 			}
 		} else {
-			m.fixed += part * z.otherTime(i)
+			m.fixed += weight * z.otherTime(i)
 		}
 		if k > 0 {
-			m.fixed += part * float64(z.lag(path[k-1], i))
+			m.fixed += weight * float64(z.lag(path[k-1], i))
 		}
 	}
 }
@@ -114,7 +142,8 @@ func (z *pathCosts) otherTime(i int32) float64 {
 	return 8 * float64(t.Bytes) * float64(engine.Second) / z.p.Fabric.Routes.Cap(i, t.Flows)
 }
 
-// lag returns the maximum lag of the edges from task i to task j.
+// lag returns the lag between task i and its successor j: the time for which j waits after
+// the end of i. With several edges between the two it is the maximum of their lags.
 func (z *pathCosts) lag(i, j int32) (lag engine.Time) {
 	for _, e := range z.p.Graph.Out(i) {
 		if e.To == j {
