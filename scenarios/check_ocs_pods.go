@@ -323,7 +323,7 @@ func (s *Scenario) passCount() float64 {
 	// Transfers per micro-batch in one direction: interleaved chunks visit each pod once
 	// per chunk.
 	hops := float64(s.PodsPerReplica() - 1)
-	if t.Chunks > t.Copies() {
+	if t.Chunks > t.ModelCopies() {
 		hops = float64(s.PodsPerReplica() * t.Chunks)
 	}
 	if t.Flows == "per-gpu" || s.hasCallsInGraph() {

@@ -22,7 +22,7 @@ func checkPlans(c *checker) {
 	// number of reconfigurations.
 	sure := func(name string) bool {
 		r := reconfigure.ByName(name)
-		return r.OneTopology || r.Sure || !r.Given && s.Policy.Reconfigurations == 0
+		return r.HasOneTopology || r.AlwaysHasPlan || !r.IsImported && s.Policy.Reconfigurations == 0
 	}
 	if c.isCell || slices.ContainsFunc(s.Policy.Planners, sure) {
 		return

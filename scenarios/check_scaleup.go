@@ -253,7 +253,7 @@ func checkChunks(c *checker) (chunks float64, ok bool) {
 	hops := chunks * float64(f.GPUs) / float64(f.Switches)
 	listsHops := func(name string) bool {
 		r := reconfigure.ByName(name)
-		return r.OneTopology || r.Packs && w.Sizes != "uniform"
+		return r.HasOneTopology || r.ListsHopsIfUnequal && w.Sizes != "uniform"
 	}
 	if i := slices.IndexFunc(s.Policy.Planners, listsHops); i >= 0 && hops > maxChunkHops {
 		c.conflictf(keys,

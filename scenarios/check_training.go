@@ -325,7 +325,7 @@ func checkPipeline(c *checker) {
 		c.conflictf("workload.pp",
 			"more stages than layers: %d stages for %d layers; choose at most %d stages",
 			t.PP, layers, layers)
-	case t.VirtualStages()/t.Copies() > layers:
+	case t.VirtualStages()/t.ModelCopies() > layers:
 		c.conflictf("workload.virtual_stages workload.pp",
 			"more stages than layers: %d stages of %d chunks for %d layers; lower pp or virtual_stages",
 			t.PP, t.Chunks, layers)

@@ -65,7 +65,7 @@ func fixedTopologyForm() *form {
 
 // fixedTopologies returns the planners whose topology does not depend on the traffic.
 func fixedTopologies() []string {
-	return plannersWhere(func(r *reconfigure.Row) bool { return r.Keeps != nil })
+	return plannersWhere(func(r *reconfigure.Planner) bool { return r.FixedTopology != nil })
 }
 
 // fileFixesTopology reports whether the keys of a file imply optical switches that keep one
@@ -122,7 +122,7 @@ func checkFixedTopology(c *checker) {
 
 	// The topology lists the links of each switch. Links from a GPU to itself are idle.
 	l.Nodes, l.Edges = f.GPUs, nil
-	for _, e := range reconfigure.ByName(f.Topology).Keeps(f.GPUs, f.Switches) {
+	for _, e := range reconfigure.ByName(f.Topology).FixedTopology(f.GPUs, f.Switches) {
 		if e.From != e.To {
 			l.Edges = append(l.Edges, []int{int(e.From), int(e.To), 0, 0})
 		}

@@ -95,7 +95,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 				d := s.Policy.Keys
 
 				// The default planners depend on the collective.
-				d.Planners = plannersWhere(func(r *reconfigure.Row) bool { return r.Usual })
+				d.Planners = plannersWhere(func(r *reconfigure.Planner) bool { return r.IsDefault })
 				if s.plansNonAllToAll() {
 					d.Planners = collectivePlanners()
 				}
@@ -115,12 +115,12 @@ func (s *Scenario) plansNonAllToAll() bool { return s.usesPlanners() && s.plansV
 
 // collectivePlanners returns the planners that serve collectives other than all-to-alls.
 func collectivePlanners() []string {
-	return plannersWhere(func(r *reconfigure.Row) bool { return r.Collective != nil })
+	return plannersWhere(func(r *reconfigure.Planner) bool { return r.Collective != nil })
 }
 
 // plannersWhere returns the names of the planners that satisfy ok, in the order of the
 // table.
-func plannersWhere(ok func(*reconfigure.Row) bool) (names []string) {
+func plannersWhere(ok func(*reconfigure.Planner) bool) (names []string) {
 	for i := range reconfigure.Table {
 		if r := &reconfigure.Table[i]; ok(r) {
 			names = append(names, r.Name)

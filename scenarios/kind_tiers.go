@@ -181,7 +181,7 @@ func (c *checker) resolveInnerTier(i int, row map[string]any, keys inner.Keys, l
 	maps.DeleteFunc(sub.Varied, func(path string, _ schema.Origin) bool { return !isWithin(path, tierPath) })
 
 	canReconfigure := findKind("fabric", keys.Kind).supports(planCarrier)
-	if canReconfigure && reconfigure.ByName(keys.Planner).Given {
+	if canReconfigure && reconfigure.ByName(keys.Planner).IsImported {
 		c.rejectf(fmt.Sprintf("%s.%d.planner", tierPath, i),
 			"%s has plans from a file, which do not fit the calls of the step; choose another planner",
 			schema.Quote(keys.Planner))

@@ -106,7 +106,7 @@ func (w *stepWork) Size() (bytes, transfers, slack float64) {
 
 	// Each micro-batch passes all borders of virtual stages, forward and backward.
 	if s.PP > 1 {
-		borders := float64(virtual/s.Copies() - 1)
+		borders := float64(virtual/s.ModelCopies() - 1)
 		transfers = 2 * float64(s.Microbatches) * borders * gpus
 		bytes = transfers * float64(s.PipelineBytes())
 	}

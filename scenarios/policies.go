@@ -113,7 +113,9 @@ var (
 	// planners choose the topologies of a scale-up domain during a collective.
 	planners = policyRows(
 		reconfigure.Table,
-		func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} },
+		func(r *reconfigure.Planner) policyRow {
+			return policyRow{name: r.Name, doc: r.Doc, reads: r.OptionTables}
+		},
 	)
 	// mappings place ranks on nodes.
 	mappings = policyRows(

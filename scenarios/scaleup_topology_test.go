@@ -19,7 +19,7 @@ func TestDomainWithTopology(t *testing.T) {
 		for _, degree := range []int{1, 2, 3} {
 			var edges [][]int
 			out, in := map[int]int{}, map[int]int{}
-			for _, e := range reconfigure.ByName(name).Keeps(9, degree) {
+			for _, e := range reconfigure.ByName(name).FixedTopology(9, degree) {
 				if e.From != e.To {
 					edges = append(edges, []int{int(e.From), int(e.To)})
 					out[int(e.From)]++

@@ -60,7 +60,7 @@ func TestTierTimes(t *testing.T) {
 	// Sum the busy time of the first stage's calls and the bytes of all calls, for each inner tier.
 	var busy, sent [2]float64
 	for _, pass := range []training.Phase{
-		training.Forward, training.Backward, training.CopyScatter, training.CopyGather,
+		training.Forward, training.Backward, training.StageCopyScatter, training.StageCopyGather,
 	} {
 		for stage := range w.PP {
 			passTimes := [2]float64{}
@@ -164,7 +164,7 @@ planners = ["reconfigure-during"]
 		m := runMetrics(t, two, "fabric.tier.0.predicted_calls="+known)
 		each := runMetrics(t, alone, "fabric.predicted_calls="+known)["all_to_all_s"]
 		shares := 0.0
-		for _, pass := range []training.Phase{training.CopyScatter, training.CopyGather} {
+		for _, pass := range []training.Phase{training.StageCopyScatter, training.StageCopyGather} {
 			c := s.Workload.Calls(0, pass)
 			shares += runMetrics(t, alone[strings.Index(alone, "[fabric]"):],
 				"workload.kind=all-to-all", "fabric.gpus=8",

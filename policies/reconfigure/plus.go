@@ -99,7 +99,7 @@ func planConstructions(ctx context.Context, s *PlannerSet) ([]plan.Candidate, er
 // otherPlanners returns the planners of otherNames that are used for this problem.
 func (s *PlannerSet) otherPlanners() []string {
 	return slices.DeleteFunc(slices.Clone(otherNames), func(name string) bool {
-		return !isPackable(s.Problem) && (name == "fast" || s.row(name).OneTopology)
+		return !isPackable(s.Problem) && (name == "fast" || s.planner(name).HasOneTopology)
 	})
 }
 

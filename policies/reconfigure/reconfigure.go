@@ -2,10 +2,11 @@
 // during an all-to-all, which topologies they form, and which chunk crosses which link at
 // which time.
 //
-// It has the table of planners. A PlannerSet plans one problem by any of them, once for all
-// reconfiguration delays. The planner "reconfigure-during+" also uses plans of other
-// planners if they are better than its own. The constructions are in sub-packages. Package
-// scenarios simulates plans and computes metrics.
+// A plan is a sequence of topologies and a schedule of the chunks on their links. The package
+// has the table of planners, the algorithms that make plans. A PlannerSet runs them on one
+// problem, each once for all reconfiguration delays. The planner "reconfigure-during+" also
+// uses plans of other planners if they are better than its own. The constructions are in
+// sub-packages. Package scenarios simulates plans and computes metrics.
 //
 // Begin reading at Table, PlannerSet and planPlus.
 package reconfigure
@@ -23,43 +24,55 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Row is a named planner with the properties that the selection of planners needs.
-type Row struct {
+// Planner is a named algorithm that plans all-to-alls, with the properties by which callers
+// select planners.
+type Planner struct {
 	Name string
 	Doc  string // one line
-	// Tables of [policy] that it reads: its own options, and the options of planners whose
-	// plans it may use.
-	Reads []string
-	Usual bool // compared by default
-	// OneTopology: it keeps one topology, and lists all hops of all chunks on it. Packs: it
-	// lists them for unequal demand.
-	OneTopology, Packs bool
-	// Sure: it has a plan for every problem and each maximum number of topologies; so has
-	// OneTopology. Given: it takes plans from a file, so it may have none for a problem.
-	Sure, Given bool
+	// OptionTables names the tables of [policy] that the planner reads: its own options, and
+	// those of the planners whose plans it may use.
+	OptionTables []string
+	IsDefault    bool // compared if the scenario lists no planners
+
+	// HasOneTopology: plans of this planner use a single topology and list every hop of every
+	// chunk.
+	HasOneTopology bool
+	// FixedTopology returns the topology of a planner with HasOneTopology if the topology does
+	// not depend on the demand. Otherwise FixedTopology is nil.
+	FixedTopology func(gpus, degree int) scaleup.Topology
+	// ListsHopsIfUnequal: for unequal demand, the planner lists every hop of every chunk.
+	ListsHopsIfUnequal bool
+	// AlwaysHasPlan: the planner has a plan for every problem and for every limit of the number
+	// of topologies. This also holds for planners with HasOneTopology.
+	AlwaysHasPlan bool
+	// IsImported: plans come from a file, which may contain none for a problem.
+	IsImported bool
+	// IsDirect: plans send each chunk over one hop.
+	IsDirect bool
+
 	// Collective plans collectives other than all-to-alls. It is nil if the planner does
 	// not support them.
 	Collective func(*plan.Collective) ([]plan.Candidate, error)
 
-	// Keeps returns the topology of a planner with OneTopology if it does not depend on the
-	// demand, else it is nil.
-	Keeps func(gpus, degree int) scaleup.Topology
-
-	// Direct: its plans send each chunk in one hop.
-	Direct bool
-
+	// plan returns candidates for the problem of s.
 	plan func(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error)
-	// best returns the best plan for a cost if PlannerSet.usesSearch. It is nil for planners
-	// that compute all candidates.
-	best func(s *PlannerSet, ctx context.Context, cost plan.Cost) (*plan.Candidate, error)
+	// searchBest returns the candidate with the lowest cost without computing all candidates.
+	// It is used if PlannerSet.usesSearch returns true. It is nil for planners without such a
+	// search.
+	searchBest func(s *PlannerSet, ctx context.Context, cost plan.Cost) (*plan.Candidate, error)
 }
 
 // ByName returns the planner with the name, or nil if the name is unknown.
-func ByName(name string) *Row {
-	if i := slices.IndexFunc(Table, func(r Row) bool { return r.Name == name }); i >= 0 {
+func ByName(name string) *Planner {
+	if i := indexOf(Table, name); i >= 0 {
 		return &Table[i]
 	}
 	return nil
+}
+
+// indexOf returns the index of the planner with the name in table, or -1 if it is not there.
+func indexOf(table []Planner, name string) int {
+	return slices.IndexFunc(table, func(p Planner) bool { return p.Name == name })
 }
 
 // ErrPlanner is returned for an unknown planner, ErrUnserved if a planner has no plan for a
@@ -74,24 +87,26 @@ var (
 type PlannerSet struct {
 	Problem *plan.Problem
 	Options Options
-	table   []Row
+	table   []Planner
 	runs    []plannerRun // indexed as table
 
-	searchLock chan struct{} // holds an element while search is in use
-	// search is nil before its first use, and after an interrupt.
-	search *plusSearch
+	// search holds the state of the search for the best plan of "reconfigure-during+". It is
+	// nil before its first use, and after an interrupt. searchLock is a lock that a context can
+	// interrupt: the channel holds an element while search is in use.
+	search     *plusSearch
+	searchLock chan struct{}
 }
 
 // plannerRun is the run of one planner, with its result.
 type plannerRun struct {
-	once.Value[planResult]
-	elapsed atomic.Int64 // nanoseconds; set to 0 by Took
+	once.Value[planResult]              // computed at the first request
+	elapsed                atomic.Int64 // duration of the run in nanoseconds; set to 0 by Took
 }
 
-// planResult has all candidates of a planner, and their plan.Frontier.
+// planResult is the result of a planner.
 type planResult struct {
-	candidates []plan.Candidate
-	frontier   []plan.Candidate
+	candidates []plan.Candidate // all candidates, in the order of the planner
+	frontier   []plan.Candidate // plan.Frontier of candidates, which drops dominated ones
 }
 
 // NewPlannerSet returns a PlannerSet for p. It returns the error of p.Check.
@@ -103,8 +118,8 @@ func NewPlannerSet(p *plan.Problem, o Options) (*PlannerSet, error) {
 		searchLock: make(chan struct{}, 1)}, nil
 }
 
-// Candidates returns the plan.Frontier of the candidates of a planner. They must not be
-// changed. The error is ErrPlanner, ErrUnserved, an error of the planner, or the error of
+// Candidates returns the plan.Frontier of the candidates of a planner: those that no other
+// candidate beats in both slots and topologies. They must not be changed. The error is ErrPlanner, ErrUnserved, an error of the planner, or the error of
 // ctx if it ends first.
 func (s *PlannerSet) Candidates(ctx context.Context, name string) ([]plan.Candidate, error) {
 	p, err := s.plan(ctx, name)
@@ -114,13 +129,14 @@ func (s *PlannerSet) Candidates(ctx context.Context, name string) ([]plan.Candid
 	return p.frontier, nil
 }
 
-// Best returns the candidate of a planner with the lowest cost, as plan.Best of all
-// candidates does. "reconfigure-during+" may plan only candidates that can be best. It
-// returns the same errors as Candidates, and plan.ErrNoCandidate if all candidates cost
-// plan.Never.
+// Best returns the candidate of a planner with the lowest cost. The result equals plan.Best
+// of all candidates. "reconfigure-during+" does not always compute all of them: it may skip
+// candidates whose lower bound exceeds the cost of another. Best returns the same errors as
+// Candidates, and plan.ErrNoCandidate if all candidates cost plan.Never.
 func (s *PlannerSet) Best(ctx context.Context, name string, cost plan.Cost) (*plan.Candidate, error) {
-	if i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name && r.best != nil }); i >= 0 && s.usesSearch() {
-		return s.table[i].best(s, ctx, cost)
+	i := indexOf(s.table, name)
+	if i >= 0 && s.table[i].searchBest != nil && s.usesSearch() {
+		return s.table[i].searchBest(s, ctx, cost)
 	}
 	list, err := s.Candidates(ctx, name)
 	if err != nil {
@@ -129,37 +145,38 @@ func (s *PlannerSet) Best(ctx context.Context, name string, cost plan.Cost) (*pl
 	return plan.Best(list, cost)
 }
 
-// Took returns the time that the planner took in its run, and 0 in later calls. Plans are
-// computed once for all callers, so their time must be counted once.
+// Took returns the duration of the planner's run. Later calls return 0: all callers share one
+// run, so the sum over all callers counts it once.
 func (s *PlannerSet) Took(name string) time.Duration {
-	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
+	i := indexOf(s.table, name)
 	if i < 0 {
 		return 0
 	}
 	return time.Duration(s.runs[i].elapsed.Swap(0))
 }
 
-// row returns the planner with the name, which must exist.
-func (s *PlannerSet) row(name string) *Row {
-	return &s.table[slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })]
+// planner returns the planner with the name, which must exist.
+func (s *PlannerSet) planner(name string) *Planner {
+	return &s.table[indexOf(s.table, name)]
 }
 
-// plan returns the result of a planner, which it runs on the first call.
+// plan returns the result of a planner. The first call runs the planner; calls that arrive
+// during the run wait for it.
 func (s *PlannerSet) plan(ctx context.Context, name string) (planResult, error) {
-	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
+	i := indexOf(s.table, name)
 	if i < 0 {
 		return planResult{}, fmt.Errorf("%w: %q", ErrPlanner, name)
 	}
-	p := &s.runs[i]
-	return p.Get(ctx, func() (o planResult, err error) {
+	run := &s.runs[i]
+	return run.Get(ctx, func() (result planResult, err error) {
 		begin := time.Now()
-		defer func() { p.elapsed.Store(int64(time.Since(begin))) }()
-		o.candidates, err = s.table[i].plan(ctx, s)
-		if err == nil && len(o.candidates) == 0 {
+		defer func() { run.elapsed.Store(int64(time.Since(begin))) }()
+		result.candidates, err = s.table[i].plan(ctx, s)
+		if err == nil && len(result.candidates) == 0 {
 			err = fmt.Errorf("%w: %s has no plan for %d GPUs of degree %d", ErrUnserved, name,
 				s.Problem.GPUs, s.Problem.Degree)
 		}
-		o.frontier = plan.Frontier(o.candidates)
-		return o, err
+		result.frontier = plan.Frontier(result.candidates)
+		return result, err
 	})
 }

@@ -150,7 +150,7 @@ func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candi
 		names = slices.Insert(names, 0, paperPlanner)
 	}
 	for _, name := range names {
-		if !x.mayBeBetter(x.row(name), best, cost) {
+		if !x.mayBeBetter(x.planner(name), best, cost) {
 			continue
 		}
 		offered, err := x.plan(ctx, name)
@@ -207,17 +207,17 @@ func minEnough(from int64, enough func(int64) bool) int64 {
 }
 
 // mayBeBetter reports whether a planner may have a better plan.
-func (x *plusSearch) mayBeBetter(r *Row, best *plan.Candidate, cost plan.Cost) bool {
+func (x *plusSearch) mayBeBetter(r *Planner, best *plan.Candidate, cost plan.Cost) bool {
 	from, to := 1, len(x.bounds)
-	if r.OneTopology {
+	if r.HasOneTopology {
 		to = 1
 	}
-	if r.Direct {
+	if r.IsDirect {
 		from = x.minDirectTopologies
 	}
 	for d := from; d <= to; d++ {
 		slots := x.bounds[d-1].Relay
-		if r.OneTopology || r.Direct || r.Name == paperPlanner {
+		if r.HasOneTopology || r.IsDirect || r.Name == paperPlanner {
 			slots = x.bounds[d-1].Forward
 		}
 		if plan.Better(&plan.Candidate{Reconfigurations: d, Slots: slots}, best, cost) {

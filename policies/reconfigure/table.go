@@ -13,39 +13,39 @@ import (
 )
 
 // Table lists the planners in the order in which results show them.
-var Table = []Row{
+var Table = []Planner{
 	{
 		Name: "reconfigure-during", Doc: "the paper's construction: shifted, circulant and Kautz topologies, contracted round by round",
-		plan: planDuring, Reads: []string{"reconfigure-during"}, Usual: true,
+		plan: planDuring, OptionTables: []string{"reconfigure-during"}, IsDefault: true,
 	},
 	{
 		Name: "reconfigure-during+", Doc: "better circulants, longest paths first, waiting and relaying, several paths per message, and better plans of other planners",
-		plan: planPlus, best: (*PlannerSet).bestOfPlus, Reads: []string{"reconfigure-during", "reconfigure-during+", "static", "fast"}, Usual: true,
-		Sure: true, Packs: true, Collective: collective.Candidates,
+		plan: planPlus, searchBest: (*PlannerSet).bestOfPlus, OptionTables: []string{"reconfigure-during", "reconfigure-during+", "static", "fast"}, IsDefault: true,
+		AlwaysHasPlan: true, ListsHopsIfUnequal: true, Collective: collective.Candidates,
 	},
 	{
 		Name: "fast", Doc: "permutations one after another, from a decomposition of the demand (FAST)",
-		plan: planBaseline(baselines.Fast), Reads: []string{"fast"}, Usual: true, Direct: true,
+		plan: planBaseline(baselines.Fast), OptionTables: []string{"fast"}, IsDefault: true, IsDirect: true,
 	},
 	{
 		Name: "mixnet", Doc: "one topology, chosen greedily by traffic (MixNet)",
-		plan: planBaseline(baselines.MixNet), Reads: []string{"static"}, OneTopology: true, Usual: true,
+		plan: planBaseline(baselines.MixNet), OptionTables: []string{"static"}, HasOneTopology: true, IsDefault: true,
 	},
 	{
 		Name: "topoopt", Doc: "one topology of shifted rings, with shortest paths (TopoOpt)",
-		plan: planBaseline(baselines.TopoOpt), Keeps: baselines.ShiftedRings, Reads: []string{"static"}, OneTopology: true, Usual: true,
+		plan: planBaseline(baselines.TopoOpt), FixedTopology: baselines.ShiftedRings, OptionTables: []string{"static"}, HasOneTopology: true, IsDefault: true,
 	},
 	{
 		Name: "directconnect-kautz", Doc: "one topology, a generalised Kautz graph, by the optimum of its flow problem (DirectConnect)",
-		plan: planBaseline(baselines.Kautz), Keeps: baselines.KautzGraph, Reads: []string{"static"}, OneTopology: true, Usual: true,
+		plan: planBaseline(baselines.Kautz), FixedTopology: baselines.KautzGraph, OptionTables: []string{"static"}, HasOneTopology: true, IsDefault: true,
 	},
 	{
 		Name: "directconnect-circulant", Doc: "one topology, a circulant graph, by the optimum of its flow problem (DirectConnect)",
-		plan: planBaseline(baselines.Circulant), Keeps: baselines.CirculantGraph, Reads: []string{"static"}, OneTopology: true, Usual: true,
+		plan: planBaseline(baselines.Circulant), FixedTopology: baselines.CirculantGraph, OptionTables: []string{"static"}, HasOneTopology: true, IsDefault: true,
 	},
 	{
 		Name: "static-ring", Doc: "one topology, a ring on each switch",
-		plan: planBaseline(baselines.StaticRing), Keeps: baselines.Rings, Reads: []string{"static"}, OneTopology: true, Usual: true, Collective: collective.StaticRings,
+		plan: planBaseline(baselines.StaticRing), FixedTopology: baselines.Rings, OptionTables: []string{"static"}, HasOneTopology: true, IsDefault: true, Collective: collective.StaticRings,
 	},
 	{
 		Name: "bruck", Doc: "Bruck's index algorithm: few topologies, chunks stored at GPUs between them",
@@ -53,11 +53,11 @@ var Table = []Row{
 	},
 	{
 		Name: "spreadout", Doc: "one shift after another, all chunks sent directly",
-		plan: planBaseline(baselines.SpreadOut), Direct: true,
+		plan: planBaseline(baselines.SpreadOut), IsDirect: true,
 	},
 	{
 		Name: "imported", Doc: "plans from a file",
-		plan: planImported, Reads: []string{"imported"}, Given: true,
+		plan: planImported, OptionTables: []string{"imported"}, IsImported: true,
 	},
 }
 

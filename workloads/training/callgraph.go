@@ -180,7 +180,7 @@ func (b *builder) addSyncCalls() error {
 	}
 
 	for stage := range s.PP {
-		for chunk := range s.Chunks / s.Copies() {
+		for chunk := range s.Chunks / s.ModelCopies() {
 			v := chunk*s.PP + stage
 			m := TaskMeta{Stage: int32(stage), Chunk: int32(chunk), GPU: -1}
 			var lastTask [2]map[int32]int32 // Last task, indexed by class (0: non-expert, 1: expert) and by rank.
@@ -267,7 +267,7 @@ func (b *builder) addSyncPieceCalls(v, piece int, m TaskMeta, lastTask *[2]map[i
 func (b *builder) gradientTask(v, piece int, rank int32) int32 {
 	n := b.Nodes[rank]
 	if n.Stage != v%b.Spec.PP {
-		v = b.Spec.otherCopy(v)
+		v = b.Spec.otherModelCopy(v)
 	}
 	return b.GradientsReady[n.Replica][v][piece]
 }

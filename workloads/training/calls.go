@@ -52,7 +52,7 @@ type Call struct {
 	// the stages of all replicas. Other parameters also have copies within a stage.
 	ForExpertWeights bool
 	// WithinStage marks Sync calls among the copies of a parameter in one stage
-	// (CopyScatter, CopyGather).
+	// (StageCopyScatter, StageCopyGather).
 	WithinStage bool
 	// Transposed marks all-to-alls that return tokens from their experts. The sizes are
 	// the transpose of the dispatch: each GPU sends back the bytes that it received.
@@ -85,18 +85,18 @@ func (s *Spec) PieceLayers(v int) float64 {
 }
 
 // Repeats returns how often a virtual stage of one replica makes the calls of a pass per
-// step. Passes make them once per piece. Sync, CopyScatter and CopyGather make them once
+// step. Passes make them once per piece. Sync, StageCopyScatter and StageCopyGather make them once
 // per piece of the gradients or parameters.
 func (s *Spec) Repeats(v int, pass Phase) int {
-	n := s.Pieces(v) * (s.Microbatches / s.Copies())
+	n := s.Pieces(v) * (s.Microbatches / s.ModelCopies())
 	switch {
-	case pass == CopyScatter && s.scattersGradients():
+	case pass == StageCopyScatter && s.scattersGradients():
 		_, n = s.ShardCalls(v, ReduceScatter)
 		return n
-	case pass == CopyGather && s.gathersParameters():
+	case pass == StageCopyGather && s.gathersParameters():
 		_, n = s.ShardCalls(v, AllGather)
 		return n
-	case pass == CopyScatter || pass == CopyGather:
+	case pass == StageCopyScatter || pass == StageCopyGather:
 		return s.SyncPieces(v)
 	case pass == Sync:
 		return s.SyncPieces(v)
@@ -135,7 +135,7 @@ func (s *Spec) StepCalls() (all []StepCall) {
 }
 
 // Calls returns the calls of one piece of a pass of virtual stage v, in order. For Sync,
-// CopyScatter and CopyGather it returns the calls of one piece of the gradients or
+// StageCopyScatter and StageCopyGather it returns the calls of one piece of the gradients or
 // parameters. Groups of one GPU make no calls.
 //
 // Tensor parallelism with sequence parallelism: a layer all-gathers the inputs of
@@ -167,8 +167,8 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 			return nil // the other copy of these layers makes the same calls
 		}
 		return s.syncCalls(v)
-	case CopyScatter, CopyGather:
-		return s.copyCalls(v, pass)
+	case StageCopyScatter, StageCopyGather:
+		return s.stageCopyCalls(v, pass)
 	case WeightGradients:
 		return nil
 	}
@@ -306,7 +306,7 @@ func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 		for r := range s.Replicas() {
 			replicas = append(replicas, r)
 		}
-		if w := s.otherCopy(stage); w != stage {
+		if w := s.otherModelCopy(stage); w != stage {
 			stages = append(stages, w%s.PP)
 		}
 	}
@@ -331,11 +331,11 @@ func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 
 // CallTime returns the total time of the calls of a pass of virtual stage v, made one
 // after another. The function timeOf returns the time of one call. A pass makes its calls
-// once per piece; CopyScatter and CopyGather make them once.
+// once per piece; StageCopyScatter and StageCopyGather make them once.
 func (s *Spec) CallTime(v int, pass Phase, timeOf func(Call) (engine.Time, error)) (engine.Time, error) {
 	var sum engine.Time
 	pieces := engine.Time(s.Pieces(v))
-	if pass == CopyScatter || pass == CopyGather {
+	if pass == StageCopyScatter || pass == StageCopyGather {
 		pieces = 1
 	}
 
@@ -395,7 +395,7 @@ func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error
 // ContractedPasses returns the phases whose tasks Lengthen lengthens.
 func (s *Spec) ContractedPasses() []Phase {
 	if s.StageCopies() > 1 {
-		return []Phase{Forward, Backward, CopyScatter, CopyGather}
+		return []Phase{Forward, Backward, StageCopyScatter, StageCopyGather}
 	}
 	return []Phase{Forward, Backward}
 }

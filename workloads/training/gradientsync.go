@@ -22,10 +22,10 @@ func (b *builder) addSync() {
 	s := &b.Spec
 	done := make([][]int32, b.replicas*s.PP) // Predecessors of the optimizer step, indexed by replica and stage.
 	for stage := range s.PP {
-		for chunk := range s.Chunks / s.Copies() {
+		for chunk := range s.Chunks / s.ModelCopies() {
 			v := chunk*s.PP + stage
 			copies := []int{v}
-			if w := s.otherCopy(v); w != v {
+			if w := s.otherModelCopy(v); w != v {
 				copies = append(copies, w)
 			}
 
@@ -77,8 +77,8 @@ func (b *builder) addOptimizers(done [][]int32) {
 
 // gradientGroup is a group of parameters whose gradients are synchronised separately.
 type gradientGroup struct {
-	share     float64 // fraction of the parameters of a GPU's virtual stage
-	hasCopies bool    // a stage has several copies, which synchronise before and after the replicas
+	share          float64 // fraction of the parameters of a GPU's virtual stage
+	hasStageCopies bool    // a stage has several copies, which synchronise before and after the replicas
 }
 
 // portion returns the group's share of bytes.
@@ -103,9 +103,9 @@ func (s *Spec) gradientGroups(v int) []gradientGroup {
 	return []gradientGroup{{1 - experts, true}, {experts, false}}
 }
 
-// addCopySync adds the synchronisation among the copies of a parameter in the stage of
+// addStageCopySync adds the synchronisation among the copies of a parameter in the stage of
 // virtual stage v of replica r, after the tasks in after. Lengthen sets its duration.
-func (b *builder) addCopySync(pass Phase, r, v int, after []int32) int32 {
+func (b *builder) addStageCopySync(pass Phase, r, v int, after []int32) int32 {
 	stage := int32(v % b.Spec.PP)
 	id := b.addTask(engine.Task{}, TaskMeta{Phase: pass, Replica: int32(r), Stage: stage,
 		ToStage: stage, Chunk: int32(v / b.Spec.PP), GPU: -1})
@@ -149,7 +149,7 @@ func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before 
 
 	// Collect the tasks that compute the gradients, or the copies' reduce-scatters after
 	// them.
-	scatters := g.hasCopies && !s.scattersGradients()
+	scatters := g.hasStageCopies && !s.scattersGradients()
 	ready, from := slices.Clone(before), []int32(nil)
 	if scatters {
 		ready, from = nil, append(slices.Clone(before), notBefore()...)
@@ -158,7 +158,7 @@ func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before 
 		for _, w := range copies {
 			end := b.GradientsReady[r][w][piece]
 			if scatters {
-				end = b.addCopySync(CopyScatter, r, w, append(slices.Clone(from), end))
+				end = b.addStageCopySync(StageCopyScatter, r, w, append(slices.Clone(from), end))
 			}
 			ready = append(ready, end)
 		}
@@ -180,7 +180,7 @@ func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before 
 					ToStage: int32(there), Chunk: int32(w / s.PP)}
 				done = append(done,
 					b.addTransfer(b.stageNodes[r][here], b.stageNodes[r][there], s.StageGPUs(),
-						share(s.CopyBytes(v, bytesPerParameter)), m, from, nil)...)
+						share(s.ModelCopyBytes(v, bytesPerParameter)), m, from, nil)...)
 			}
 		}
 		return done
@@ -203,11 +203,11 @@ func (b *builder) addSyncPiece(copies []int, piece int, g gradientGroup, before 
 	if len(copies) > 1 {
 		start = exchange(s.Choices.ParameterBytes, join(start))
 	}
-	if g.hasCopies {
+	if g.hasStageCopies {
 		done = nil
 		for r := range b.replicas {
 			for _, w := range copies {
-				done = append(done, b.addCopySync(CopyGather, r, w, start))
+				done = append(done, b.addStageCopySync(StageCopyGather, r, w, start))
 			}
 		}
 		start = done

@@ -23,8 +23,8 @@ const (
 	WeightGradients  // weight gradients of a backward pass, if computed separately
 	Recompute        // forward pass computed again before the backward pass
 	Optimizer        // optimizer step
-	CopyScatter      // reduce-scatter of gradients among the copies of a parameter in one stage
-	CopyGather       // all-gather of parameters or gradients among these copies
+	StageCopyScatter // reduce-scatter of gradients among the copies of a parameter in one stage
+	StageCopyGather  // all-gather of parameters or gradients among these copies
 )
 
 var phaseNames = [...]string{"barrier", "forward", "backward", "pp-forward", "pp-backward", "dp",
@@ -204,7 +204,7 @@ func (it *Iteration) name(id int32) string {
 			return "DP of " + location + " (back)"
 		}
 		return "DP of " + location
-	case CopyScatter, CopyGather:
+	case StageCopyScatter, StageCopyGather:
 		return "DP inside " + location
 	case PipelineForward, PipelineBackward:
 		return fmt.Sprintf("PP of micro-batch %d from %s to stage %d", m.Microbatch+1, location,

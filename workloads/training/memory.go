@@ -37,7 +37,7 @@ func (s *Spec) Memory(stage int) (m Memory) {
 	activations := make([]float64, s.Chunks)
 	for c := range s.Chunks {
 		v := c*s.PP + stage
-		copies := float64(s.Replicas() * s.Copies())
+		copies := float64(s.Replicas() * s.ModelCopies())
 		experts := s.expertParameters(v)
 		rest := (s.Parameters(v) - experts) * gpus / tp // copied in each tensor-parallel group
 		m.State += experts*(replicated+sharded/copies) + rest*(replicated+sharded/(copies*gpus/tp))

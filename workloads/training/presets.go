@@ -67,7 +67,7 @@ func (s *Spec) preset() *Preset {
 // Defaults returns a copy of s with the defaults that depend on other keys.
 func (s *Spec) Defaults() *Spec {
 	d := *s
-	d.Chunks = s.Copies()
+	d.Chunks = s.ModelCopies()
 	d.Choices = s.preset().choices(s)
 	a, m := &s.Arch, &d.Arch
 	d.Choices.EffectiveTFLOPS, m.EffectiveTFLOPS = a.EffectiveTFLOPS, s.Choices.EffectiveTFLOPS

@@ -256,8 +256,8 @@ func (s *Spec) checkSchedule() error {
 	return nil
 }
 
-// Copies returns the number of copies of each part of the model in a replica.
-func (s *Spec) Copies() int {
+// ModelCopies returns the number of copies of each part of the model in a replica.
+func (s *Spec) ModelCopies() int {
 	if s.Schedule == DualPipe {
 		return 2
 	}
@@ -271,7 +271,7 @@ func (s *Spec) VirtualStages() int { return s.PP * s.Chunks }
 // modelParts returns the number of parts into which the model is divided, and the part
 // that virtual stage v holds.
 func (s *Spec) modelParts(v int) (n, part int) {
-	n, part = s.VirtualStages()/s.Copies(), v
+	n, part = s.VirtualStages()/s.ModelCopies(), v
 	if v >= n {
 		part = s.VirtualStages() - 1 - v
 	}
@@ -280,20 +280,20 @@ func (s *Spec) modelParts(v int) (n, part int) {
 
 // stagePath returns the virtual stages through which a micro-batch passes, in order.
 func (s *Spec) stagePath(microbatch int) []int {
-	n := s.VirtualStages() / s.Copies()
+	n := s.VirtualStages() / s.ModelCopies()
 	r := make([]int, n)
 	for i := range r {
-		if r[i] = i; s.Copies() > 1 && microbatch >= s.Microbatches/2 {
+		if r[i] = i; s.ModelCopies() > 1 && microbatch >= s.Microbatches/2 {
 			r[i] = s.VirtualStages() - 1 - i
 		}
 	}
 	return r
 }
 
-// otherCopy returns the virtual stage with the other copy of the layers of v, or v if
+// otherModelCopy returns the virtual stage with the other copy of the layers of v, or v if
 // there is only one copy.
-func (s *Spec) otherCopy(v int) int {
-	if s.Copies() > 1 {
+func (s *Spec) otherModelCopy(v int) int {
+	if s.ModelCopies() > 1 {
 		return s.VirtualStages() - 1 - v
 	}
 	return v
@@ -315,7 +315,7 @@ func (s *Spec) Neighbours() [][2]int {
 		}
 	}
 	for v := range s.VirtualStages() {
-		add(v%s.PP, s.otherCopy(v)%s.PP)
+		add(v%s.PP, s.otherModelCopy(v)%s.PP)
 	}
 	slices.SortFunc(all, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	return slices.Compact(all)

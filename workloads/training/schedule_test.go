@@ -49,7 +49,7 @@ func shapeOf(s Spec) string {
 // activations equal the schedule's.
 func TestPrograms(t *testing.T) {
 	forEachProgram(func(s Spec) {
-		n := s.Microbatches * s.Chunks / s.Copies()
+		n := s.Microbatches * s.Chunks / s.ModelCopies()
 		for stage := range s.PP {
 			position := map[Pass]int{}
 			warm, open, maxOpen := -1, 0, 0

@@ -86,7 +86,7 @@ func (s *Spec) ShardBytes(v int, kind CallKind) int64 {
 // checkSharding fails if the job does not support gradients or parameters that are
 // sharded in passes.
 func (s *Spec) checkSharding() error {
-	if s.scattersGradients() && (s.Copies() > 1 || s.Measured != nil) {
+	if s.scattersGradients() && (s.ModelCopies() > 1 || s.Measured != nil) {
 		return fmt.Errorf("training: sharding %q needs one copy of the model per replica and no measured times; the schedule is %q",
 			s.Sharding, s.Schedule)
 	}
@@ -184,14 +184,14 @@ func (b *builder) shardCollective(k shardKey, v int, m TaskMeta) (*shardCollecti
 // ring starts when its last replica is ready.
 func (b *builder) addShardGroup(k shardKey, v int, g gradientGroup, m TaskMeta, x, before *shardCollective) {
 	ready := x.ready
-	if g.hasCopies && k.kind == ReduceScatter {
+	if g.hasStageCopies && k.kind == ReduceScatter {
 		ready = nil
 		for r, id := range x.ready {
 			after := []int32{id}
 			if before != nil {
 				after = append(after, before.done[r]...)
 			}
-			ready = append(ready, b.addCopySync(CopyScatter, r, v, after))
+			ready = append(ready, b.addStageCopySync(StageCopyScatter, r, v, after))
 		}
 	}
 
@@ -210,8 +210,8 @@ func (b *builder) addShardGroup(k shardKey, v int, g gradientGroup, m TaskMeta, 
 		if b.Spec.Replicas() > 1 {
 			done = b.addRing(r, v, g.portion(b.Spec.ShardBytes(v, k.kind)), done)
 		}
-		if g.hasCopies && k.kind == AllGather {
-			done = []int32{b.addCopySync(CopyGather, r, v, done)}
+		if g.hasStageCopies && k.kind == AllGather {
+			done = []int32{b.addStageCopySync(StageCopyGather, r, v, done)}
 		}
 		x.done[r] = append(x.done[r], done...)
 	}
@@ -298,9 +298,9 @@ func (s *Spec) StageMessages(v int, visit func(bytes int64, times, parts int)) {
 		_, times := s.ShardCalls(v, kind)
 		visit(s.ShardBytes(v, kind), times, 1)
 	}
-	if s.Copies() > 1 {
+	if s.ModelCopies() > 1 {
 		for _, each := range []int{s.Choices.GradientBytes, s.Choices.ParameterBytes} {
-			visit(s.CopyBytes(v, each), 1, s.SyncPieces(v))
+			visit(s.ModelCopyBytes(v, each), 1, s.SyncPieces(v))
 		}
 	}
 }

@@ -168,7 +168,7 @@ func (s *Spec) Check() error {
 	case s.Sequence%s.ContextRanks() != 0:
 		return fmt.Errorf("training: a sequence of %d tokens is not a multiple of CP %d",
 			s.Sequence, s.ContextRanks())
-	case s.VirtualStages()/s.Copies() > s.Arch.Layers && s.Measured == nil:
+	case s.VirtualStages()/s.ModelCopies() > s.Arch.Layers && s.Measured == nil:
 		return fmt.Errorf("training: %d stages of %d chunks for %d layers; want at least one layer per chunk",
 			s.PP, s.Chunks, s.Arch.Layers)
 	case s.checkSchedule() != nil:
@@ -360,15 +360,15 @@ func (s *Spec) SyncBytes(v int) int64 {
 		return 0
 	}
 
-	b := float64(bytesPerParameter) * (d - 1) / d * s.Parameters(v) / float64(s.Copies())
+	b := float64(bytesPerParameter) * (d - 1) / d * s.Parameters(v) / float64(s.ModelCopies())
 	return int64(math.Round(b))
 }
 
-// CopyBytes returns the bytes that one GPU of virtual stage v sends to the GPU with the
+// ModelCopyBytes returns the bytes that one GPU of virtual stage v sends to the GPU with the
 // other copy of its parameters (DualPipe), with bytesPerParameter bytes each. Each of the
 // two reduces one half and synchronises it with other replicas.
-func (s *Spec) CopyBytes(v, bytesPerParameter int) int64 {
-	if s.Copies() == 1 {
+func (s *Spec) ModelCopyBytes(v, bytesPerParameter int) int64 {
+	if s.ModelCopies() == 1 {
 		return 0
 	}
 	return int64(math.Round(float64(bytesPerParameter) * s.Parameters(v) / 2))

@@ -85,7 +85,7 @@ func TestStoredIterations(t *testing.T) {
 		}
 		for v := range s.VirtualStages() {
 			fmt.Fprintf(digest, "%.9g\n", []any{
-				s.ForwardSeconds(v), s.Parameters(v), s.SyncBytes(v), s.Pieces(v), s.PieceLayers(v), s.SyncPieces(v), s.Shards(v), s.ExpertLayers(v), s.CopyBytes(v, 3),
+				s.ForwardSeconds(v), s.Parameters(v), s.SyncBytes(v), s.Pieces(v), s.PieceLayers(v), s.SyncPieces(v), s.Shards(v), s.ExpertLayers(v), s.ModelCopyBytes(v, 3),
 			})
 			for _, pass := range []training.Phase{training.Forward, training.Backward, training.Sync} {
 				calls := s.Calls(v, pass)

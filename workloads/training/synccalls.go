@@ -73,8 +73,8 @@ func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
 
 	experts := s.expertParameters(v)
 	rest := (s.Parameters(v) - experts) * float64(s.StageGPUs()) / float64(s.TP)
-	add(rest, s.Copies()*s.Replicas()*s.StageGPUs()/s.TP, false)
-	add(experts, s.Copies()*s.Replicas(), true)
+	add(rest, s.ModelCopies()*s.Replicas()*s.StageGPUs()/s.TP, false)
+	add(experts, s.ModelCopies()*s.Replicas(), true)
 	return calls
 }
 
@@ -88,20 +88,20 @@ func (s *Spec) StageCopies() int {
 	return s.StageGPUs() / s.TP
 }
 
-// copyCalls returns the call among the copies of the non-expert parameters in a stage,
-// for one piece of the gradients (CopyScatter) or parameters (CopyGather) of virtual
+// stageCopyCalls returns the call among the copies of the non-expert parameters in a stage,
+// for one piece of the gradients (StageCopyScatter) or parameters (StageCopyGather) of virtual
 // stage v. Before replicas synchronise, the copies reduce-scatter gradients, so that each
 // GPU holds the sum of its share (Parameters). Afterwards they all-gather.
-func (s *Spec) copyCalls(v int, pass Phase) []Call {
+func (s *Spec) stageCopyCalls(v int, pass Phase) []Call {
 	copies := s.StageCopies()
 	kind, number, parts := ReduceScatter, s.Choices.GradientBytes, s.SyncPieces(v)
-	if pass == CopyGather {
+	if pass == StageCopyGather {
 		kind = AllGather
 		if s.Sharding != ShardNothing {
 			number = s.Choices.ParameterBytes
 		}
 	}
-	if pass == CopyScatter && s.scattersGradients() || pass == CopyGather && s.gathersParameters() {
+	if pass == StageCopyScatter && s.scattersGradients() || pass == StageCopyGather && s.gathersParameters() {
 		parts = s.Shards(v)
 	}
 

@@ -150,7 +150,7 @@ func TestFrontier(t *testing.T) {
 			pl := newPlan(p, r, map[phaseKey][]int64{})
 			sum, d := int64(0), pl.Reconfigurations()
 			for _, f := range pl.Phases {
-				for _, b := range f.Longest {
+				for _, b := range f.MaxMessageBytes {
 					sum += b
 				}
 			}

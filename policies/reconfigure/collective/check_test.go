@@ -25,7 +25,7 @@ func newMutablePlan(pl *Plan) *mutablePlan {
 	e := &mutablePlan{pl.toPlan(), make([][]plan.Message, len(pl.Phases))}
 	for i := range e.Steps.Phases {
 		f := &e.Steps.Phases[i]
-		e.tx[i], f.Longest = f.Messages(), slices.Clone(f.Longest)
+		e.tx[i], f.MaxMessageBytes = f.Messages(), slices.Clone(f.MaxMessageBytes)
 		for k := range e.tx[i] { // pieces are shared with the plan
 			e.tx[i][k].Pieces = slices.Clone(e.tx[i][k].Pieces)
 		}
@@ -69,7 +69,7 @@ func TestInvalidPlans(t *testing.T) {
 		{"parts 0..0 of shard 4; there are 1 of 4 shards", ring, func(pl *mutablePlan) { pl.tx[0][3].Pieces[0].Shard = 4 }},
 		{"parts 0..1 of shard 3; there are 1", ring, func(pl *mutablePlan) { pl.tx[0][3].Pieces[0].To = 2 }},
 		{"with the sum of GPU 1 in a phase to gather", ring, func(pl *mutablePlan) { pl.tx[0][3].Pieces[0].Origin = 1 }},
-		{"it is of 1000 B, the longest of the step is to be of 999 B", ring, func(pl *mutablePlan) { pl.Steps.Phases[0].Longest[1] = 999 }},
+		{"it is of 1000 B, the longest of the step is to be of 999 B", ring, func(pl *mutablePlan) { pl.Steps.Phases[0].MaxMessageBytes[1] = 999 }},
 		{"topology 0: scaleup: the switches cannot form this topology: edge 0->2 is one too many out of GPU 0", ring,
 			func(pl *mutablePlan) { pl.Topologies[0] = append(pl.Topologies[0], scaleup.Edge{From: 0, To: 2}) }},
 		{"2000 parts a shard of 1000 B", ring, func(pl *mutablePlan) { pl.Steps.Parts = 2000 }},
@@ -79,7 +79,7 @@ func TestInvalidPlans(t *testing.T) {
 		{"phase 1: GPU 0 counts the contribution of GPU 0 to part 0 of shard 0 twice, once in the sum of GPU 2", double,
 			func(pl *mutablePlan) { // the second exchange repeats the first
 				pl.Topologies[1], pl.tx[1] = pl.Topologies[0], slices.Clone(pl.tx[0])
-				pl.Steps.Phases[1].Longest = pl.Steps.Phases[0].Longest
+				pl.Steps.Phases[1].MaxMessageBytes = pl.Steps.Phases[0].MaxMessageBytes
 				for i := range pl.tx[1] {
 					pl.tx[1][i].Phase = 1
 				}
@@ -133,9 +133,9 @@ func TestMutations(t *testing.T) {
 			}
 			x.Pieces = append(x.Pieces, x.Pieces[k])
 		}
-		for s := range pl.Steps.Phases[i].Longest {
+		for s := range pl.Steps.Phases[i].MaxMessageBytes {
 			// So that lengths are never wrong.
-			pl.Steps.Phases[i].Longest[s] = p.Bytes * int64(p.GPUs)
+			pl.Steps.Phases[i].MaxMessageBytes[s] = p.Bytes * int64(p.GPUs)
 		}
 		if err := pl.Check(); !errors.Is(err, plan.ErrBroken) {
 			t.Fatalf("%s with piece %d of %v %s: %v", pl.Name, k, x, what, err)

@@ -69,7 +69,7 @@ func TestPlans(t *testing.T) {
 // checkLongest compares the longest messages that a plan claims with its messages.
 func checkLongest(t rapid.TB, pl *Plan) {
 	for i, f := range pl.Phases {
-		got := make([]int64, len(f.Longest))
+		got := make([]int64, len(f.MaxMessageBytes))
 		for _, x := range pl.messages(i) {
 			bytes := int64(0)
 			for _, e := range x.Pieces {
@@ -79,8 +79,8 @@ func checkLongest(t rapid.TB, pl *Plan) {
 			}
 			got[x.Step] = max(got[x.Step], bytes)
 		}
-		if !slices.Equal(got, f.Longest) {
-			t.Fatalf("%s, phase %d: longest messages %v, claimed %v", pl.Name, i, got, f.Longest)
+		if !slices.Equal(got, f.MaxMessageBytes) {
+			t.Fatalf("%s, phase %d: longest messages %v, claimed %v", pl.Name, i, got, f.MaxMessageBytes)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func TestRepeats(t *testing.T) {
 		for _, pl := range must(frontierPlans(p))(t) {
 			text += fmt.Sprintln(pl.Name, pl.cost())
 			for _, f := range pl.Phases {
-				text += fmt.Sprintln(f.Offsets, f.edges, f.Longest)
+				text += fmt.Sprintln(f.Offsets, f.edges, f.MaxMessageBytes)
 			}
 		}
 		return text

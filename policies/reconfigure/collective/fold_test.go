@@ -87,8 +87,8 @@ func TestFoldByHand(t *testing.T) {
 		pl := planNamed(t, p, name)
 		cost := us
 		for i, phase := range want {
-			if !slices.Equal(pl.Phases[i].Longest, phase) || len(pl.Phases) != len(want) {
-				t.Errorf("%s: %v, want %v", name, pl.Phases[i].Longest, want)
+			if !slices.Equal(pl.Phases[i].MaxMessageBytes, phase) || len(pl.Phases) != len(want) {
+				t.Errorf("%s: %v, want %v", name, pl.Phases[i].MaxMessageBytes, want)
 			}
 			for _, b := range phase {
 				cost += us/10 + engine.Time(b)*engine.Nanosecond
@@ -139,13 +139,13 @@ func TestFoldLoses(t *testing.T) {
 			at := rapid.IntRange(0, len(pl.tx[i])-1).Draw(t, "at")
 			pl.tx[i] = slices.Delete(slices.Clone(pl.tx[i]), at, at+1)
 		case "step":
-			step := int32(rapid.IntRange(0, len(f.Longest)-1).Draw(t, "step"))
+			step := int32(rapid.IntRange(0, len(f.MaxMessageBytes)-1).Draw(t, "step"))
 			pl.tx[i] = slices.DeleteFunc(slices.Clone(pl.tx[i]), func(x plan.Message) bool { return x.Step == step })
 		case "more":
-			f.Longest = append(f.Longest, 0)
+			f.MaxMessageBytes = append(f.MaxMessageBytes, 0)
 			pl.Slots[i]++
 		case "late":
-			f.Longest = append([]int64{0}, f.Longest...)
+			f.MaxMessageBytes = append([]int64{0}, f.MaxMessageBytes...)
 			pl.Slots[i]++
 			pl.tx[i] = slices.Clone(pl.tx[i])
 			for at := range pl.tx[i] {

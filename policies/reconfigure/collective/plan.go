@@ -49,7 +49,7 @@ func (pl *Plan) toPlan() *plan.Plan {
 		f := pl.Phases[i].Phase
 		f.Messages = func() []plan.Message { return pl.messages(i) }
 		out.Topologies = append(out.Topologies, pl.Topology(i))
-		out.Slots = append(out.Slots, int32(len(f.Longest)))
+		out.Slots = append(out.Slots, int32(len(f.MaxMessageBytes)))
 		out.Steps.Phases = append(out.Steps.Phases, f)
 	}
 
@@ -88,7 +88,7 @@ func (pl *Plan) Reconfigurations() int {
 func (pl *Plan) Steps() int {
 	s := 0
 	for i := range pl.Phases {
-		s += len(pl.Phases[i].Longest)
+		s += len(pl.Phases[i].MaxMessageBytes)
 	}
 	return s
 }
@@ -97,7 +97,7 @@ func (pl *Plan) Steps() int {
 // of its longest message.
 func (pl *Plan) Time() (sum engine.Time) {
 	for i := range pl.Phases {
-		for _, b := range pl.Phases[i].Longest {
+		for _, b := range pl.Phases[i].MaxMessageBytes {
 			sum += pl.Problem.StepTime(b)
 		}
 	}
@@ -149,9 +149,9 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 			if longest[key] == nil {
 				longest[key] = pl.longestMessages(&f)
 			}
-			f.Longest = slices.Clone(longest[key])
+			f.MaxMessageBytes = slices.Clone(longest[key])
 			if kind == plan.Scatter {
-				slices.Reverse(f.Longest)
+				slices.Reverse(f.MaxMessageBytes)
 			}
 			if n := len(pl.Phases); n > 0 {
 				f.Reused = sameOffsets(f.Offsets, pl.Phases[n-1].Offsets)

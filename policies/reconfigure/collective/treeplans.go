@@ -87,7 +87,7 @@ func (pl *Plan) newPhases(kinds []plan.Kind, treePhases []treePhase, pieces mess
 	for i, l := range treePhases {
 		open := kinds[i] == plan.Exchange && i+1 < len(treePhases) && kinds[i+1] == plan.Exchange
 		list[i] = Phase{
-			Phase:      plan.Phase{Kind: kinds[i], Open: open, Longest: make([]int64, l.steps)},
+			Phase:      plan.Phase{Kind: kinds[i], Open: open, MaxMessageBytes: make([]int64, l.steps)},
 			source:     pieces,
 			index:      i,
 			isReversed: reverse,
@@ -108,14 +108,14 @@ func (pl *Plan) newPhases(kinds []plan.Kind, treePhases []treePhase, pieces mess
 		for _, c := range pieces {
 			load[c.link] += z.bytes(c)
 		}
-		list[index].Longest[step] = slices.Max(load)
+		list[index].MaxMessageBytes[step] = slices.Max(load)
 	})
 
 	// In reverse, the last step of the last phase comes first.
 	if reverse {
 		slices.Reverse(list)
 		for i := range list {
-			slices.Reverse(list[i].Longest)
+			slices.Reverse(list[i].MaxMessageBytes)
 		}
 	}
 
@@ -162,7 +162,7 @@ func (f *Phase) sourceMessages(pl *Plan, phase int) []plan.Message {
 			return
 		}
 		if f.isReversed {
-			step = len(f.Longest) - 1 - step
+			step = len(f.MaxMessageBytes) - 1 - step
 		}
 		list = slices.Clone(list)
 		slices.SortFunc(list, func(a, b linkPieces) int {

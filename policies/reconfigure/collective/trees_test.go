@@ -124,7 +124,7 @@ func TestTrees(t *testing.T) {
 					}
 				}
 			}
-			step += int32(len(pl.Phases[i].Longest))
+			step += int32(len(pl.Phases[i].MaxMessageBytes))
 		}
 	})
 }
@@ -267,7 +267,7 @@ func TestTreesByHand(t *testing.T) {
 	g := graphOf(6, 2, scaleup.GeneralizedKautz(6, 2))
 	pl := treePlan(p, nil, plan.Gather, &broadcastTrees{name: "kautz", phases: []treePhase{{g, 2}}})
 	if want := us + (100+1000+100+2000)*engine.Nanosecond; pl.cost() != want {
-		t.Errorf("%v, want %v: %v", pl.cost(), want, pl.Phases[0].Longest)
+		t.Errorf("%v, want %v: %v", pl.cost(), want, pl.Phases[0].MaxMessageBytes)
 	}
 
 	// 200 ns, 10 and 20 B, compared with 300 ns and 25 B on rings in both directions.

@@ -103,14 +103,14 @@ func parallel(workers, n int, stop cancellation.Condition, do func(w *scheduleWo
 // GPUs that exchange chunks have no path, ErrBuffer if it finds no schedule within
 // Options.Buffer, errDominated if found has better candidates than any schedule of q, and
 // costError.
-func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, found *incumbents) (*Schedule, error) {
+func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, incumbents *incumbentSet) (*Schedule, error) {
 	w.scheduler.Stop, w.assignment.stop = o.Stop, o.Stop
 	net := newTimeNetwork(q.Topologies, p.GPUs)
-	best, err := w.bestAttempt(p, net, o, found)
+	best, err := w.bestAttempt(p, net, o, incumbents)
 	if o.Buffer > 0 && o.Relay && (err == nil || errors.Is(err, ErrBuffer)) {
 		// The limit may fit without relaying only, or with fewer slots.
 		o.Relay = false
-		if other, otherErr := w.bestAttempt(p, net, o, found); otherErr == nil &&
+		if other, otherErr := w.bestAttempt(p, net, o, incumbents); otherErr == nil &&
 			(err != nil || other.Total < best.Total) {
 			best, err = other, nil
 		}
@@ -121,7 +121,7 @@ func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, fo
 
 // bestAttempt tries several final values of beta and returns the schedule with the lowest
 // slots.
-func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Options, found *incumbents) (*Schedule, error) {
+func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Options, incumbents *incumbentSet) (*Schedule, error) {
 	var best *Schedule
 	bound := int64(0)
 	for _, beta := range finalBetas[:max(1, min(len(finalBetas),
@@ -129,7 +129,7 @@ func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Option
 		s := &w.assignment
 		s.init(net, p.Chunks, o.Relay)
 		if err := s.improve(improvementRounds, beta, func(bound int64) error {
-			return w.checkBound(found, net.phases, bound)
+			return w.checkBound(incumbents, net.phases, bound)
 		}); err != nil {
 			return nil, err
 		}
@@ -173,7 +173,7 @@ func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate
 
 // candidates is Candidates for sequences that have been checked. It also leaves out
 // sequences that the incumbents dominate, if they are not nil.
-func candidates(p *plan.Problem, list []scoredSequence, o Options, incumbents *incumbents) ([]plan.Candidate, error) {
+func candidates(p *plan.Problem, list []scoredSequence, o Options, incumbents *incumbentSet) ([]plan.Candidate, error) {
 	schedules := make([]*Schedule, len(list))
 	errs := make([]error, len(list))
 	parallel(o.Workers, len(list), o.Stop, func(w *scheduleWorker, i int) {
@@ -200,24 +200,24 @@ func (w *scheduleWorker) scheduleSequence(
 	p *plan.Problem,
 	s scoredSequence,
 	o Options,
-	found *incumbents,
+	incumbents *incumbentSet,
 ) (*Schedule, error) {
 	d := len(s.Topologies)
 	o.Relay = o.Relay && d > 1
-	if found != nil {
-		bound, err := found.bound(s, o.Relay)
+	if incumbents != nil {
+		bound, err := incumbents.bound(s, o.Relay)
 		if err == nil {
-			err = w.checkBound(found, d, bound)
+			err = w.checkBound(incumbents, d, bound)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 
-	r, err := w.bestSchedule(p, s.Sequence, o, found)
-	if s.tryBothOrders && !errors.As(err, new(costError)) {
+	r, err := w.bestSchedule(p, s.Sequence, o, incumbents)
+	if s.triesBothSearches && !errors.As(err, new(costError)) {
 		o.Relay = true
-		if other, otherErr := w.bestSchedule(p, s.Sequence, o, found); otherErr == nil &&
+		if other, otherErr := w.bestSchedule(p, s.Sequence, o, incumbents); otherErr == nil &&
 			(err != nil || other.Total < r.Total) {
 			other.Relay = false
 			r, err = other, nil
@@ -225,15 +225,15 @@ func (w *scheduleWorker) scheduleSequence(
 	}
 
 	if err == nil {
-		found.record(d, r.Total)
+		incumbents.record(d, r.Total)
 	}
 	return r, err
 }
 
 // checkBound returns errDominated or costError if candidates of d topologies with at least
 // the given slots are not needed.
-func (w *scheduleWorker) checkBound(found *incumbents, d int, slots int64) error {
-	if found.dominates(d, slots) {
+func (w *scheduleWorker) checkBound(incumbents *incumbentSet, d int, slots int64) error {
+	if incumbents.dominates(d, slots) {
 		return errDominated
 	}
 	if w.isTooCostly != nil && w.isTooCostly(slots) {

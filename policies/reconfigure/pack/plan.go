@@ -55,9 +55,9 @@ func Plan(p *plan.Problem, within, across SequenceSpec, o Options) (_ []plan.Can
 	return plan.Frontier(append(separate, relayed...)), err
 }
 
-// incumbents has the lowest slots of any candidate so far, per number of topologies. A nil
+// incumbentSet has the lowest slots of any candidate so far, per number of topologies. A nil
 // pointer has no candidates. It is safe for concurrent use.
-type incumbents struct {
+type incumbentSet struct {
 	problem  *plan.Problem
 	bounder  *plan.Bounder
 	minSlots []atomic.Int64 // indexed by number of topologies; math.MaxInt64 if there is no candidate
@@ -68,8 +68,8 @@ type incumbents struct {
 var errDominated = errors.New("pack: an incumbent has fewer slots or topologies")
 
 // newIncumbents returns incumbents without candidates, for the given numbers of topologies.
-func newIncumbents(p *plan.Problem, b *plan.Bounder, counts []int) *incumbents {
-	r := &incumbents{
+func newIncumbents(p *plan.Problem, b *plan.Bounder, counts []int) *incumbentSet {
+	r := &incumbentSet{
 		problem:  p,
 		bounder:  b,
 		minSlots: make([]atomic.Int64, slices.Max(append(counts, 0))+1),
@@ -81,7 +81,7 @@ func newIncumbents(p *plan.Problem, b *plan.Bounder, counts []int) *incumbents {
 }
 
 // scheduleAll builds the sequences of a specification and schedules them.
-func (r *incumbents) scheduleAll(spec SequenceSpec, o Options) ([]plan.Candidate, error) {
+func (r *incumbentSet) scheduleAll(spec SequenceSpec, o Options) ([]plan.Candidate, error) {
 	m, err := newSequenceBuilder(r.problem, spec, o.Relay)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (r *incumbents) scheduleAll(spec SequenceSpec, o Options) ([]plan.Candidate
 
 // openCounts returns the numbers of topologies above 1 with which a plan without relaying
 // may still be better than the incumbents.
-func (r *incumbents) openCounts(counts []int) (list []int, err error) {
+func (r *incumbentSet) openCounts(counts []int) (list []int, err error) {
 	for _, d := range counts {
 		b, err := r.bounder.At(d)
 		if err != nil {
@@ -110,7 +110,7 @@ func (r *incumbents) openCounts(counts []int) (list []int, err error) {
 }
 
 // record records a candidate of d topologies.
-func (r *incumbents) record(d int, slots int64) {
+func (r *incumbentSet) record(d int, slots int64) {
 	if r == nil {
 		return
 	}
@@ -126,7 +126,7 @@ func (r *incumbents) record(d int, slots int64) {
 // least the given slots. It does if another has fewer topologies and at most these slots,
 // or d topologies and fewer slots. Of equal candidates it keeps the first, so an equal
 // incumbent does not dominate.
-func (r *incumbents) dominates(d int, slots int64) bool {
+func (r *incumbentSet) dominates(d int, slots int64) bool {
 	if r == nil {
 		return false
 	}
@@ -140,7 +140,7 @@ func (r *incumbents) dominates(d int, slots int64) bool {
 
 // bound returns a lower bound on the slots of a sequence: the bound of any topologies, and
 // the hops of all chunks divided by the number of links.
-func (r *incumbents) bound(s scoredSequence, relay bool) (int64, error) {
+func (r *incumbentSet) bound(s scoredSequence, relay bool) (int64, error) {
 	b, err := r.bounder.At(len(s.Topologies))
 	if err != nil {
 		return 0, err

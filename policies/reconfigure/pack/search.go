@@ -17,7 +17,7 @@ type Search struct {
 	// The variants without and with relaying (within and across phases). The former may
 	// have no counts. Of two equal candidates the former is preferred.
 	variants   [2]planVariant
-	incumbents *incumbents
+	incumbents *incumbentSet
 	options    Options
 	stop       cancellation.Condition // polled during the current call of Best
 }

@@ -27,9 +27,9 @@ const (
 	// maxGPUsForBothOrdersIfNear GPUs it applies if the score is within bothOrdersMargin of
 	// the lowest. With more GPUs there are enough paths that both orders give equal
 	// results.
-	bothOrdersMargin           = 0.01
-	maxGPUsForBothOrders       = 32
-	maxGPUsForBothOrdersIfNear = 128
+	bothSearchesMargin           = 0.01
+	maxGPUsForBothSearches       = 32
+	maxGPUsForBothSearchesIfNear = 128
 	// imbalancePenalty is the share by which n topologies that ignore the demand take more
 	// slots than their hops predict, compared with topologies that group demands of similar
 	// size. Most of it is idle time in phases with different loads. It was measured at n =
@@ -67,9 +67,9 @@ type sequenceBuilder struct {
 // scoredSequence is a sequence with a prediction of its slots.
 type scoredSequence struct {
 	Sequence
-	hops          int64   // hops of all chunks
-	score         float64 // hops with the penalty of sequenceBuilder.add; lower is better
-	tryBothOrders bool    // also schedule with the path search of relaying
+	hops              int64   // hops of all chunks
+	score             float64 // hops with the penalty of sequenceBuilder.add; lower is better
+	triesBothSearches bool    // also schedule with the path search of relaying
 }
 
 // newSequenceBuilder checks the problem, the sequences of base, and that numbers of
@@ -151,10 +151,10 @@ func (m *sequenceBuilder) selectedOf(d int) (list []scoredSequence) {
 		if (j == 0 || j < maxSchedulesPerCount && d*m.problem.Degree <= maxPermutationsForSeveral ||
 			j < 2*maxSchedulesPerCount && d == 1) && s.score <= (1+scoreMargin)*found[0].score &&
 			!slices.ContainsFunc(found[:j], func(o scoredSequence) bool { return equal(s, o) }) {
-			s.tryBothOrders = d == 1 && m.relay &&
-				(m.problem.GPUs <= maxGPUsForBothOrders ||
-					m.problem.GPUs <= maxGPUsForBothOrdersIfNear &&
-						s.score <= (1+bothOrdersMargin)*found[0].score)
+			s.triesBothSearches = d == 1 && m.relay &&
+				(m.problem.GPUs <= maxGPUsForBothSearches ||
+					m.problem.GPUs <= maxGPUsForBothSearchesIfNear &&
+						s.score <= (1+bothSearchesMargin)*found[0].score)
 			list = append(list, s)
 		}
 	}

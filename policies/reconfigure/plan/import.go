@@ -327,10 +327,10 @@ func (p *planMembers) setSteps(out *Plan) error {
 			return fmt.Errorf(`member "kinds": entry %d is not known; want one of %q`, i, kindNames)
 		}
 		out.Steps.Phases[i] = Phase{
-			Kind:    Kind(kind),
-			Reused:  p.reused[i],
-			Open:    p.open[i],
-			Longest: p.longest[i],
+			Kind:            Kind(kind),
+			Reused:          p.reused[i],
+			Open:            p.open[i],
+			MaxMessageBytes: p.longest[i],
 			Messages: func() []Message {
 				return messages[i]
 			},

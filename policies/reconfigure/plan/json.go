@@ -136,7 +136,7 @@ func (s *Steps) write(out *jsonWriter) {
 		kinds = append(kinds, f.Kind.String())
 		reused = append(reused, f.Reused)
 		open = append(open, f.Open)
-		longest = append(longest, f.Longest)
+		longest = append(longest, f.MaxMessageBytes)
 	}
 
 	out.member("op", s.Op.String())

@@ -64,11 +64,11 @@ func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
 			at = end
 		}
 
-		if f.Kind == Fold && int(next) < len(f.Longest) {
+		if f.Kind == Fold && int(next) < len(f.MaxMessageBytes) {
 			z.holdings.Clear()
 		}
 		if open = f.Open; f.Kind == Exchange && !open {
-			z.time = [2]int32{int32(phase), int32(len(f.Longest))}
+			z.time = [2]int32{int32(phase), int32(len(f.MaxMessageBytes))}
 			if err := z.endExchange(s, int32(phase)); err != nil {
 				return err
 			}

@@ -170,8 +170,8 @@ type Phase struct {
 	Reused bool
 	// Open: the exchange continues in the next phase, so nothing is added up yet.
 	Open bool
-	// Longest is the number of bytes of the longest message, indexed by step.
-	Longest []int64
+	// MaxMessageBytes is the number of bytes of the longest message, indexed by step.
+	MaxMessageBytes []int64
 	// Messages returns all messages, ordered by step, sender and link, without empty ones.
 	Messages func() []Message
 }
@@ -189,7 +189,7 @@ func (s *Steps) Size(m *Message) (bytes int64) {
 // Time returns the time of all steps.
 func (s *Steps) Time() (sum engine.Time) {
 	for i := range s.Phases {
-		for _, b := range s.Phases[i].Longest {
+		for _, b := range s.Phases[i].MaxMessageBytes {
 			sum += s.StepTime(b)
 		}
 	}

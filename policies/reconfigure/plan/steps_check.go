@@ -79,16 +79,16 @@ func (c *stepsChecker) checkPhase(i int) error {
 		return errBroken("phase %d is an open %s; want an exchange that continues in the next phase", i, f.Kind)
 	}
 
-	for s, b := range f.Longest {
+	for s, b := range f.MaxMessageBytes {
 		if b < 0 || b > p.Bytes*int64(n) {
 			return errBroken("step %d of phase %d claims a message of %d B; all data is %d B", s, i, b,
 				p.Bytes*int64(n))
 		}
 	}
 
-	if int(c.plan.Slots[i]) != len(f.Longest) {
+	if int(c.plan.Slots[i]) != len(f.MaxMessageBytes) {
 		return errBroken("phase %d takes %d steps and has the lengths of %d", i, c.plan.Slots[i],
-			len(f.Longest))
+			len(f.MaxMessageBytes))
 	}
 	sorted := c.plan.Topologies[i].Sorted()
 	if f.Reused && !slices.Equal(sorted, c.previous) {
@@ -100,9 +100,9 @@ func (c *stepsChecker) checkPhase(i int) error {
 	step := int32(0)
 	for _, x := range f.Messages() {
 		c.stop.Check()
-		if int(x.Phase) != i || x.Step < step || int(x.Step) >= len(f.Longest) {
+		if int(x.Phase) != i || x.Step < step || int(x.Step) >= len(f.MaxMessageBytes) {
 			return errBroken("%v: it comes in phase %d, after step %d of %d", &x, i, step,
-				len(f.Longest))
+				len(f.MaxMessageBytes))
 		}
 		step = x.Step
 		at, _ := slices.BinarySearchFunc(sorted, scaleup.Edge{
@@ -134,9 +134,9 @@ func (c *stepsChecker) checkPhase(i int) error {
 				movedPiece{x.Phase, x.Step, x.From, x.To, e.From, e.To, e.Origin})
 		}
 
-		if bytes := p.Size(&x); bytes > f.Longest[x.Step] {
+		if bytes := p.Size(&x); bytes > f.MaxMessageBytes[x.Step] {
 			return errBroken("%v: it is of %d B, the longest of the step is to be of %d B", &x, bytes,
-				f.Longest[x.Step])
+				f.MaxMessageBytes[x.Step])
 		}
 	}
 

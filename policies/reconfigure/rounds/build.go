@@ -67,11 +67,11 @@ func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []chunkFlow
 	for chunk := int32(0); len(flows) > 0; chunk++ {
 		for i := 0; i < len(flows); {
 			stop.Check()
-			round := s.round[flows[i].unit]
+			round := s.round[flows[i].class]
 			maxHops := int32(0)
-			for ; i < len(flows) && s.round[flows[i].unit] == round; i++ {
+			for ; i < len(flows) && s.round[flows[i].class] == round; i++ {
 				f := &flows[i]
-				links = s.appendLinks(links[:0], int(f.unit), f.node)
+				links = s.appendLinks(links[:0], int(f.class), f.node)
 				maxHops = max(maxHops, int32(len(links)))
 				for step, l := range links {
 					out.Tx = append(out.Tx, plan.Tx{
@@ -107,7 +107,7 @@ func (s *roundSchedule) listPaths(w *pack.Paths, flows []chunkFlow, flowOf *[]in
 			f := &flows[i]
 			if chunk == 0 {
 				f.pathStart = int32(len(w.Link))
-				w.Link = s.appendLinks(w.Link, int(f.unit), f.node)
+				w.Link = s.appendLinks(w.Link, int(f.class), f.node)
 				f.pathEnd = int32(len(w.Link))
 			} else {
 				w.Link = append(w.Link, w.Link[f.pathStart:f.pathEnd]...)

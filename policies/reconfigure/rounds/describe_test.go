@@ -69,7 +69,7 @@ func (m *candidateSchedule) describe() *Schedule {
 			if a == b {
 				continue
 			}
-			u := s.unit(int(node[a]), int(node[b]))
+			u := s.classOf(int(node[a]), int(node[b]))
 			links = s.appendLinks(links[:0], u, node[a])
 			r := &out.Rounds[s.round[u]]
 			path := []int32{int32(a)}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// unit returns the unit of the flow from i to j, in the node numbers of the schedule.
-func (s *roundSchedule) unit(i, j int) int {
+// classOf returns the unit of the flow from i to j, in the node numbers of the schedule.
+func (s *roundSchedule) classOf(i, j int) int {
 	if s.isCirculant() {
 		return (j-i+s.n)%s.n - 1
 	}
@@ -28,8 +28,8 @@ type flowGroups struct {
 	endsRound []bool
 }
 
-// flowGroups returns the groups of a schedule.
-func (s *roundSchedule) flowGroups() *flowGroups {
+// groupFlows returns the groups of a schedule.
+func (s *roundSchedule) groupFlows() *flowGroups {
 	g := &flowGroups{groupOf: make([]int32, s.n*s.n)}
 	maxHops := slices.Max(s.hops)
 	number := make([]int32, len(s.rounds)*int(maxHops))
@@ -55,7 +55,7 @@ func (s *roundSchedule) flowGroups() *flowGroups {
 				g.groupOf[i*s.n+j] = -1
 				continue
 			}
-			u := s.unit(i, j)
+			u := s.classOf(i, j)
 			g.groupOf[i*s.n+j] = number[s.round[u]*maxHops+maxHops-s.hops[u]]
 		}
 	}
@@ -100,7 +100,7 @@ func (g *flowGroups) slots(n int, chunks, label []int32) int64 {
 // chunkFlow is a flow that consists of chunks. The flows of a phase are ordered by source and
 // destination GPU.
 type chunkFlow struct {
-	unit               int32
+	class              int32
 	node               int32 // source, in the node numbers of the schedule
 	src, dst           int32 // source and destination, as GPUs
 	chunks             int32
@@ -120,7 +120,7 @@ func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]chunkFlow {
 	for i := range n {
 		for j := range n {
 			if i != j && chunks[int(label[i])*n+int(label[j])] > 0 {
-				start[s.rounds[s.round[s.unit(i, j)]].phase+1]++
+				start[s.rounds[s.round[s.classOf(i, j)]].phase+1]++
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]chunkFlow {
 	for a := range n {
 		for b := range n {
 			if c := chunks[a*n+b]; c > 0 {
-				u := s.unit(int(node[a]), int(node[b]))
+				u := s.classOf(int(node[a]), int(node[b]))
 				phase := s.rounds[s.round[u]].phase
 				list[phase] = append(list[phase],
 					chunkFlow{int32(u), node[a], int32(a), int32(b), c, 0, 0})
@@ -174,7 +174,7 @@ func (s *roundSchedule) loads(chunks, label []int32, chunksPerFlow int32) (cross
 			if chunksPerFlow == 0 {
 				c = int64(chunks[int(label[i])*s.n+int(label[j])])
 			}
-			u := s.unit(i, j)
+			u := s.classOf(i, j)
 			phase := int(s.rounds[s.round[u]].phase)
 			links = s.appendLinks(links[:0], u, int32(i))
 			crossings += c * int64(len(links))
@@ -199,5 +199,5 @@ func (s *roundSchedule) loads(chunks, label []int32, chunksPerFlow int32) (cross
 
 // compareRounds compares flows by round, for a stable sort.
 func (s *roundSchedule) compareRounds(a, b chunkFlow) int {
-	return cmp.Compare(s.round[a.unit], s.round[b.unit])
+	return cmp.Compare(s.round[a.class], s.round[b.class])
 }

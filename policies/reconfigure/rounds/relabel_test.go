@@ -18,7 +18,7 @@ func roundCost(s *roundSchedule, chunks, label []int32) int64 {
 		for i := range s.n {
 			for j := range s.n {
 				if i != j && chunks[int(label[i])*s.n+int(label[j])] > c {
-					u := s.unit(i, j)
+					u := s.classOf(i, j)
 					maxHops[s.round[u]] = max(maxHops[s.round[u]], s.hops[u])
 				}
 			}
@@ -62,7 +62,7 @@ func TestRelabel(t *testing.T) {
 				c.addTopology()
 			}
 		}
-		s, g := c.current, c.current.flowGroups()
+		s, g := c.current, c.current.groupFlows()
 		if got, want := g.slots(n, p.Chunks, numbers.Below(int32(n))), roundCost(s, p.Chunks, numbers.Below(int32(n))); got != want {
 			t.Fatalf("cost %d, want %d", got, want)
 		}
@@ -111,7 +111,7 @@ func TestRelabelLevels(t *testing.T) {
 		}
 	}
 	s := newContractionChain(newRoundSchedule(24, 2, toInt32(BaseOffsets(24, 2)), nil), nil).current
-	label := r.improve(s.flowGroups(), 5000)
+	label := r.improve(s.groupFlows(), 5000)
 	if got, plain := roundCost(s, p.Chunks, label), roundCost(s, p.Chunks, numbers.Below(int32(24))); got >= plain {
 		t.Errorf("relabelled %d, identity %d", got, plain)
 	}

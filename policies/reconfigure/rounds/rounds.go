@@ -281,7 +281,7 @@ func (e *scheduleEvaluator) labels(s *roundSchedule, schemes int) []int32 {
 		e.relabeller = newRelabeller(s.n, e.problem.Chunks)
 		e.relabeller.stop = e.options.Stop
 	}
-	return e.relabeller.improve(s.flowGroups(), maxSwapWork/(4*s.n*schemes))
+	return e.relabeller.improve(s.groupFlows(), maxSwapWork/(4*s.n*schemes))
 }
 
 // best returns the best order of chunks and labels for a schedule. Its slots equal limit if
@@ -292,7 +292,7 @@ func (e *scheduleEvaluator) best(s *roundSchedule, label []int32, limit int64) c
 		e.tryLabel(&m, s, e.identity, s.slots()*int64(e.chunksPerFlow), "")
 		return m
 	}
-	g := s.flowGroups()
+	g := s.groupFlows()
 	e.tryLabel(&m, s, e.identity, g.slots(s.n, e.problem.Chunks, e.identity), "")
 	if label != nil {
 		e.tryLabel(&m, s, label, g.slots(s.n, e.problem.Chunks, label), ", relabelled")

@@ -104,7 +104,7 @@ func (sys *circuitSystem) tracks(
 		// Passes are labelled with their micro-batch, counted from 1.
 		label := strconv.Itoa(int(m.Microbatch) + 1)
 		switch m.Phase {
-		case training.Sync, training.CopyScatter, training.CopyGather:
+		case training.Sync, training.StageCopyScatter, training.StageCopyGather:
 			label = "DP"
 		}
 		track := &tracks[trackIndex]

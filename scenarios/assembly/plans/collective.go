@@ -70,7 +70,7 @@ func collectiveSchedule(whole *plan.Plan) *result.Schedule {
 		}
 
 		// Equal steps that follow each other are one run.
-		for _, b := range phase.Longest {
+		for _, b := range phase.MaxMessageBytes {
 			if last := len(f.Steps) - 1; last >= 0 && f.Steps[last].Bytes == b {
 				f.Steps[last].Count++
 				continue

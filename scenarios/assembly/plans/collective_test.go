@@ -53,7 +53,7 @@ func TestCollectiveSchedule(t *testing.T) {
 					end += took
 
 					// The bytes of a step are the bytes of its longest message.
-					longest := make([]int64, len(pl.Steps.Phases[i].Longest))
+					longest := make([]int64, len(pl.Steps.Phases[i].MaxMessageBytes))
 					for _, x := range pl.Steps.Phases[i].Messages() {
 						sum := int64(0)
 						for _, p := range x.Pieces {

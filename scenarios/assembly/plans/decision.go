@@ -217,7 +217,7 @@ func (a *planningResult) buildPlan(ctx context.Context, name string) error {
 	p := new(plan.Plan)
 	*p = *built
 	p.Name = name + ": " + c.Origin
-	if reconfigure.ByName(name).Given {
+	if reconfigure.ByName(name).IsImported {
 		p.Name = built.Name
 	}
 

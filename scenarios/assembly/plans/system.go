@@ -127,7 +127,7 @@ func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
 		Settings: s.Policy.Keys.Settings, Workers: workers,
 		Independent: s.Fabric.ScaleUp.Reconfigure == "independent",
 	}
-	importsPlans := func(name string) bool { return reconfigure.ByName(name).Given }
+	importsPlans := func(name string) bool { return reconfigure.ByName(name).IsImported }
 	if !slices.ContainsFunc(s.Policy.Planners, importsPlans) {
 		return o, nil
 	}

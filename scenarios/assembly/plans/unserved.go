@@ -51,11 +51,11 @@ func (d *exchangeSystem) unservedDiagnostic(name string, err error) schema.Diagn
 
 	// Name the key that most likely excludes all plans.
 	switch {
-	case reconfigure.ByName(name).Given:
+	case reconfigure.ByName(name).IsImported:
 		key, remedy = "policy."+name+".file", "name a file with a plan of it"
 	case d.s.Policy.Reconfigurations > 0:
-		i := slices.IndexFunc(reconfigure.Table, func(r reconfigure.Row) bool {
-			return r.OneTopology && r.Collective != nil
+		i := slices.IndexFunc(reconfigure.Table, func(r reconfigure.Planner) bool {
+			return r.HasOneTopology && r.Collective != nil
 		})
 		key = "policy.reconfigurations"
 		remedy = "allow more, or choose a planner of one topology, such as " +
@@ -72,7 +72,7 @@ func (d *exchangeSystem) unservedDiagnostic(name string, err error) schema.Diagn
 // has.
 func (s *Scenario) MissingPlanReason() string {
 	fluidSchedules := []string{string(baselines.ScheduleFluid), string(baselines.SchedulePaths)}
-	reconfigures := func(name string) bool { return !reconfigure.ByName(name).OneTopology }
+	reconfigures := func(name string) bool { return !reconfigure.ByName(name).HasOneTopology }
 	switch p := &s.Policy; {
 	case s.IsStepwise():
 		return ""
