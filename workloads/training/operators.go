@@ -4,12 +4,17 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"sim/engine"
 	"sim/engine/units"
 )
+
+// This file computes the time of a forward pass from the times of its operators: the
+// parts of a transformer layer (attention, feed-forward network, normalisation), the embedding
+// and the output head. The times are measured or follow from a roofline model.
 
 // The values of Spec.Compute: the models of compute time.
 const (
@@ -18,7 +23,8 @@ const (
 	OperatorTimes = "operators" // measured time of each operator
 )
 
-// Operators are the times of a GPU for the parts of a forward pass of one micro-batch.
+// Operators are the times that a GPU takes for the operators of a forward pass of one
+// micro-batch, and for the optimizer's step.
 type Operators struct {
 	File      string      `key:"file" doc:"file with measured times in AICB's format, instead of the keys below; '' means none" default:"" implicit:"" unset:""`
 	Attention engine.Time `key:"attention" doc:"attention of a layer, without its scores" default:"0s" min:"0"`
@@ -36,112 +42,145 @@ type Machine struct {
 }
 
 // attentionTime returns the time of attention in a forward pass of virtual stage v, in
-// seconds, and the part of it spent on scores and weighted values.
+// seconds, and the part of it spent on attention scores and weighted values.
 func (s *Spec) attentionTime(v int) (all, scores float64) {
 	_, layers := s.layers(v)
 	switch s.Compute {
 	case OperatorTimes:
+		microbatches := float64(s.Choices.ConcurrentMicrobatches)
 		scores = layers * s.Operators.Scores.Seconds()
 		all = scores + layers*s.Operators.Attention.Seconds()
+		return all * microbatches, scores * microbatches
 	case Roofline:
 		r := s.roofline()
 		return layers * (r.attention + r.scores), layers * r.scores
-	default:
-		per := func(flops float64) float64 {
-			tokens := s.microbatchTokens() * float64(s.Choices.ConcurrentMicrobatches)
-			return layers * flops * tokens / (float64(s.StageGPUs()) * s.Choices.EffectiveTFLOPS * 1e12)
-		}
-		return per(2*s.Arch.AttentionParameters() + s.scoreFLOPs()), per(s.scoreFLOPs())
 	}
-	n := float64(s.Choices.ConcurrentMicrobatches)
-	return all * n, scores * n
+
+	// Effective: each parameter takes a multiplication and an addition per token.
+	tokens := s.microbatchTokens() * float64(s.Choices.ConcurrentMicrobatches)
+	seconds := func(flopsPerToken float64) float64 {
+		return layers * flopsPerToken * tokens / (float64(s.StageGPUs()) * s.Choices.EffectiveTFLOPS * 1e12)
+	}
+	return seconds(2*s.Arch.AttentionParameters() + s.scoreFLOPs()), seconds(s.scoreFLOPs())
 }
 
 // operatorSeconds is ForwardSeconds for Compute = OperatorTimes or Roofline.
 func (s *Spec) operatorSeconds(v int) float64 {
 	_, layers := s.layers(v)
-	n, part := s.modelParts(v)
-	first, last := s.Choices.Embedding && part == 0, s.Choices.Embedding && part == n-1
-	all, _ := s.attentionTime(v)
+	numParts, modelPart := s.modelParts(v)
+	hasEmbedding := s.Choices.Embedding && modelPart == 0
+	hasHead := s.Choices.Embedding && modelPart == numParts-1
+	sum, _ := s.attentionTime(v)
 
 	if s.Compute == OperatorTimes {
 		o, microbatches := &s.Operators, float64(s.Choices.ConcurrentMicrobatches)
-		if all += microbatches * layers * o.Network.Seconds(); first {
-			all += microbatches * o.Embedding.Seconds()
+		sum += microbatches * layers * o.Network.Seconds()
+		if hasEmbedding {
+			sum += microbatches * o.Embedding.Seconds()
 		}
-		if last {
-			all += microbatches * o.Head.Seconds()
+		if hasHead {
+			sum += microbatches * o.Head.Seconds()
 		}
-		return all
+		return sum
 	}
 
 	r := s.roofline()
 	experts := s.ExpertLayers(v)
-	if all += layers*r.norms + (layers-experts)*r.network + experts*r.experts; first {
-		all += r.embedding
+	sum += layers*r.norms + (layers-experts)*r.network + experts*r.experts
+	if hasEmbedding {
+		sum += r.embedding
 	}
-	if last {
-		all += r.head
+	if hasHead {
+		sum += r.head
 	}
-	return all
+	return sum
 }
 
-// rooflineTimes are the times of a GPU's operators in a forward pass, in seconds: per
-// layer for norms to experts, per pass for embedding and head.
-type rooflineTimes struct{ norms, attention, scores, network, experts, embedding, head float64 }
+// rooflineTimes are the times of a GPU's operators in a forward pass, in seconds.
+type rooflineTimes struct {
+	// Per layer. network is for dense layers, experts for layers with a mixture of experts.
+	norms, attention, scores, network, experts float64
+	// Per pass.
+	embedding, head float64
+}
 
-// roofline returns the times of operators under the roofline model (Williams et al.
-// 2009). An operator takes the maximum of two times: its operations at the peak rate, and
-// the transfer of its weights, inputs and outputs at the memory bandwidth. Scores stay on
-// chip.
+// roofline returns the times of operators under the roofline model (Williams et al.,
+// "Roofline: An Insightful Visual Performance Model", CACM 2009). An operator takes the
+// maximum of two times: its arithmetic operations at the peak rate, and the transfer of its
+// weights, inputs and outputs at the memory bandwidth. A matrix of w weights takes 2w
+// operations per token, a multiplication and an addition for each weight. The attention scores
+// stay on chip and cause no transfers.
+//
+// Numbers that are read and written are counted per operator, in units of
+// Choices.ActivationBytes. With tensor parallelism, a GPU computes 1/tp of each matrix for
+// tensorTokens tokens. Operations are counted as if it computed the whole matrix for tokens
+// tokens, which is the same number.
 func (s *Spec) roofline() (r rooflineTimes) {
 	a, gpus, tp := &s.Arch, float64(s.StageGPUs()), float64(s.TP)
-	number, h := float64(s.Choices.ActivationBytes), float64(a.Hidden)
-	tokens := s.microbatchTokens() * float64(s.Choices.ConcurrentMicrobatches) / gpus // tokens per GPU, as if it computed whole layers
-	tensorTokens := tokens * tp                                                       // tokens for which the GPU computes 1/TP of each layer
-	// time returns the roofline time of an operator that moves the given count of
-	// numbers.
+	bytesPerNumber, hidden := float64(s.Choices.ActivationBytes), float64(a.Hidden)
+	tokens := s.microbatchTokens() * float64(s.Choices.ConcurrentMicrobatches) / gpus
+	tensorTokens := tokens * tp
+
+	// time returns the roofline time of an operator that moves the given count of numbers.
 	time := func(flops, numbers float64) float64 {
-		return max(flops/(s.Machine.PeakTFLOPS*1e12), 8*number*numbers/float64(s.Machine.Memory))
+		return max(flops/(s.Machine.PeakTFLOPS*1e12), 8*bytesPerNumber*numbers/float64(s.Machine.Memory))
 	}
 
-	width := 2 * float64(a.HeadDim) * float64(a.Heads+a.KVHeads)
-	if a.Attention == "mla" {
-		width = float64(a.Heads) * float64(2*(a.NopeDim+a.RopeDim)+2*a.ValueDim)
-	}
-	norm := 4 * h * tensorTokens
+	// A layer has two normalisations and two residual additions. A normalisation is modelled as
+	// four transfers of the hidden vector. Without sequence parallelism, all tensor-parallel GPUs
+	// repeat it. A residual addition reads two hidden vectors and writes one.
+	norm := 4 * hidden * tensorTokens
 	if s.Choices.SequenceParallel {
 		norm /= tp
 	}
-	r.norms = time(0, 2*norm+3*2*h*tokens) // two norms, and two residual additions
+	residual := 3 * hidden * tokens
+	r.norms = time(0, 2*norm+2*residual)
 
-	linear, network := a.AttentionParameters(), a.FFNParameters()
-	r.attention = time(2*linear*tokens, linear/tp+tensorTokens*(2*h+width/tp))
-	r.scores = time(s.scoreFLOPs()*tokens, tensorTokens*width/tp)
-	inner := 2 * a.ffnMatrices() // reads and writes of the inner width
-	r.network = time(2*network*tokens, network/tp+tensorTokens*(2*h+inner*float64(a.FFN)/tp))
+	// attentionWidth is the total length of the vectors between the matrices of attention, per
+	// token: queries and outputs of all heads, keys and values of the key-value heads.
+	attentionWidth := 2 * float64(a.HeadDim) * float64(a.Heads+a.KVHeads)
+	if a.Attention == "mla" {
+		attentionWidth = float64(a.Heads) * float64(2*(a.NopeDim+a.RopeDim)+2*a.ValueDim)
+	}
+	attention := a.AttentionParameters()
+	r.attention = time(2*attention*tokens, attention/tp+tensorTokens*(2*hidden+attentionWidth/tp))
+	r.scores = time(s.scoreFLOPs()*tokens, tensorTokens*attentionWidth/tp)
+
+	// A feed-forward network reads and writes one hidden vector per token. Its intermediate
+	// results have the inner width and are each written and read once. A plain network has two:
+	// the product with the first matrix, and its activation. A gated network has two products,
+	// and the gated product. In both cases there are as many as matrices.
+	innerVectors := 2 * a.ffnMatrices()
+	network := a.FFNParameters()
+	r.network = time(2*network*tokens, network/tp+tensorTokens*(2*hidden+innerVectors*float64(a.FFN)/tp))
 
 	if a.Experts > 0 {
+		// The routed experts are divided among all GPUs of the stage. Shared experts are
+		// divided among the tensor-parallel GPUs. A token passes through activeExperts.
 		activeExperts := float64(a.TopK + a.SharedExperts)
 		weights := float64(a.Experts)*a.ExpertParameters()/gpus + float64(a.SharedExperts)*a.ExpertParameters()/tp
 		r.experts = time(2*(activeExperts*a.ExpertParameters()+a.RouterParameters())*tokens,
-			weights+tokens*activeExperts*(2*h+inner*float64(a.ExpertFFN)))
+			weights+tokens*activeExperts*(2*hidden+innerVectors*float64(a.ExpertFFN)))
 	}
 
-	table := float64(a.Vocab) * h
-	r.embedding = time(0, 2*h*tokens)
-	r.head = time(2*table*tokens, table/tp+tokens*(h+float64(a.Vocab)))
+	// The embedding copies a row of the table per token. The head multiplies the hidden vector
+	// by the table, which gives a number per word of the vocabulary.
+	table := float64(a.Vocab) * hidden
+	r.embedding = time(0, 2*hidden*tokens)
+	r.head = time(2*table*tokens, table/tp+tokens*(hidden+float64(a.Vocab)))
 	return r
 }
 
-// ReadOperators reads measured times in AICB's format. Each operator has a line "NAME:"
-// followed by a line "time_gpu_avg: MICROSECONDS". ReadOperators fails on unknown
-// operators and malformed lines, and names the line.
+// ReadOperators reads measured times in the format of AICB, Alibaba's benchmark of AI
+// workloads. Each operator has a line "NAME:" followed by a line "time_gpu_avg: MICROSECONDS".
+// Several operators of the format add up to one field of Operators. ReadOperators fails on
+// unknown operators and malformed lines, and names the line.
 func ReadOperators(data []byte) (o Operators, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
-	var target *engine.Time
-	var name string
-	hasTime := map[string]bool{}
+
+	var target *engine.Time      // the field of o for the current operator; nil before the first
+	var name string              // of the current operator
+	hasTime := map[string]bool{} // indexed by name
 	for n := 1; lines.Scan(); n++ {
 		fail := func(format string, args ...any) error {
 			return fmt.Errorf("line %d: %s", n, fmt.Sprintf(format, args...))
@@ -154,6 +193,7 @@ func ReadOperators(data []byte) (o Operators, err error) {
 		switch {
 		case line == "" || strings.HasPrefix(key, "train_iter") || key == "time_gpu_max" ||
 			key == "time_gpu_min":
+			// Lines without information on an operator's mean time.
 		case !found:
 			return o, fail("neither an operator nor its time; want NAME: or time_gpu_avg: MICROSECONDS")
 		case key == "time_gpu_avg":
@@ -162,7 +202,7 @@ func ReadOperators(data []byte) (o Operators, err error) {
 			switch {
 			case target == nil:
 				return o, fail("a time of no operator; want the line NAME: before it")
-			case err != nil || rangeErr != nil || !(us >= 0):
+			case err != nil || rangeErr != nil || us < 0 || math.IsNaN(us):
 				return o, fail("no time; want microseconds")
 			case hasTime[name]:
 				return o, fail("a second time of %s; want one", name)
