@@ -8,24 +8,36 @@ import (
 	"sim/engine"
 )
 
-// Pairs that may take wild hops (WildFirst.Use).
+// This file lists the paths of wild-first routing on tori and meshes (Zu et al., "Resiliency at
+// Scale: Managing Google's TPUv4 Machine Learning Supercomputer", NSDI 2024, Sec. 4.2). Its terms:
+//
+//   - A hop vector has the number of hops along each dimension, negative downwards. A
+//     dimension-ordered path makes all hops of one dimension before those of the next.
+//   - A wild hop is a hop in either direction at the start of a path, before the
+//     dimension-ordered hops. It leads to a node from which the rest of the path avoids links
+//     that are down.
+//   - A port is a direction of a node: 2*d is upwards along dimension d, and 2*d+1 downwards.
+//   - A twisted torus has dimensions with shifted wrap-around links, which also move along other
+//     dimensions.
+
+// The values of WildFirst.Use: the pairs of nodes that may take wild hops. They refer to the
+// shortest dimension-ordered paths of a pair.
 const (
-	// All shortest dimension-ordered paths of the pair are down.
-	UseNeeded  = "needed"
-	UseAnyDead = "any-dead" // at least one of these paths is down
+	UseNeeded  = "needed"   // pairs for which all of these paths are down
+	UseAnyDead = "any-dead" // pairs for which at least one of these paths is down
 	UseAll     = "all"      // every pair
 )
 
-// WildFirst routes around links that are down (wild-first routing; Zu et al., NSDI 24, Sec. 4.2).
-// A path takes at most one wild hop along each dimension first. Then it follows a shortest hop
-// vector in dimension order.
+// WildFirst holds the options of wild-first routing, which routes around links that are down. A
+// path starts with at most one wild hop along each dimension of Wild. From there it is a shortest
+// dimension-ordered path.
 type WildFirst struct {
 	// Wild is the order of dimensions for wild hops. If empty, it is the reverse of Order without
 	// its first dimension.
 	Wild []string `key:"wild" doc:"order of dimensions for wild hops; an empty list means the reverse of order" default:"" choices:"x|y|z" empty:""`
-	// Use selects the pairs that may take wild hops: UseNeeded, UseAnyDead or UseAll. "" means
-	// UseAll if candidates are balanced by a search, and UseAnyDead for Route, which selects by
-	// chance.
+	// Use selects the pairs that may take wild hops: UseNeeded, UseAnyDead or UseAll. "" is the
+	// default of the caller. Routers that select a path at random set UseAnyDead. For routers that
+	// search for a good selection, NewCandidates sets UseAll.
 	Use string `key:"pairs" doc:"pairs that may take wild hops: 'needed', pairs whose dimension-ordered paths are all down; 'any-dead', pairs with one that is down; or 'all'; \"\" means all if paths are optimised or several, otherwise any-dead" default:"" choices:"needed|any-dead|all" unset:""`
 }
 
@@ -33,13 +45,18 @@ type WildFirst struct {
 type WildRule struct {
 	WildFirst
 	Order []string // see Settings.Order
-	// Free lifts two restrictions on dimensions with shifted wrap-around links, which twisted
-	// tori need for freedom from deadlock in addition to the segment rule. In such a dimension of
-	// size k, wild hops use only the links k-2 to k-1, 1 to 0 and the wrap-around links. A hop
-	// vector with k hops along it starts next to the wrap-around link and crosses it first.
+	// Free lifts two restrictions on the shifted dimensions of twisted tori. The segment
+	// rule for virtual channels (geometry.setChannels) does not suffice there to exclude deadlock.
+	// In a shifted dimension of size k, whose nodes have coordinates 0 to k-1, the restrictions
+	// are:
 	//
-	// The restrictions are always lifted for pairs that would have no candidate, as happens with
-	// k = 8 and a failed switch. Chosen paths should therefore be verified with
+	//   - A wild hop crosses the wrap-around link or ends next to it: upwards it starts at k-2 or
+	//     k-1, and downwards at 1 or 0.
+	//   - A hop vector with k hops along the dimension crosses the wrap-around link first
+	//     (isDetour).
+	//
+	// The restrictions are lifted in any case for pairs that would have no candidate, as happens
+	// with k = 8 and a failed switch. Chosen paths should therefore be verified with
 	// packet.CheckChannels.
 	Free bool
 }
@@ -47,12 +64,12 @@ type WildRule struct {
 // Candidates lists the paths that wild-first routing may take. It is safe for concurrent use.
 type Candidates struct {
 	geometry *geometry // torus and order of dimensions
-	rule     WildRule  // with defaults filled in
-	use      string    // rule.Use with its default
+	rule     WildRule  // with defaults for Order and Wild
+	use      string    // rule.Use, or UseAll if that is empty
 	wildDims []int     // dimensions of wild hops in their order
-	// wildHops are the possible combinations of wild hops. Each has -1, 0 or 1 per dimension of
-	// wildDims.
-	// wildHops is indexed by subset and signs of wild hops: by place in dims, -1, 0 or 1.
+	// wildHops lists the combinations of wild hops, those with fewer hops first. The first one has
+	// no hops. A combination is indexed as wildDims: 1 is a hop upwards, -1 a hop downwards, and 0
+	// no hop along the dimension.
 	wildHops [][]int8
 }
 
@@ -63,6 +80,7 @@ func NewCandidates(p *Problem, w WildRule) (*Candidates, error) {
 		return nil, fmt.Errorf("%w: wild-first routing is for tori and meshes; \"shortest\" serves any graph",
 			ErrUnserved)
 	}
+	// The default order ends with a dimension without links that are down, if there is one.
 	order, err := dimOrder(p.Torus, w.Order, func() []int { return sandwich(p) })
 	if err != nil {
 		return nil, err
@@ -84,46 +102,51 @@ func NewCandidates(p *Problem, w WildRule) (*Candidates, error) {
 	return c, nil
 }
 
-// listWildHops sets wildHops, with the combinations of the smallest number of hops first.
+// listWildHops sets wildHops.
 func (c *Candidates) listWildHops() {
-	// Extend the combinations by one dimension at a time.
+	// Start with the combination without hops. For each dimension, add a copy of every
+	// combination so far with a hop upwards, and one with a hop downwards.
 	all := [][]int8{make([]int8, len(c.wildDims))}
 	for i := range c.wildDims {
-		for _, w := range all[:len(all):len(all)] {
+		for _, shorter := range slices.Clone(all) {
 			for _, sign := range []int8{1, -1} {
-				longer := slices.Clone(w)
+				longer := slices.Clone(shorter)
 				longer[i] = sign
 				all = append(all, longer)
 			}
 		}
 	}
 
-	count := func(w []int8) (n int) {
-		for _, s := range w {
-			n += int(s * s)
+	numHops := func(signs []int8) (n int) {
+		for _, sign := range signs {
+			if sign != 0 {
+				n++
+			}
 		}
 		return n
 	}
-
-	// Sort by the number of hops.
-	slices.SortStableFunc(all, func(a, b []int8) int { return count(a) - count(b) })
+	slices.SortStableFunc(all, func(a, b []int8) int { return numHops(a) - numHops(b) })
 	c.wildHops = all
 }
 
-// Paths returns the live candidates of a flow without duplicates: by rising length, and among
-// equal ones with fewer wild hops first. It is empty if all candidates are down. Paths that visit
-// a node twice are excluded. Virtual channels are set for this flow. A translation of the flow
-// has the same ports, and the channels that SetChannels computes.
+// Paths returns the live candidates of a flow without duplicates, ordered by length and then by
+// the number of wild hops. It is empty if all candidates are down. Paths that visit a node twice
+// are excluded.
+//
+// The virtual channels are those for the source of this flow. If a translation maps the flow to
+// another flow, the ports of the paths also apply to the other flow, but its channels may differ
+// because other links wrap around. SetChannels computes them.
 func (c *Candidates) Paths(f engine.Flow) [][]engine.Step {
 	if f.Src == f.Dst {
 		return [][]engine.Step{{}}
 	}
 	z := c.geometry
 	var paths [][]engine.Step
-	var vectorBuffer [32]int16
-	var stepBuffer [64]engine.Step // avoids an allocation
+	var vectorBuffer [32]int16     // buffers on the stack save allocations
+	var stepBuffer [64]engine.Step // for one path
 	vectors := c.orderedVectors(f.Src, f.Dst, vectorBuffer[:0], c.rule.Free)
 
+	// List the dimension-ordered paths, one per hop vector.
 	hasDown := false
 	for k := 0; k < len(vectors); k += len(z.Dims) {
 		path := z.appendSteps(vectors[k:k+len(z.Dims)], stepBuffer[:0])
@@ -134,7 +157,7 @@ func (c *Candidates) Paths(f engine.Flow) [][]engine.Step {
 		paths = append(paths, slices.Clone(path))
 	}
 
-	// Wild hops are added if the rule allows them for this pair, and if nothing else is live.
+	// Add paths with wild hops if the rule allows them for this pair, or if no path is up.
 	if c.use == UseAll || hasDown && c.use == UseAnyDead || len(paths) == 0 {
 		paths = c.appendWild(f, paths, c.rule.Free)
 		if len(paths) == 0 && !c.rule.Free && c.geometry.Shift != nil {
@@ -149,22 +172,24 @@ func (c *Candidates) Paths(f engine.Flow) [][]engine.Step {
 	return paths
 }
 
-// appendWild appends the live paths of a flow that start with wild hops.
+// appendWild appends the live paths of a flow that start with wild hops and are not yet in paths.
+// free is WildRule.Free.
 func (c *Candidates) appendWild(f engine.Flow, paths [][]engine.Step, free bool) [][]engine.Step {
 	z := c.geometry
 	var vectorBuffer [32]int16
 	var stepBuffer [64]engine.Step
-	for _, signs := range c.wildHops[1:] {
+	withHops := c.wildHops[1:] // without the combination of no hops
+	for _, signs := range withHops {
 		node, path := c.takeWildHops(f.Src, signs, stepBuffer[:0], free)
 		if node < 0 {
 			continue
 		}
-		start := len(path)
+		numWild := len(path)
 		vectors := c.orderedVectors(node, f.Dst, vectorBuffer[:0], free)
 		for k := 0; k < len(vectors); k += len(z.Dims) {
-			path = z.appendSteps(vectors[k:k+len(z.Dims)], path[:start])
-			if !z.isPathUp(node, path[start:]) || c.revisits(f.Src, path) ||
-				slices.ContainsFunc(paths, func(have []engine.Step) bool { return slices.Equal(have, path) }) {
+			path = z.appendSteps(vectors[k:k+len(z.Dims)], path[:numWild])
+			if !z.isPathUp(node, path[numWild:]) || c.revisits(f.Src, path) ||
+				containsPath(paths, path) {
 				continue
 			}
 			paths = append(paths, slices.Clone(path))
@@ -174,13 +199,20 @@ func (c *Candidates) appendWild(f engine.Flow, paths [][]engine.Step, free bool)
 	return paths
 }
 
+// containsPath reports whether one of paths equals path.
+func containsPath(paths [][]engine.Step, path []engine.Step) bool {
+	return slices.ContainsFunc(paths, func(p []engine.Step) bool { return slices.Equal(p, path) })
+}
+
 // SetChannels sets the virtual channels of a candidate's ports, for a path that starts at from.
 func (c *Candidates) SetChannels(from int32, path []engine.Step) {
 	c.geometry.setChannels(from, path, true)
 }
 
-// assigner assigns the ports that choose returns for one flow of each class. Classes are defined by
-// Problem.Symmetry(every).
+// assigner returns a pathAssigner that calls choose for one flow of each class and gives all flows
+// of the class a path over the same ports. Flows are in one class if a translation of the torus
+// that preserves the problem maps one to the other. Only translations by multiples of every nodes
+// along each dimension are used (Problem.Symmetry).
 func (c *Candidates) assigner(p *Problem, every int, choose func(f engine.Flow) []engine.Step) *pathAssigner {
 	return &pathAssigner{
 		geometry:     c.geometry,
@@ -197,47 +229,49 @@ func (c *Candidates) labels() map[string]string {
 	return map[string]string{"order": dimString(c.geometry.order), "wild": dimString(c.wildDims)}
 }
 
-// orderedVectors appends the hop vectors of the dimension-ordered end of a path from a to b.
-// Unless free is set, detours (see isDetour) are removed if other vectors remain.
+// orderedVectors appends the hop vectors of the shortest dimension-ordered paths from a to b to
+// into, with one number per dimension for each vector. Unless free is set, detours (isDetour) are
+// removed if other vectors remain.
 func (c *Candidates) orderedVectors(a, b int32, into []int16, free bool) []int16 {
 	into = c.geometry.shortestVectors(a, b, into)
 	if free || c.geometry.Shift == nil {
 		return into
 	}
-	dims, keep := len(c.geometry.Dims), 0
+
+	dims, kept := len(c.geometry.Dims), 0
 	for k := 0; k < len(into); k += dims {
 		if !c.isDetour(a, into[k:k+dims]) {
-			copy(into[keep:], into[k:k+dims])
-			keep += dims
+			copy(into[kept:], into[k:k+dims])
+			kept += dims
 		}
 	}
-
-	if keep > 0 {
-		into = into[:keep]
+	if kept == 0 {
+		return into // all are detours; nothing has been moved
 	}
-	return into
+	return into[:kept]
 }
 
-// isDetour reports whether a vector goes all around a shifted dimension and crosses the
-// wrap-around link last. The opposite direction crosses it first and leads to the same node.
+// isDetour reports whether a hop vector from a node goes all around a shifted dimension and crosses
+// the wrap-around link last. The vector in the opposite direction leads to the same node and
+// crosses the wrap-around link first.
 func (c *Candidates) isDetour(from int32, v []int16) bool {
 	for d, hops := range v {
-		if size := c.geometry.Dims[d]; c.geometry.isTwisted[d] {
-			if x := c.geometry.Coord(from, d); int(hops) >= size && x == 0 ||
-				int(-hops) >= size && x == size-1 {
-				return true
-			}
+		if !c.geometry.isTwisted[d] {
+			continue
+		}
+		size, x := c.geometry.Dims[d], c.geometry.Coord(from, d)
+		if int(hops) >= size && x == 0 || int(-hops) >= size && x == size-1 {
+			return true
 		}
 	}
-
 	return false
 }
 
-// takeWildHops appends wild hops from a node to path and returns the node they lead to; -1 if a
-// hop is not possible.
-func (c *Candidates) takeWildHops(node int32, wild []int8, path []engine.Step, free bool) (int32, []engine.Step) {
+// takeWildHops appends a combination of wild hops from a node to path, and returns the node they
+// lead to. The node is -1 if a link is down or if a restriction (WildRule.Free) excludes a hop.
+func (c *Candidates) takeWildHops(node int32, signs []int8, path []engine.Step, free bool) (int32, []engine.Step) {
 	z := c.geometry
-	for i, sign := range wild {
+	for i, sign := range signs {
 		if sign == 0 {
 			continue
 		}
@@ -248,12 +282,13 @@ func (c *Candidates) takeWildHops(node int32, wild []int8, path []engine.Step, f
 		}
 
 		if z.isTwisted[d] && !free {
-			if x := z.Coord(node, d); sign > 0 && x < z.Dims[d]-2 || sign < 0 && x > 1 {
+			x := z.Coord(node, d)
+			if sign > 0 && x < z.Dims[d]-2 || sign < 0 && x > 1 {
 				return -1, path
 			}
 		}
 
-		k := int(node)*z.degree + port
+		k := int(node)*z.degree + port // index in the tables of z
 		if !z.isUp[k] {
 			return -1, path
 		}
@@ -264,7 +299,7 @@ func (c *Candidates) takeWildHops(node int32, wild []int8, path []engine.Step, f
 	return node, path
 }
 
-// revisits reports whether a path visits a node twice.
+// revisits reports whether a path that starts at node from visits a node twice.
 func (c *Candidates) revisits(from int32, path []engine.Step) bool {
 	var nodeBuffer [64]int32
 	visited := append(nodeBuffer[:0], from)
@@ -279,5 +314,5 @@ func (c *Candidates) revisits(from int32, path []engine.Step) bool {
 	return false
 }
 
-// reasonNoCandidate explains in errors why wild-first routing does not join a pair.
+// reasonNoCandidate is the explanation in errors if wild-first routing has no path for a pair.
 const reasonNoCandidate = "links that are down are on every wild-first path"

@@ -11,10 +11,14 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Sequence is the topologies that the switches connect, phase after phase.
+// This file finds a schedule for the chunks on each of several sequences of topologies. For a
+// sequence, pathAssignment assigns each chunk to a path so that links are loaded evenly, and
+// Scheduler orders the chunks of each link in slots. A slot is the time in which a link carries one
+// chunk. A phase is the time between two reconfigurations, during which one topology is connected.
+
+// Sequence is the topologies that the switches connect, one per phase.
 type Sequence struct {
-	// Origin names the construction in results.
-	Origin     string
+	Origin     string // name of the construction in results
 	Topologies []scaleup.Topology
 }
 
@@ -25,8 +29,7 @@ type Options struct {
 	// Buffer limits the chunks in transit that a GPU may hold between slots
 	// (plan.Plan.Buffer); 0 is no limit.
 	Buffer int32
-	// Known are candidates of other origin. Plan skips sequences that cannot be better than
-	// these.
+	// Known are candidates of other constructions. Plan skips sequences that cannot be better.
 	Known []plan.Candidate
 	// Workers is the number of sequences that are scheduled in parallel; 0 is 1. It changes
 	// no result.
@@ -39,13 +42,16 @@ type Options struct {
 // little.
 const improvementRounds = 10
 
-// finalBetas are values of beta, per chunk, for the last round of pathAssignment.improve. A
-// link with a load one chunk below the maximum of its phase has exp(-beta) of the price of
-// the maximum. The first value is best on average. Small problems are also tried with the
-// others, while GPUs^2 x phases x attempts is at most maxAttemptWork.
+// finalBetas are the values of beta, per chunk, for the last round of pathAssignment.improve.
+//
+// The assignment gives each link a price that grows with its load, and moves chunks to cheaper
+// paths. Beta is the steepness of this growth: the price of a link with one chunk less than the
+// most loaded link of its phase is exp(-beta) times the price of that link. The first value is the
+// best on average. For small problems a schedule is computed with each of the values.
 var finalBetas = [...]float64{4, 8, 2, 3, 6, 1}
 
-// maxAttemptWork limits the attempts with different finalBetas.
+// maxAttemptWork limits the number of finalBetas that are tried: GPUs^2 x phases x values is at
+// most maxAttemptWork, except that one value is always tried.
 const maxAttemptWork = 1 << 15
 
 // checkSequence checks a problem and the topologies of a sequence.
@@ -66,22 +72,24 @@ func checkSequence(p *plan.Problem, s Sequence) error {
 	return nil
 }
 
-// unreachable returns ErrUnreachable for a pair of GPUs.
+// unreachable returns an ErrUnreachable that names a pair of GPUs without a path.
 func unreachable(u, v int) error {
 	return fmt.Errorf("%w: from GPU %d to GPU %d", ErrUnreachable, u, v)
 }
 
-// scheduleWorker schedules sequences in one goroutine. Its memory is reused.
+// scheduleWorker schedules sequences in one goroutine. Its memory is reused from one sequence to
+// the next.
 type scheduleWorker struct {
 	assignment pathAssignment
 	scheduler  Scheduler
 	// isTooCostly reports whether plans with at least the given slots cost more than the
-	// caller accepts. Scheduling then stops with costError. It may be nil.
+	// caller accepts. Scheduling then stops with a costError. isTooCostly may be nil.
 	isTooCostly func(slots int64) bool
 }
 
-// parallel calls do for i = 0..n-1 on the given number of goroutines. The calls must be
-// independent of each other.
+// parallel calls do for i = 0..n-1, on the given number of goroutines with a scheduleWorker each.
+// The calls must be independent of each other. If stop reports true, parallel ends the whole search
+// (cancellation.Condition.Check).
 func parallel(workers, n int, stop cancellation.Condition, do func(w *scheduleWorker, i int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -99,19 +107,24 @@ func parallel(workers, n int, stop cancellation.Condition, do func(w *scheduleWo
 	stop.Check()
 }
 
-// bestSchedule schedules the chunks of p on one sequence. Errors: ErrUnreachable if two
-// GPUs that exchange chunks have no path, ErrBuffer if it finds no schedule within
-// Options.Buffer, errDominated if found has better candidates than any schedule of q, and
-// costError.
+// bestSchedule schedules the chunks of p on one sequence, and returns the schedule with the fewest
+// slots that it finds. It returns these errors:
+//
+//   - ErrUnreachable if two GPUs that exchange chunks have no path,
+//   - ErrBuffer if no schedule that it tried keeps within Options.Buffer,
+//   - errDominated if an incumbent is better than every schedule of the sequence,
+//   - a costError if every schedule is too costly (isTooCostly).
 func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, incumbents *incumbentSet) (*Schedule, error) {
 	w.scheduler.Stop, w.assignment.stop = o.Stop, o.Stop
 	net := newTimeNetwork(q.Topologies, p.GPUs)
 	best, err := w.bestAttempt(p, net, o, incumbents)
 	if o.Buffer > 0 && o.Relay && (err == nil || errors.Is(err, ErrBuffer)) {
-		// The limit may fit without relaying only, or with fewer slots.
+		// Chunks that relay fill buffers across reconfigurations. Without relaying there may be
+		// a schedule within the limit of the buffers although there is none with relaying, or a
+		// schedule with fewer slots.
 		o.Relay = false
-		if other, otherErr := w.bestAttempt(p, net, o, incumbents); otherErr == nil &&
-			(err != nil || other.Total < best.Total) {
+		other, otherErr := w.bestAttempt(p, net, o, incumbents)
+		if otherErr == nil && (err != nil || other.Total < best.Total) {
 			best, err = other, nil
 		}
 	}
@@ -119,39 +132,42 @@ func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, in
 	return best, err
 }
 
-// bestAttempt tries several final values of beta and returns the schedule with the lowest
-// slots.
+// bestAttempt schedules the chunks with several final values of beta, and returns the schedule with
+// the fewest slots. Its errors are the same as for bestSchedule.
 func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Options, incumbents *incumbentSet) (*Schedule, error) {
+	checkBound := func(slots int64) error { return w.checkBound(incumbents, net.phases, slots) }
+	attempts := maxAttemptWork / (net.n * net.n * net.phases)
+	attempts = max(1, min(attempts, len(finalBetas)))
+
 	var best *Schedule
-	bound := int64(0)
-	for _, beta := range finalBetas[:max(1, min(len(finalBetas),
-		maxAttemptWork/(net.n*net.n*net.phases)))] {
-		s := &w.assignment
-		s.init(net, p.Chunks, o.Relay)
-		if err := s.improve(improvementRounds, beta, func(bound int64) error {
-			return w.checkBound(incumbents, net.phases, bound)
-		}); err != nil {
+	maxBound := int64(0)
+	for _, beta := range finalBetas[:attempts] {
+		assignment := &w.assignment
+		assignment.init(net, p.Chunks, o.Relay)
+		if err := assignment.improve(improvementRounds, beta, checkBound); err != nil {
 			return nil, err
 		}
-		bound = max(bound, s.lowerBound())
+		maxBound = max(maxBound, assignment.lowerBound())
 
-		if best == nil || s.sumOfMaxLoads() < best.Total {
-			r := s.schedule(p)
-			r.countSlots(&w.scheduler)
-			fits, err := r.limitBuffer(o)
-			if err != nil {
-				return nil, err
-			}
-			if fits && (best == nil || r.Total < best.Total) {
-				best = r
-			}
+		// No schedule of this assignment takes fewer slots than the sum of the maximum loads.
+		if best != nil && assignment.sumOfMaxLoads() >= best.Total {
+			continue
+		}
+		schedule := assignment.schedule(p)
+		schedule.countSlots(&w.scheduler)
+		fits, err := schedule.limitBuffer(o)
+		if err != nil {
+			return nil, err
+		}
+		if fits && (best == nil || schedule.Total < best.Total) {
+			best = schedule
 		}
 	}
 
 	if best == nil {
 		return nil, ErrBuffer
 	}
-	best.Bound = bound
+	best.Bound = maxBound
 	return best, nil
 }
 
@@ -171,69 +187,91 @@ func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate
 	return candidates(p, all, o, nil)
 }
 
-// candidates is Candidates for sequences that have been checked. It also leaves out
-// sequences that the incumbents dominate, if they are not nil.
+// candidates is Candidates for sequences that have been checked. It also leaves out sequences
+// that an incumbent dominates, and adds the candidates to the incumbents. incumbents may be nil.
 func candidates(p *plan.Problem, list []scoredSequence, o Options, incumbents *incumbentSet) ([]plan.Candidate, error) {
 	schedules := make([]*Schedule, len(list))
 	errs := make([]error, len(list))
 	parallel(o.Workers, len(list), o.Stop, func(w *scheduleWorker, i int) {
 		schedules[i], errs[i] = w.scheduleSequence(p, list[i], o, incumbents)
 	})
+
 	var all []plan.Candidate
-	for i, r := range schedules {
-		switch err := errs[i]; {
+	for i, schedule := range schedules {
+		err := errs[i]
+		switch {
 		case err == nil:
-			all = append(all, r.Candidate(list[i].Origin))
-		case !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrBuffer) && !errors.Is(err,
-			errDominated):
+			all = append(all, schedule.Candidate(list[i].Origin))
+		case errors.Is(err, ErrUnreachable), errors.Is(err, ErrBuffer), errors.Is(err, errDominated):
+			// This sequence has no candidate.
+		default:
 			return nil, fmt.Errorf("sequence %q: %w", list[i].Origin, err)
 		}
 	}
-
 	return all, nil
 }
 
-// scheduleSequence schedules a sequence unless its bound excludes it. Sequences of one
-// topology do not relay, because there is no reconfiguration across which a chunk could
-// rest.
+// scheduleSequence schedules a sequence, unless its lower bound excludes it, and records the slots
+// with the incumbents. incumbents may be nil: the methods record and dominates allow that. The
+// errors are the same as for bestSchedule.
 func (w *scheduleWorker) scheduleSequence(
 	p *plan.Problem,
 	s scoredSequence,
 	o Options,
 	incumbents *incumbentSet,
 ) (*Schedule, error) {
-	d := len(s.Topologies)
-	o.Relay = o.Relay && d > 1
+	numTopologies := len(s.Topologies)
+
+	// With one topology there is no reconfiguration across which a chunk could rest.
+	o.Relay = o.Relay && numTopologies > 1
 	if incumbents != nil {
-		bound, err := incumbents.bound(s, o.Relay)
-		if err == nil {
-			err = w.checkBound(incumbents, d, bound)
-		}
+		minSlots, err := incumbents.bound(s, o.Relay)
 		if err != nil {
+			return nil, err
+		}
+		if err := w.checkBound(incumbents, numTopologies, minSlots); err != nil {
 			return nil, err
 		}
 	}
 
-	r, err := w.bestSchedule(p, s.Sequence, o, incumbents)
+	best, err := w.bestSchedule(p, s.Sequence, o, incumbents)
 	if s.triesBothSearches && !errors.As(err, new(costError)) {
-		o.Relay = true
-		if other, otherErr := w.bestSchedule(p, s.Sequence, o, incumbents); otherErr == nil &&
-			(err != nil || other.Total < r.Total) {
-			other.Relay = false
-			r, err = other, nil
+		other, otherErr := w.scheduleWithRelaySearch(p, s.Sequence, o, incumbents)
+		if otherErr == nil && (err != nil || other.Total < best.Total) {
+			best, err = other, nil
 		}
 	}
 
 	if err == nil {
-		incumbents.record(d, r.Total)
+		incumbents.record(numTopologies, best.Total)
 	}
-	return r, err
+	return best, err
 }
 
-// checkBound returns errDominated or costError if candidates of d topologies with at least
-// the given slots are not needed.
-func (w *scheduleWorker) checkBound(incumbents *incumbentSet, d int, slots int64) error {
-	if incumbents.dominates(d, slots) {
+// scheduleWithRelaySearch schedules a sequence of one topology with the path search for relaying
+// chunks. On one topology that search finds paths of the same cost, but it visits GPUs in another
+// order and thus selects other ones of several cheapest paths. No chunk relays, so the schedule is
+// not marked as relaying.
+func (w *scheduleWorker) scheduleWithRelaySearch(
+	p *plan.Problem,
+	q Sequence,
+	o Options,
+	incumbents *incumbentSet,
+) (*Schedule, error) {
+	o.Relay = true
+	schedule, err := w.bestSchedule(p, q, o, incumbents)
+	if err != nil {
+		return nil, err
+	}
+	schedule.Relay = false
+	return schedule, nil
+}
+
+// checkBound returns an error if no candidate of the given number of topologies with at least the
+// given slots is needed: errDominated if an incumbent is better, or a costError if all are too
+// costly. incumbents may be nil.
+func (w *scheduleWorker) checkBound(incumbents *incumbentSet, numTopologies int, slots int64) error {
+	if incumbents.dominates(numTopologies, slots) {
 		return errDominated
 	}
 	if w.isTooCostly != nil && w.isTooCostly(slots) {
@@ -242,13 +280,13 @@ func (w *scheduleWorker) checkBound(incumbents *incumbentSet, d int, slots int64
 	return nil
 }
 
-// Candidate returns the schedule as a candidate, which writes the plan when it is built.
+// Candidate returns the schedule as a candidate, which creates the plan when it is built.
 func (r *Schedule) Candidate(origin string) plan.Candidate {
 	return plan.Candidate{
 		Origin:           origin,
 		Reconfigurations: len(r.Topologies),
 		Slots:            r.Total,
-		Waits:            true,
+		Waits:            true, // a chunk waits at a GPU while another chunk has its link
 		Relay:            r.Relay,
 		Build: func(_ int64, stop cancellation.Condition) (p *plan.Plan, err error) {
 			defer cancellation.Recover(&err)

@@ -27,7 +27,7 @@ const (
 type contractionChain struct {
 	current *roundSchedule // schedule with the current number of topologies
 	packers []*roundPacker // one per topology
-	// minHops has the minimum hops in any topology, indexed by unit.
+	// minHops has the minimum hops in any topology, indexed by class of flows.
 	minHops []int32
 	work    int // of all searches so far, see maxTieWork
 	stop    cancellation.Condition

@@ -7,36 +7,44 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// roundSchedule is a schedule of one chunk per flow. Each unit has a round, and a path
-// through the topology of the round's phase. A unit is a flow. If all topologies are
-// circulants, it is instead a destination offset: the flows of all sources to this offset,
-// which take the same path rotated (Sec. 4.2).
+// roundSchedule is a schedule of one chunk per flow, from each node to each other node. Each flow
+// has a round, and a path through the topology of the round's phase.
+//
+// Flows are handled in classes. If all topologies are circulants, a class has the flows of all
+// sources to the same destination offset, which take the same path rotated (Sec. 4.2 of "To
+// Reconfigure or Not to Reconfigure"). It is represented by the flow from node 0. Otherwise each
+// flow is a class.
 type roundSchedule struct {
-	n, k int
+	n, k int // number of nodes, and links from each node
 	// offsets has the offsets of each phase if all topologies are circulants. Otherwise
 	// edges has the topologies.
 	offsets [][]int32
 	edges   []scaleup.Topology
-	// src and dst are the ends of each unit. With offsets, src is 0. round, hops: indexed
-	// by unit.
-	src, dst []int32
-	round    []int32
-	hops     []int32
-	// paths[u*stride:] are the links of unit u, hops[u] of them, as indices into the
+
+	// Indexed by class of flows.
+	src, dst []int32 // ends of the flow; with offsets, src is 0
+	round    []int32 // index into rounds
+	hops     []int32 // hops of the path
+	// paths[u*stride:] are the links of class u, hops[u] of them, as indices into the
 	// phase's offsets or edges. paths is nil if each phase has one offset, which determines
 	// the paths.
 	paths  []int32
 	stride int
+
 	rounds []roundInfo
-	origin string
+	origin string // name of the construction in results
 }
 
-// roundInfo has the phase of a round and the largest number of hops of its paths.
-type roundInfo struct{ phase, hops int32 }
+// roundInfo describes a round.
+type roundInfo struct {
+	phase int32 // index of the topology
+	hops  int32 // maximum over the paths of the round
+}
 
 // isCirculant reports whether all topologies are circulants.
 func (s *roundSchedule) isCirculant() bool { return s.offsets != nil }
 
+// numPhases returns the number of topologies.
 func (s *roundSchedule) numPhases() int { return max(len(s.offsets), len(s.edges)) }
 
 // clone returns a copy whose rounds and paths can be changed.
@@ -51,7 +59,7 @@ func (s *roundSchedule) clone() *roundSchedule {
 	return &c
 }
 
-// path returns the links of unit u.
+// path returns the links of class u, as indices into the offsets or edges of its phase.
 func (s *roundSchedule) path(u int) []int32 {
 	if s.paths == nil {
 		return make([]int32, s.hops[u])
@@ -71,13 +79,7 @@ func (s *roundSchedule) slots() int64 {
 // normaliseRounds computes the hops of each round, removes empty rounds, and sorts rounds
 // by phase and then by hops.
 func (s *roundSchedule) normaliseRounds() {
-	for i := range s.rounds {
-		s.rounds[i].hops = 0
-	}
-	for u, r := range s.round {
-		s.rounds[r].hops = max(s.rounds[r].hops, s.hops[u])
-	}
-
+	s.updateRoundHops()
 	order := make([]int32, 0, len(s.rounds))
 	for i, r := range s.rounds {
 		if r.hops > 0 {
@@ -119,8 +121,8 @@ func (s *roundSchedule) links(phase int) int {
 	return len(s.edges[phase])
 }
 
-// appendLinks appends the path of unit u for the given source, as edges of the phase's
-// topology.
+// appendLinks appends the path of class u for the given source. Links are numbered as the edges of the
+// phase's topology. In a circulant, link i*d+j goes from node i over the j-th of d offsets.
 func (s *roundSchedule) appendLinks(links []int32, u int, src int32) []int32 {
 	phase := s.rounds[s.round[u]].phase
 	if !s.isCirculant() {
