@@ -6,13 +6,19 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// pathTable has the paths to each offset. In a circulant the order of hops does not matter,
-// so a path is the number of hops over each generator. Path w takes count[i] hops over
-// gen[i] for pathStart[w] <= i < pathStart[w+1]. Paths start[o] .. start[o+1]-1 lead to
-// offset o, short ones first.
+// This file lists the short paths from one GPU to each other GPU of a circulant. In a circulant
+// each GPU u has links to u+a mod n for each generator a. A path is described from GPU 0: it leads
+// to an offset, the sum of the generators of its hops mod n. The order of hops does not change the
+// offset, so a path is the number of hops over each generator.
+//
+// The generators of all phases are numbered together, phase after phase.
+
+// pathTable has the paths to each offset. Path w takes count[i] hops over generator gen[i], for
+// pathStart[w] <= i < pathStart[w+1]. Paths start[o] .. start[o+1]-1 lead to offset o, those with
+// fewer hops first.
 type pathTable struct {
-	n, generators    int
-	start, pathStart []int32
+	n, generators    int     // number of GPUs, and of generators of all phases
+	start, pathStart []int32 // indexed by offset, and by path
 	gen, count       []int32
 	hops             []int32 // total hops, indexed by path
 }
@@ -20,16 +26,17 @@ type pathTable struct {
 // maxPathsPerOffset limits the paths in a table per offset.
 const maxPathsPerOffset = 24
 
-// offsetPath is a path to an offset: count[i] hops over generator gen[i], hops in total.
+// offsetPath is a path to offset to: count[i] hops over generator gen[i], hops in total. It lists
+// only generators with hops, in ascending order.
 type offsetPath struct {
 	to, hops   int32
 	gen, count []int32
 }
 
-// newPathTable returns a table with the shortest paths to each offset, at most
-// maxPathsPerOffset.
+// newPathTable returns a table with the maxPathsPerOffset shortest of the given paths to each
+// offset. Of equally long paths it keeps those that come first in paths.
 func newPathTable(n, generators int, paths []offsetPath) *pathTable {
-	// Sort the paths by offset, then stably by hops.
+	// Sort the paths by offset, by counting, and then by hops, by stable insertion.
 	start := make([]int32, n+1)
 	for i := range paths {
 		start[paths[i].to+1]++
@@ -37,9 +44,9 @@ func newPathTable(n, generators int, paths []offsetPath) *pathTable {
 	for o := range n {
 		start[o+1] += start[o]
 	}
-	sorted := make([]int32, len(paths))
 
-	filled := slices.Clone(start)
+	sorted := make([]int32, len(paths)) // indices into paths
+	filled := slices.Clone(start)       // end of the sorted paths to each offset so far
 	for i := range paths {
 		o := paths[i].to
 		index := filled[o]
@@ -50,6 +57,7 @@ func newPathTable(n, generators int, paths []offsetPath) *pathTable {
 		filled[o]++
 	}
 
+	// Store the first paths to each offset.
 	w := &pathTable{n: n, generators: generators, start: make([]int32, n+1),
 		pathStart: make([]int32, 1, len(paths)+1)}
 	for o := range n {
@@ -66,75 +74,81 @@ func newPathTable(n, generators int, paths []offsetPath) *pathTable {
 }
 
 // indexOf returns the index of each path in the table, or nil if one is not in it.
-func (w *pathTable) indexOf(paths []offsetPath) (list []int32) {
-	for _, x := range paths {
-		q := w.start[x.to]
-		for ; q < w.start[x.to+1]; q++ {
-			from := w.pathStart[q]
-			to := w.pathStart[q+1]
-			if slices.Equal(w.gen[from:to], x.gen) && slices.Equal(w.count[from:to],
-				x.count) {
-				break
-			}
-		}
-
-		if q == w.start[x.to+1] {
+func (w *pathTable) indexOf(paths []offsetPath) (indices []int32) {
+	for i := range paths {
+		index := w.find(&paths[i])
+		if index < 0 {
 			return nil
 		}
-		list = append(list, q)
+		indices = append(indices, index)
 	}
-
-	return list
+	return indices
 }
 
-// pathEnumerator enumerates paths over some of the generators of a sequence.
-type pathEnumerator struct {
-	n          int
-	offsets    []int   // indexed by generator of this enumerator
-	generators []int32 // its number in the sequence, indexed as offsets
-	// minHops is the minimum over these generators, indexed by offset.
-	minHops  []int32
-	maxHops  []int32 // limit of path lengths, indexed by offset
-	slack    int32   // limit of hops above minHops
-	maxDepth int32   // largest limit in maxHops
-	maxPaths int     // limit of paths per offset
-	numPaths []int32 // paths found so far, indexed by offset
-	paths    []offsetPath
-	count    []int32 // hops of the current path, indexed as offsets
-}
-
-// enumerate appends to paths all paths to offsets 1..n-1 within the limits of slack and
-// maxHops. A path with e hops above the minimum has only prefixes with at most e hops above
-// their minimum, which prunes the search. With slack below 2, no part of a path returns to
-// its start.
-func (s *pathEnumerator) enumerate() {
-	s.count = make([]int32, len(s.offsets))
-	s.numPaths = make([]int32, s.n)
-	for o, h := range s.maxHops {
-		if o > 0 {
-			s.maxDepth = max(s.maxDepth, h)
+// find returns the index of a path in the table, or -1 if it is not there.
+func (w *pathTable) find(path *offsetPath) int32 {
+	for q := w.start[path.to]; q < w.start[path.to+1]; q++ {
+		from, to := w.pathStart[q], w.pathStart[q+1]
+		if slices.Equal(w.gen[from:to], path.gen) && slices.Equal(w.count[from:to], path.count) {
+			return q
 		}
 	}
+	return -1
+}
+
+// pathEnumerator enumerates paths over some of the generators of a sequence, by depth-first search.
+type pathEnumerator struct {
+	n          int
+	offsets    []int   // the generators that paths may use
+	generators []int32 // their numbers in the sequence, indexed as offsets
+	minHops    []int32 // minimum hops over these generators, indexed by offset; plan.Far or more if unreachable
+	slack      int32   // limit of the hops of a path above minHops; 0 or 1
+	maxHops    []int32 // limit of the hops of a path, indexed by offset
+	maxPaths   int     // limit of the number of paths per offset
+
+	// State of the search.
+	maxDepth int32   // largest limit in maxHops
+	count    []int32 // hops of the current path over each generator, indexed as offsets
+	numPaths []int32 // paths found so far, indexed by offset
+	paths    []offsetPath
+}
+
+// newPathEnumerator returns an enumerator without a limit in maxHops, which the caller sets.
+func newPathEnumerator(n int, offsets []int, generators []int32, slack int32, maxPaths int) *pathEnumerator {
+	return &pathEnumerator{
+		n:          n,
+		offsets:    offsets,
+		generators: generators,
+		minHops:    plan.Reach(n, offsets),
+		slack:      slack,
+		maxPaths:   maxPaths,
+		count:      make([]int32, len(offsets)),
+		numPaths:   make([]int32, n),
+	}
+}
+
+// enumerate sets paths to all paths to offsets 1..n-1 within the limits.
+func (s *pathEnumerator) enumerate() {
+	s.maxDepth = slices.Max(s.maxHops[1:])
 	s.enumerateFrom(0, 0, 0)
 }
 
-// enumerateFrom continues a path at a position with generators g and above.
+// enumerateFrom continues the current path, which has the given hops and leads to offset position,
+// by hops over generator g and later ones.
+//
+// The search extends only prefixes that are within the slack themselves. If a prefix has e hops
+// above the minimum to its offset, every continuation has at least e hops above the minimum to its
+// own offset: a shorter prefix would shorten the whole path. So no path within the slack is lost.
+//
+// A path that returns to offset 0 can be shortened by at least 2 hops, more than the slack.
 func (s *pathEnumerator) enumerateFrom(position, g int, hops int32) {
-	if position != 0 && hops <= s.maxHops[position] &&
-		int(s.numPaths[position]) < s.maxPaths {
-		s.numPaths[position]++
-		w := offsetPath{to: int32(position), hops: hops}
-		for i, c := range s.count {
-			if c > 0 {
-				w.gen = append(w.gen, s.generators[i])
-				w.count = append(w.count, c)
-			}
-		}
-
-		s.paths = append(s.paths, w)
+	if position != 0 && hops <= s.maxHops[position] && int(s.numPaths[position]) < s.maxPaths {
+		s.addPath(position, hops)
 	}
-
-	for ; g < len(s.offsets) && hops < s.maxDepth; g++ {
+	if hops >= s.maxDepth {
+		return
+	}
+	for ; g < len(s.offsets); g++ {
 		to := (position + s.offsets[g]) % s.n
 		if to == 0 || hops+1 > s.minHops[to]+s.slack {
 			continue
@@ -145,77 +159,84 @@ func (s *pathEnumerator) enumerateFrom(position, g int, hops int32) {
 	}
 }
 
-// phasePaths returns the paths that stay within one phase. Paths to an offset have at most
-// slack hops above the minimum over all phases. With single, paths use one generator only.
+// addPath adds the current path, which leads to offset position, to paths.
+func (s *pathEnumerator) addPath(position int, hops int32) {
+	s.numPaths[position]++
+	w := offsetPath{to: int32(position), hops: hops}
+	for i, c := range s.count {
+		if c > 0 {
+			w.gen = append(w.gen, s.generators[i])
+			w.count = append(w.count, c)
+		}
+	}
+	s.paths = append(s.paths, w)
+}
+
+// phasePaths returns the paths that stay within one phase. Each phase is a list of generators. Paths
+// to an offset have at most slack hops above the minimum over the paths of all phases. With single,
+// each path uses one generator only.
+//
+// Without single, a path also has at most one hop above the minimum within its phase, even if
+// slack is larger. With single, only the shortest path over each generator counts.
 func phasePaths(n int, phases [][]int, slack int32, single bool) []offsetPath {
 	var enumerators []*pathEnumerator
-	maxHops := plan.OriginHops(n)
-	for p, offsets := range phases {
-		enumerator := &pathEnumerator{
-			n:        n,
-			slack:    min(slack, 1),
-			maxHops:  maxHops,
-			maxPaths: maxPathsPerOffset,
+	numGenerators := int32(0) // in the phases so far
+	for _, offsets := range phases {
+		generators := make([]int32, len(offsets))
+		for j := range generators {
+			generators[j] = numGenerators
+			numGenerators++
 		}
-
-		for j, a := range offsets {
-			g := int32(p*len(offsets) + j)
-			if single {
-				enumerators = append(enumerators, &pathEnumerator{
-					n:          n,
-					offsets:    []int{a},
-					generators: []int32{g},
-					minHops:    plan.Reach(n, []int{a}),
-					maxHops:    maxHops,
-					maxPaths:   1,
-				})
-
-				continue
-			}
-
-			enumerator.offsets = append(enumerator.offsets, a)
-			enumerator.generators = append(enumerator.generators, g)
-		}
-
 		if !single {
-			enumerator.minHops = plan.Reach(n, offsets)
-			enumerators = append(enumerators, enumerator)
+			enumerators = append(enumerators,
+				newPathEnumerator(n, offsets, generators, min(slack, 1), maxPathsPerOffset))
+			continue
+		}
+		for j := range offsets {
+			enumerators = append(enumerators,
+				newPathEnumerator(n, offsets[j:j+1], generators[j:j+1], 0, 1))
 		}
 	}
 
+	// The limit of an offset is its minimum over all enumerators, plus slack.
+	maxHops := plan.OriginHops(n) // plan.Far for all offsets but 0
 	for _, s := range enumerators {
-		for o, h := range s.minHops {
-			maxHops[o] = min(maxHops[o], h)
+		for offset, h := range s.minHops {
+			maxHops[offset] = min(maxHops[offset], h)
 		}
 	}
-	for o := range maxHops {
-		maxHops[o] += slack
+	for offset := range maxHops {
+		maxHops[offset] += slack
 	}
+
 	var paths []offsetPath
 	for _, s := range enumerators {
+		s.maxHops = maxHops
 		s.enumerate()
 		paths = append(paths, s.paths...)
 	}
 	return paths
 }
 
-// relayPaths returns the paths with the minimum number of hops over the generators of all
-// phases.
+// relayPaths returns the paths of chunks that may rest at GPUs across reconfigurations, so that a
+// path may use the generators of all phases. It returns those with the minimum number of hops.
 func relayPaths(n int, phases [][]int) []offsetPath {
-	return phasePaths(n, [][]int{slices.Concat(phases...)}, 0, false)
+	allGenerators := slices.Concat(phases...)
+	return phasePaths(n, [][]int{allGenerators}, 0, false)
 }
 
-// loadParts is the unit of equalSplitLoads: it is divisible by most numbers of paths.
+// loadParts is the number of parts of a chunk in equalSplitLoads. It is divisible by all numbers of
+// paths up to 10, and by most larger ones up to maxPathsPerOffset.
 const loadParts = 5040
 
-// equalSplitLoads returns the hops per generator if one chunk to each offset is split
-// equally among all its paths, in units of 1/loadParts.
+// equalSplitLoads returns the load of each generator if one source sends a chunk to each offset and
+// splits it equally among all paths to the offset. The unit is 1/loadParts of a hop of a chunk.
 func (w *pathTable) equalSplitLoads() []int64 {
 	load := make([]int64, w.generators)
-	for o := 1; o < w.n; o++ {
-		span := int64(w.start[o+1] - w.start[o])
-		for i := w.pathStart[w.start[o]]; i < w.pathStart[w.start[o+1]]; i++ {
-			load[w.gen[i]] += loadParts * int64(w.count[i]) / span
+	for offset := 1; offset < w.n; offset++ {
+		first, end := w.start[offset], w.start[offset+1] // paths to the offset
+		for i := w.pathStart[first]; i < w.pathStart[end]; i++ {
+			load[w.gen[i]] += loadParts * int64(w.count[i]) / int64(end-first)
 		}
 	}
 

@@ -5,84 +5,100 @@ import (
 	"slices"
 )
 
-// classOf returns the unit of the flow from i to j, in the node numbers of the schedule.
+// This file computes the slots of a schedule of rounds for flows of different sizes. A flow is the
+// chunks from one GPU to another. A schedule numbers its nodes; label[i] is the GPU at node i, so
+// that relabelling moves GPUs without a change of the schedule.
+
+// classOf returns the class of the flow from node i to node j: the index of its round and path in
+// the schedule. In a circulant, all flows with the same offset j-i have one class. Otherwise each
+// flow has its own class.
 func (s *roundSchedule) classOf(i, j int) int {
 	if s.isCirculant() {
-		return (j-i+s.n)%s.n - 1
+		offset := (j - i + s.n) % s.n
+		return offset - 1 // no flow has offset 0
 	}
 	if j > i {
-		j--
+		j-- // no flow leads from i to i
 	}
 	return i*(s.n-1) + j
 }
 
-// flowGroups groups the flows by round and hops, because the slots of the rounds depend on
-// nothing else.
+// flowGroups groups the flows by round and hops. For given numbers of chunks, the slots of the
+// rounds depend only on the maximum number of chunks in each group.
 type flowGroups struct {
-	// groupOf[i*n+j] is the group of the flow from i to j, in the node numbers of the
-	// schedule; -1 if i = j.
+	// groupOf[i*n+j] is the group of the flow from node i to node j; -1 if i = j.
 	groupOf []int32
-	// hops of each group. Groups are sorted by round and then by decreasing hops. endsRound
-	// marks the last group of each round.
+	// Indexed by group. Groups are sorted by round, and within a round by decreasing hops.
 	hops      []int32
-	endsRound []bool
+	endsRound []bool // whether the group is the last one of its round
 }
 
 // groupFlows returns the groups of a schedule.
 func (s *roundSchedule) groupFlows() *flowGroups {
-	g := &flowGroups{groupOf: make([]int32, s.n*s.n)}
+	// A slot of the table for each round and number of hops, in the order of groups.
 	maxHops := slices.Max(s.hops)
-	number := make([]int32, len(s.rounds)*int(maxHops))
-	for u, r := range s.round {
-		number[r*maxHops+maxHops-s.hops[u]] = 1
+	slot := func(class int) int32 {
+		return s.round[class]*maxHops + maxHops - s.hops[class]
 	}
-	for i, exists := range number {
-		if exists == 0 {
-			continue
-		}
-		number[i] = int32(len(g.hops))
-		if int32(i)%maxHops == maxHops-s.rounds[int32(i)/maxHops].hops && len(g.endsRound) > 0 {
-			g.endsRound[len(g.endsRound)-1] = true
-		}
-		g.hops = append(g.hops, maxHops-int32(i)%maxHops)
-		g.endsRound = append(g.endsRound, false)
+	exists := make([]bool, len(s.rounds)*int(maxHops)) // indexed by slot
+	for class := range s.round {
+		exists[slot(class)] = true
 	}
 
-	g.endsRound[len(g.endsRound)-1] = true
+	// Number the slots with flows.
+	g := &flowGroups{groupOf: make([]int32, s.n*s.n)}
+	groupAt := make([]int32, len(exists)) // indexed by slot
+	for round := range s.rounds {
+		isEmpty := true
+		for hops := maxHops; hops > 0; hops-- {
+			i := int32(round)*maxHops + maxHops - hops
+			if exists[i] {
+				groupAt[i] = int32(len(g.hops))
+				g.hops = append(g.hops, hops)
+				g.endsRound = append(g.endsRound, false)
+				isEmpty = false
+			}
+		}
+		if !isEmpty {
+			g.endsRound[len(g.endsRound)-1] = true
+		}
+	}
+
 	for i := range s.n {
 		for j := range s.n {
 			if i == j {
 				g.groupOf[i*s.n+j] = -1
 				continue
 			}
-			u := s.classOf(i, j)
-			g.groupOf[i*s.n+j] = number[s.round[u]*maxHops+maxHops-s.hops[u]]
+			g.groupOf[i*s.n+j] = groupAt[slot(s.classOf(i, j))]
 		}
 	}
-
 	return g
 }
 
-// slotsOf returns the slots of all rounds, chunk by chunk. Chunk c of a round takes the
-// largest number of hops of its flows with more than c chunks. maxChunks is the largest
-// number of chunks in each group.
+// slotsOf returns the slots of all rounds if each group has at most maxChunks chunks per flow,
+// indexed by group. A round sends chunk 0 of all its flows, then chunk 1 of the flows that have
+// one, and so on. It takes for chunk c the maximum hops of all flows with more than c chunks.
+//
+// Groups of a round come in the order of decreasing hops. A group therefore determines the slots
+// of the chunks that no earlier group of the round has.
 func (g *flowGroups) slotsOf(maxChunks []int64) int64 {
-	var sum, above int64
-	for i, h := range g.hops {
-		if t := maxChunks[i]; t > above {
-			sum += int64(h) * (t - above)
-			above = t
+	var sum, counted int64 // counted is the number of chunks of the round whose slots are in sum
+	for i, hops := range g.hops {
+		if chunks := maxChunks[i]; chunks > counted {
+			sum += int64(hops) * (chunks - counted)
+			counted = chunks
 		}
 		if g.endsRound[i] {
-			above = 0
+			counted = 0
 		}
 	}
 
 	return sum
 }
 
-// slots returns slotsOf for labelled flows: flow i->j has chunks[label[i]*n+label[j]]
-// chunks.
+// slots returns the slots of all rounds if the flow from node i to node j has
+// chunks[label[i]*n+label[j]] chunks.
 func (g *flowGroups) slots(n int, chunks, label []int32) int64 {
 	maxChunks := make([]int64, len(g.hops))
 	for i := range n {
@@ -97,25 +113,27 @@ func (g *flowGroups) slots(n int, chunks, label []int32) int64 {
 	return g.slotsOf(maxChunks)
 }
 
-// chunkFlow is a flow that consists of chunks. The flows of a phase are ordered by source and
-// destination GPU.
+// chunkFlow is a flow with at least one chunk.
 type chunkFlow struct {
-	class              int32
-	node               int32 // source, in the node numbers of the schedule
-	src, dst           int32 // source and destination, as GPUs
-	chunks             int32
-	pathStart, pathEnd int32 // for roundSchedule.listPaths
+	class    int32 // roundSchedule.classOf
+	node     int32 // source node in the schedule
+	src, dst int32 // source and destination GPU
+	chunks   int32 // number of chunks
+	// pathStart and pathEnd are scratch of roundSchedule.listPaths: the position of the flow's
+	// path in its list of links.
+	pathStart, pathEnd int32
 }
 
-// flowsByPhase returns the flows with chunks, indexed by phase.
+// flowsByPhase returns the flows with chunks, indexed by phase. The flows of a phase are ordered by
+// source GPU and then by destination GPU. chunks[a*n+b] is the number of chunks from GPU a to GPU b.
 func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]chunkFlow {
 	n := s.n
-	node := make([]int32, n)
-	for i, l := range label {
-		node[l] = int32(i)
+	node := make([]int32, n) // indexed by GPU
+	for i, gpu := range label {
+		node[gpu] = int32(i)
 	}
 
-	// Count the flows first, so that all lists share one array.
+	// Count the flows first, so that the lists of all phases share one array.
 	start := make([]int32, s.numPhases()+1)
 	for i := range n {
 		for j := range n {
@@ -128,6 +146,7 @@ func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]chunkFlow {
 	for i := range s.numPhases() {
 		start[i+1] += start[i]
 	}
+
 	flows := make([]chunkFlow, start[s.numPhases()])
 	list := make([][]chunkFlow, s.numPhases())
 	for i := range list {
@@ -139,8 +158,9 @@ func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]chunkFlow {
 			if c := chunks[a*n+b]; c > 0 {
 				u := s.classOf(int(node[a]), int(node[b]))
 				phase := s.rounds[s.round[u]].phase
-				list[phase] = append(list[phase],
-					chunkFlow{int32(u), node[a], int32(a), int32(b), c, 0, 0})
+				list[phase] = append(list[phase], chunkFlow{
+					class: int32(u), node: node[a], src: int32(a), dst: int32(b), chunks: c,
+				})
 			}
 		}
 	}
@@ -148,19 +168,21 @@ func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]chunkFlow {
 	return list
 }
 
-// loads returns the number of link crossings of all chunks, and a lower bound on the slots:
-// the sum over phases of the largest number of crossings of a link. chunksPerFlow is 0 if
-// flows are unequal.
+// loads returns two counts over all chunks: the number of times that a chunk crosses a link, and a
+// lower bound on the slots. The bound is the sum over phases of the maximum number of chunks on a
+// link. All flows have chunksPerFlow chunks; if this is 0, they differ and are in chunks.
 func (s *roundSchedule) loads(chunks, label []int32, chunksPerFlow int32) (crossings, bound int64) {
-	first := make([]int, s.numPhases()+1)
+	firstLink := make([]int, s.numPhases()+1) // first link of each phase in load
 	for i := range s.numPhases() {
-		first[i+1] = first[i] + s.links(i)
+		firstLink[i+1] = firstLink[i] + s.links(i)
 	}
-	load := make([]int64, first[s.numPhases()])
-	sources := s.n
-	if chunksPerFlow > 0 && s.isCirculant() {
-		// All sources take the same paths rotated. Each link of an offset therefore carries
-		// what one source sends over this offset.
+	load := make([]int64, firstLink[s.numPhases()])
+
+	// With equal flows in a circulant, all sources take the same paths rotated. Each link of an
+	// offset therefore carries as many chunks as one source sends over this offset, and one source
+	// is enough.
+	sources, oneSource := s.n, chunksPerFlow > 0 && s.isCirculant()
+	if oneSource {
 		sources = 1
 	}
 
@@ -179,19 +201,21 @@ func (s *roundSchedule) loads(chunks, label []int32, chunksPerFlow int32) (cross
 			links = s.appendLinks(links[:0], u, int32(i))
 			crossings += c * int64(len(links))
 
-			for _, l := range links {
-				if sources == 1 {
-					l %= int32(len(s.offsets[phase]))
+			for _, link := range links {
+				if oneSource {
+					// Links are numbered by node and then by offset. Count all links of an
+					// offset as the one of node 0.
+					link %= int32(len(s.offsets[phase]))
 				}
-				load[first[phase]+int(l)] += c
+				load[firstLink[phase]+int(link)] += c
 			}
 		}
 	}
 
 	for i := range s.numPhases() {
-		bound += slices.Max(load[first[i]:first[i+1]])
+		bound += slices.Max(load[firstLink[i]:firstLink[i+1]])
 	}
-	if sources == 1 {
+	if oneSource {
 		crossings *= int64(s.n)
 	}
 	return crossings, bound

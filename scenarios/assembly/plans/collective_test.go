@@ -7,7 +7,7 @@ import (
 
 	"sim/engine"
 	"sim/policies/collective"
-	collectives "sim/policies/reconfigure/collective"
+	stepplan "sim/policies/reconfigure/collective"
 	"sim/policies/reconfigure/plan"
 	"sim/scenarios/result"
 )
@@ -27,7 +27,7 @@ func TestCollectiveSchedule(t *testing.T) {
 				GPUs: c.gpus, Degree: c.degree, Op: op, Bytes: c.bytes, Rate: 8e11,
 				Latency: 500 * engine.Nanosecond, Delay: 10 * engine.Microsecond,
 			}
-			plans, err := collectives.Candidates(problem)
+			plans, err := stepplan.Candidates(problem)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestLargeCollectiveSchedule(t *testing.T) {
 	}
 
 	// Count the listed circuits, all circuits, and the topologies.
-	best := cheapest(collectives.Candidates(p))
+	best := cheapest(stepplan.Candidates(p))
 	s := collectiveSchedule(best)
 	edges, all, topologies := 0, 0, 0
 	for i := range s.Phases {
@@ -168,7 +168,7 @@ func TestLargeCollectiveSchedule(t *testing.T) {
 	}
 
 	// Thousands of steps of a ring are few runs.
-	ring := cheapest(collectives.StaticRings(p))
+	ring := cheapest(stepplan.StaticRings(p))
 	if s := collectiveSchedule(ring); len(s.Phases) != 1 || len(s.Phases[0].Steps) > 3 ||
 		len(stepBytes(s.Phases[0].Steps)) < 1000 {
 		t.Errorf("the steps of a ring are %d runs, want at most 3", len(s.Phases[0].Steps))
