@@ -30,7 +30,7 @@ type Planner struct {
 	Name string
 	Doc  string // one line
 	// OptionTables names the tables of [policy] that the planner reads: its own options, and
-	// those of the planners whose plans it may use.
+	// the options of other planners whose plans it may use.
 	OptionTables []string
 	IsDefault    bool // compared if the scenario lists no planners
 
@@ -118,8 +118,8 @@ func NewPlannerSet(p *plan.Problem, o Options) (*PlannerSet, error) {
 		searchLock: make(chan struct{}, 1)}, nil
 }
 
-// Candidates returns the plan.Frontier of the candidates of a planner: those that no other
-// candidate beats in both slots and topologies. They must not be changed. The error is ErrPlanner, ErrUnserved, an error of the planner, or the error of
+// Candidates returns the plan.Frontier of the candidates of a planner: it drops candidates that
+// another one beats in both slots and topologies. They must not be changed. The error is ErrPlanner, ErrUnserved, an error of the planner, or the error of
 // ctx if it ends first.
 func (s *PlannerSet) Candidates(ctx context.Context, name string) ([]plan.Candidate, error) {
 	p, err := s.plan(ctx, name)

@@ -12,7 +12,7 @@ import (
 // Scale: Managing Google's TPUv4 Machine Learning Supercomputer", NSDI 2024, Sec. 4.2). Its terms:
 //
 //   - A hop vector has the number of hops along each dimension, negative downwards. A
-//     dimension-ordered path makes all hops of one dimension before those of the next.
+//     dimension-ordered path completes the hops along one dimension before the next dimension.
 //   - A wild hop is a hop in either direction at the start of a path, before the
 //     dimension-ordered hops. It leads to a node from which the rest of the path avoids links
 //     that are down.
@@ -67,7 +67,7 @@ type Candidates struct {
 	rule     WildRule  // with defaults for Order and Wild
 	use      string    // rule.Use, or UseAll if that is empty
 	wildDims []int     // dimensions of wild hops in their order
-	// wildHops lists the combinations of wild hops, those with fewer hops first. The first one has
+	// wildHops lists the combinations of wild hops by increasing number of hops. The first one has
 	// no hops. A combination is indexed as wildDims: 1 is a hop upwards, -1 a hop downwards, and 0
 	// no hop along the dimension.
 	wildHops [][]int8
@@ -238,17 +238,17 @@ func (c *Candidates) orderedVectors(a, b int32, into []int16, free bool) []int16
 		return into
 	}
 
-	dims, kept := len(c.geometry.Dims), 0
+	dims, remaining := len(c.geometry.Dims), 0
 	for k := 0; k < len(into); k += dims {
 		if !c.isDetour(a, into[k:k+dims]) {
-			copy(into[kept:], into[k:k+dims])
-			kept += dims
+			copy(into[remaining:], into[k:k+dims])
+			remaining += dims
 		}
 	}
-	if kept == 0 {
+	if remaining == 0 {
 		return into // all are detours; nothing has been moved
 	}
-	return into[:kept]
+	return into[:remaining]
 }
 
 // isDetour reports whether a hop vector from a node goes all around a shifted dimension and crosses

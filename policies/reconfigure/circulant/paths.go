@@ -14,8 +14,8 @@ import (
 // The generators of all phases are numbered together, phase after phase.
 
 // pathTable has the paths to each offset. Path w takes count[i] hops over generator gen[i], for
-// pathStart[w] <= i < pathStart[w+1]. Paths start[o] .. start[o+1]-1 lead to offset o, those with
-// fewer hops first.
+// pathStart[w] <= i < pathStart[w+1]. Paths start[o] .. start[o+1]-1 lead to offset o, by
+// increasing number of hops.
 type pathTable struct {
 	n, generators    int     // number of GPUs, and of generators of all phases
 	start, pathStart []int32 // indexed by offset, and by path
@@ -34,7 +34,7 @@ type offsetPath struct {
 }
 
 // newPathTable returns a table with the maxPathsPerOffset shortest of the given paths to each
-// offset. Of equally long paths it keeps those that come first in paths.
+// offset. Of equally long paths it keeps the first ones in paths.
 func newPathTable(n, generators int, paths []offsetPath) *pathTable {
 	// Sort the paths by offset, by counting, and then by hops, by stable insertion.
 	start := make([]int32, n+1)
@@ -219,7 +219,7 @@ func phasePaths(n int, phases [][]int, slack int32, single bool) []offsetPath {
 }
 
 // relayPaths returns the paths of chunks that may rest at GPUs across reconfigurations, so that a
-// path may use the generators of all phases. It returns those with the minimum number of hops.
+// path may use the generators of all phases. It returns only paths with the minimum number of hops.
 func relayPaths(n int, phases [][]int) []offsetPath {
 	allGenerators := slices.Concat(phases...)
 	return phasePaths(n, [][]int{allGenerators}, 0, false)

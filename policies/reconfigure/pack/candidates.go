@@ -107,8 +107,8 @@ func parallel(workers, n int, stop cancellation.Condition, do func(w *scheduleWo
 	stop.Check()
 }
 
-// bestSchedule schedules the chunks of p on one sequence, and returns the schedule with the fewest
-// slots that it finds. It returns these errors:
+// bestSchedule schedules the chunks of p on one sequence, and returns the schedule with the minimum
+// number of slots that it finds. It returns these errors:
 //
 //   - ErrUnreachable if two GPUs that exchange chunks have no path,
 //   - ErrBuffer if no schedule that it tried keeps within Options.Buffer,
@@ -120,8 +120,8 @@ func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, in
 	best, err := w.bestAttempt(p, net, o, incumbents)
 	if o.Buffer > 0 && o.Relay && (err == nil || errors.Is(err, ErrBuffer)) {
 		// Chunks that relay fill buffers across reconfigurations. Without relaying there may be
-		// a schedule within the limit of the buffers although there is none with relaying, or a
-		// schedule with fewer slots.
+		// a schedule within the limit of the buffers although relaying has no such schedule. There
+		// may also be a schedule with fewer slots.
 		o.Relay = false
 		other, otherErr := w.bestAttempt(p, net, o, incumbents)
 		if otherErr == nil && (err != nil || other.Total < best.Total) {
@@ -133,7 +133,7 @@ func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, in
 }
 
 // bestAttempt schedules the chunks with several final values of beta, and returns the schedule with
-// the fewest slots. Its errors are the same as for bestSchedule.
+// the minimum number of slots. Its errors are the same as for bestSchedule.
 func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Options, incumbents *incumbentSet) (*Schedule, error) {
 	checkBound := func(slots int64) error { return w.checkBound(incumbents, net.phases, slots) }
 	attempts := maxAttemptWork / (net.n * net.n * net.phases)

@@ -82,8 +82,8 @@ func collectiveSchedule(p *plan.Plan) *result.Schedule {
 			drawn.Offsets = append(drawn.Offsets, int(a))
 		}
 
-		// Store the links of the topology, unless they are those of the previous phase. Above
-		// the limit, store only their number.
+		// Store the links of the topology, unless the previous phase has the same topology.
+		// Above the limit, store only their number.
 		if !phase.Reused {
 			links := p.Topologies[i]
 			numLinks += len(links)
