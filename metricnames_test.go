@@ -24,7 +24,7 @@ var allowedMetricNames = map[string]string{
 	"scenarios/report/plan.go slots":        "head of a column",
 	"scenarios/report/plan.go steps":        "head of a column",
 	"scenarios/report/traffic.go links":     "head of a column",
-	"scenarios/report/traffic.go transfers": "head of a column",
+	"scenarios/report/chain.go transfers":   "head of a column",
 	"plots/fleet.go fragmentation":          "name of a figure",
 }
 
