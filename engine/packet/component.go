@@ -351,15 +351,15 @@ func (p *componentSim) switchToWindows() {
 		p.headArrival[i] = engine.Never
 		for saved.queue.length > 0 {
 			r := p.records.first(&saved.queue)
-			if int(l.tail-l.head) == len(l.ring) {
-				k.growRing(l)
+			if int(l.tail-l.head) == len(l.buffer) {
+				k.growBuffer(l)
 			}
 			next := r.origin
 			if next >= 0 {
 				next = p.location[next]
 			}
-			time := l.tail & uint64(len(l.ring)-1)
-			l.ring[time] = queuedPacket{r.injectTime, r.route, next}
+			time := l.tail & uint64(len(l.buffer)-1)
+			l.buffer[time] = queuedPacket{r.injectTime, r.route, next}
 			if p.hasLatency {
 				l.arrivals[time] = r.time
 				p.addResidue(r.time)
@@ -401,7 +401,7 @@ func (p *componentSim) switchToEvents() {
 	p.mergeStats()
 	for i := range p.workers {
 		k := &p.workers[i]
-		k.ringBytes, k.freeRings, k.freeBlocks = 0, [32][]packetRing{}, nil
+		k.memoryBytes, k.freeBuffers, k.freeBlocks = 0, [32][]packetBuffer{}, nil
 	}
 
 	for i := range p.links {
@@ -410,8 +410,8 @@ func (p *componentSim) switchToEvents() {
 		saved.busyUntil, saved.waitTime, saved.numPackets, saved.bytes, saved.maxOccupancy, saved.remainder = l.busyUntil, l.waitTime, int64(l.tail), int64(l.tail)*int64(p.packetBytes), l.maxOccupancy, 0
 		arrival := p.headArrival[i]
 		for ; l.head < l.tail; l.head++ {
-			k := l.head & uint64(len(l.ring)-1)
-			r := &l.ring[k]
+			k := l.head & uint64(len(l.buffer)-1)
+			r := &l.buffer[k]
 			next := r.nextLink
 			if next >= 0 {
 				next = p.linkIDs[p.linkIndex(next)]
@@ -422,15 +422,15 @@ func (p *componentSim) switchToEvents() {
 			*p.records.add(&saved.queue) = record{time: arrival, injectTime: r.injectTime, route: r.route, bytes: p.packetBytes, origin: next}
 			arrival += l.sendTime
 		}
-		l.ring, l.arrivals = nil, nil
+		l.buffer, l.arrivals = nil, nil
 	}
 
-	slices.SortStableFunc(p.pending, func(a, saved keyedEvent) int { return cmp.Compare(p.eventTime(a.id), p.eventTime(saved.id)) })
+	slices.SortStableFunc(p.events, func(a, saved keyedEvent) int { return cmp.Compare(p.eventTime(a.id), p.eventTime(saved.id)) })
 
 	a := p.calendar
 	a.now = p.stats.End
 	a.currentCell = int64(a.now >> a.cellShift)
-	for _, e := range p.pending {
+	for _, e := range p.events {
 		if e.id >= 0 {
 			a.schedule(p.linkIDs[e.id], p.headArrival[e.id])
 		} else {

@@ -19,7 +19,7 @@ const (
 
 // eventList is a list of pending events that can be sorted by key.
 type eventList struct {
-	pending []keyedEvent
+	events  []keyedEvent
 	scratch []keyedEvent
 }
 
@@ -27,23 +27,23 @@ type eventList struct {
 // tieBreak if set is 0, and in setTimes if all bits of set are 1.
 func (w *eventList) sortByDigit(shift int, set uint64) {
 	bucketStart := [radix + 1]int32{}
-	digit := func(e *keyedEvent) uint64 { return (e.tieBreak&^set | e.setTimes&set) >> (shift & 63) % radix }
+	digit := func(e *keyedEvent) uint64 { return (e.tieBreak&^set | e.scheduleTimes&set) >> (shift & 63) % radix }
 
-	for i := range w.pending {
-		bucketStart[digit(&w.pending[i])+1]++
+	for i := range w.events {
+		bucketStart[digit(&w.events[i])+1]++
 	}
 
 	for i := range radix {
 		bucketStart[i+1] += bucketStart[i]
 	}
 
-	for i := range w.pending {
-		slot := &bucketStart[digit(&w.pending[i])]
-		w.scratch[*slot] = w.pending[i]
+	for i := range w.events {
+		slot := &bucketStart[digit(&w.events[i])]
+		w.scratch[*slot] = w.events[i]
 		*slot++
 	}
 
-	w.pending, w.scratch = w.scratch, w.pending
+	w.events, w.scratch = w.scratch, w.events
 }
 
 // radixSortThreshold is the number of events below which a comparison sort is faster. A
@@ -52,21 +52,21 @@ const radixSortThreshold = 128
 
 // sort sorts the events by key. Digits in which all keys are equal are skipped.
 func (w *eventList) sort() {
-	if len(w.pending) < radixSortThreshold {
-		slices.SortStableFunc(w.pending, func(a, b keyedEvent) int {
-			if a.setTimes == b.setTimes {
+	if len(w.events) < radixSortThreshold {
+		slices.SortStableFunc(w.events, func(a, b keyedEvent) int {
+			if a.scheduleTimes == b.scheduleTimes {
 				return cmp.Compare(a.tieBreak, b.tieBreak)
 			}
-			return cmp.Compare(a.setTimes, b.setTimes)
+			return cmp.Compare(a.scheduleTimes, b.scheduleTimes)
 		})
 		return
 	}
 
-	w.scratch = slices.Grow(w.scratch[:0], len(w.pending))[:len(w.pending)]
+	w.scratch = slices.Grow(w.scratch[:0], len(w.events))[:len(w.events)]
 	var differ eventKey
-	for i := range w.pending {
-		differ.setTimes |= w.pending[i].setTimes ^ w.pending[0].setTimes
-		differ.tieBreak |= w.pending[i].tieBreak ^ w.pending[0].tieBreak
+	for i := range w.events {
+		differ.scheduleTimes |= w.events[i].scheduleTimes ^ w.events[0].scheduleTimes
+		differ.tieBreak |= w.events[i].tieBreak ^ w.events[0].tieBreak
 	}
 
 	for shift := 0; shift < 64; shift += radixBits {
@@ -76,7 +76,7 @@ func (w *eventList) sort() {
 	}
 
 	for shift := 0; shift < 64; shift += radixBits {
-		if differ.setTimes>>shift%radix != 0 {
+		if differ.scheduleTimes>>shift%radix != 0 {
 			w.sortByDigit(shift, ^uint64(0))
 		}
 	}
@@ -85,9 +85,9 @@ func (w *eventList) sort() {
 // merge moves the events of another list into w. Both must be sorted. The comparison
 // selects the next event without a branch.
 func (w *eventList) merge(other *eventList) {
-	a, b := w.pending, other.pending
-	if other.pending = b[:0]; len(a) == 0 {
-		w.pending, other.pending = b, a
+	a, b := w.events, other.events
+	if other.events = b[:0]; len(a) == 0 {
+		w.events, other.events = b, a
 		return
 	}
 
@@ -105,5 +105,5 @@ func (w *eventList) merge(other *eventList) {
 	}
 
 	copy(all[k+copy(all[k:], a[i:]):], b[j:])
-	w.pending, w.scratch = all, a
+	w.events, w.scratch = all, a
 }

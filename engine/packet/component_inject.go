@@ -21,8 +21,8 @@ func (p *componentSim) collectInjections() {
 		for w.time < p.end {
 			f := injectionBatch{eventKey: w.eventKey, time: w.time, timeIndex: int32(p.timeIndex(w.time))}
 			s.End = max(s.End, f.time)
-			f.firstFlow, f.numFlows, w.time = m.nextRound()
-			w.setTimes |= p.timeBit[f.timeIndex]
+			f.firstFlow, f.numFlows, w.time = m.startRound()
+			w.scheduleTimes |= p.keyBit[f.timeIndex]
 			p.injections = append(p.injections, f)
 		}
 	}

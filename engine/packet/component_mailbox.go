@@ -38,7 +38,7 @@ func (k *componentWorker) addBlock(to *mailbox) *mailboxBlock {
 		}
 	} else {
 		b = &mailboxBlock{}
-		k.ringBytes += blockBytes
+		k.memoryBytes += blockBytes
 	}
 
 	if to.last == nil {

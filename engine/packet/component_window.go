@@ -35,7 +35,7 @@ import (
 type componentWindow struct {
 	start, end  engine.Time      // start <= t < end
 	times       []engine.Time    // all times at which events can occur in the window
-	timeBit     [maxTimes]uint64 // indexed by time: its bit in setTimes, the lower one of two
+	keyBit      [maxTimes]uint64 // indexed by time: its bit in setTimes, the lower one of two
 	bitsPerTime int              // 1, or 2 with greedy sources
 	// residues are the distinct residues of event times modulo the time unit. If links
 	// have latencies, they include all past events, because packets on links can have any
@@ -43,22 +43,22 @@ type componentWindow struct {
 	residues []engine.Time
 	// phases are the residues, relative to start, in ascending order. Each time of the
 	// window is start plus a phase plus a multiple of the time unit.
-	phases         []engine.Time
-	numPhases      int              // phases for which componentLink.timesPerPacket is valid
-	eventList                       // events pending at the start of the window
-	injections     []injectionBatch // of timed sources in the window
-	numArrivals    int64            // events inserted into arrival lists so far
-	numComparisons int64            // comparisons needed to insert them
-	numSparse      int              // periods with too few events; determines eventLoopTime
-	numDense       int              // consecutive windows with enough events
-	numOpened      int              // windows so far
+	phases           []engine.Time
+	numPhases        int              // phases for which componentLink.timesPerPacket is valid
+	eventList                         // events pending at the start of the window
+	injections       []injectionBatch // of timed sources in the window
+	numArrivals      int64            // events inserted into arrival lists so far
+	numComparisons   int64            // comparisons needed to insert them
+	numSparseWindows int              // periods with too few events; determines eventLoopTime
+	numDenseWindows  int              // consecutive windows with enough events
+	numOpened        int              // windows so far
 }
 
 // eventKey orders simultaneous events; see componentWindow.
 type eventKey struct {
-	// setTimes has a bit for each time of the window at which the event or an ancestor
+	// scheduleTimes has a bit for each time of the window at which the event or an ancestor
 	// was scheduled. Later times have higher bits.
-	setTimes uint64
+	scheduleTimes uint64
 	// tieBreak has the ordinal of the ancestor that was pending at the start of the
 	// window in its upper ordinalBits bits. Below it is a bit for each time at which the
 	// event or an ancestor was scheduled second by its parent. Earlier times have higher
@@ -69,7 +69,7 @@ type eventKey struct {
 // before returns 1 if a is less than b, and 0 otherwise.
 func (a *eventKey) before(b *eventKey) uint64 {
 	_, less := bits.Sub64(a.tieBreak, b.tieBreak, 0)
-	_, less = bits.Sub64(a.setTimes, b.setTimes, less)
+	_, less = bits.Sub64(a.scheduleTimes, b.scheduleTimes, less)
 	return less
 }
 
@@ -109,16 +109,16 @@ func (p *componentSim) runUntil(until engine.Time) {
 		if !isDense {
 			p.switchToEvents()
 			p.runEvents(min(until-p.eventLoopTime(), start)+p.eventLoopTime(), math.MaxInt)
-			if p.numSparse++; p.outOfMemory {
+			if p.numSparseWindows++; p.outOfMemory {
 				return
 			}
-			p.numDense = 0
+			p.numDenseWindows = 0
 			p.switchToWindows()
 			continue
 		}
 
-		if p.numDense++; p.numDense == 64 {
-			p.numSparse = 0
+		if p.numDenseWindows++; p.numDenseWindows == 64 {
+			p.numSparseWindows = 0
 		}
 
 		p.collectInjections()
@@ -165,7 +165,7 @@ func (p *componentSim) eventLoopTime() engine.Time {
 	if p.options.forceParallel {
 		return min(3*p.minSendTime, engine.Never>>20)
 	}
-	return engine.Time(min(math.Ldexp(float64(p.minSendTime), 3+2*min(p.numSparse, 62)), float64(engine.Never>>2)))
+	return engine.Time(min(math.Ldexp(float64(p.minSendTime), 3+2*min(p.numSparseWindows, 62)), float64(engine.Never>>2)))
 }
 
 // exceedsMemory reports whether rings exceed half of the memory limit. The other half is
@@ -173,7 +173,7 @@ func (p *componentSim) eventLoopTime() engine.Time {
 func (p *componentSim) exceedsMemory() bool {
 	sum := int64(0)
 	for i := range p.workers {
-		sum += p.workers[i].ringBytes
+		sum += p.workers[i].memoryBytes
 	}
 	return sum > p.maxChunks*chunkBytes/2
 }
@@ -246,7 +246,7 @@ const maxPhases = 16
 // start of the window, or engine.Never if no event is pending, and whether the window has
 // enough events.
 func (p *componentSim) openWindow(until engine.Time) (engine.Time, bool) {
-	p.start, p.pending = engine.Never, p.pending[:0]
+	p.start, p.events = engine.Never, p.events[:0]
 	if !p.hasLatency {
 		p.residues = p.residues[:0]
 	}
@@ -255,7 +255,7 @@ func (p *componentSim) openWindow(until engine.Time) (engine.Time, bool) {
 		if w := &p.senders[i]; w.time < engine.Never {
 			p.start = min(p.start, w.time)
 			p.addResidue(w.time)
-			p.pending = append(p.pending, keyedEvent{w.eventKey, -1 - i})
+			p.events = append(p.events, keyedEvent{w.eventKey, -1 - i})
 		}
 	}
 
@@ -304,7 +304,7 @@ func (p *componentSim) openWindow(until engine.Time) (engine.Time, bool) {
 				p.end = min(p.end, base+d)
 				return p.start, p.isDense()
 			}
-			p.timeBit[len(p.times)] = 1 << (len(p.times) * p.bitsPerTime)
+			p.keyBit[len(p.times)] = 1 << (len(p.times) * p.bitsPerTime)
 			p.times = append(p.times, base+d)
 		}
 	}
@@ -346,12 +346,12 @@ func (p *componentSim) isDense() bool {
 	}
 
 	numEvents := int64(0)
-	for _, e := range p.pending {
+	for _, e := range p.events {
 		if p.eventTime(e.id) < p.end {
 			numEvents += p.numOrdinals(e.id)
 		}
 	}
-	return p.end-p.start >= p.minSendTime && numEvents > int64(max(len(p.links), len(p.pending))/8)
+	return p.end-p.start >= p.minSendTime && numEvents > int64(max(len(p.links), len(p.events))/8)
 }
 
 // eventTime returns the time of a pending event; see keyedEvent.id.
@@ -399,8 +399,8 @@ func (p *componentSim) numOrdinals(id int32) int64 {
 // ordinals.
 func (p *componentSim) assignOrdinals() int64 {
 	ordinal := int64(0)
-	for i := range p.pending {
-		e := &p.pending[i]
+	for i := range p.events {
+		e := &p.events[i]
 		*p.keyOf(e.id) = eventKey{tieBreak: uint64(ordinal) << maxKeyTimes}
 		ordinal += p.numOrdinals(e.id)
 	}

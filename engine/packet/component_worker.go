@@ -13,7 +13,7 @@ import (
 // headKey.
 type componentLink struct {
 	busyUntil, waitTime engine.Time    // see scheduledLink
-	ring                []queuedPacket // ring buffer of packets that arrive after the window
+	buffer              []queuedPacket // ring buffer of packets that arrive after the window
 	head, tail          uint64         // number of packets that have arrived, and that have been enqueued
 	sendTime, latency   engine.Time
 	arrivals            []engine.Time // indexed like ring: arrival at the far end; nil without latencies
@@ -35,9 +35,9 @@ type arrivalEvent struct {
 	eventKey
 	injectTime engine.Time
 	route      int32 // index of the packet's step; or -1 minus an index in componentSim.senders
-	// next is the next event of its list. Before the event is in a list, it is its link
+	// nextOrSlot is the next event of its list. Before the event is in a list, it is its link
 	// index<<timeBits | time index.
-	next int32
+	nextOrSlot int32
 }
 
 // pendingSender is the next event of an injector.
@@ -55,12 +55,12 @@ type pendingSender struct {
 // componentWindow.times[t].
 type componentWorker struct {
 	*componentSim
-	number     uint32 // index in componentSim.workers plus 1
-	stats      Stats
-	outboxes   []mailbox        // 0: delivered packets; 1+k: events for component k
-	freeBlocks []*mailboxBlock  // empty blocks
-	arrivals   []arrivalEvent   // events at the links of the component
-	freeRings  [32][]packetRing // unused rings, indexed by the binary logarithm of their size
+	number      uint32 // index in componentSim.workers plus 1
+	stats       Stats
+	outboxes    []mailbox          // 0: delivered packets; 1+k: events for component k
+	freeBlocks  []*mailboxBlock    // empty blocks
+	arrivals    []arrivalEvent     // events at the links of the component
+	freeBuffers [32][]packetBuffer // unused rings, indexed by the binary logarithm of their size
 
 	// listHead, by link and time: first event of the list of arrivals, as an index in
 	// arrivals; -1 if it is empty.
@@ -88,7 +88,7 @@ type componentWorker struct {
 	earliestPending engine.Time   // time of the earliest pending event
 	pendingResidues []engine.Time // residues of their times modulo the time unit
 	lastPending     engine.Time   // time of the event added last
-	ringBytes       int64         // memory of rings
+	memoryBytes     int64         // memory of rings
 	numArrivals     int64         // see componentWindow.numArrivals
 	numComparisons  int64         // see componentWindow.numComparisons
 }
@@ -146,7 +146,7 @@ func (k *componentWorker) simulateComponent(number int32) {
 	k.drain(&k.outboxes[0], func(events []arrivalEvent) {
 		for i := range events {
 			c := &events[i]
-			k.stats.countDelivery(p.sim, c.injectTime, p.times[c.next&(maxTimes-1)], int64(p.packetBytes))
+			k.stats.countDelivery(p.sim, c.injectTime, p.times[c.nextOrSlot&(maxTimes-1)], int64(p.packetBytes))
 		}
 	})
 
@@ -225,15 +225,15 @@ func (k *componentWorker) prefetchComponent(q *linkComponent) {
 	}
 	for i := q.from; i < q.end; i++ {
 		l := &k.links[i]
-		if len(l.ring) == 0 {
+		if len(l.buffer) == 0 {
 			continue
 		}
 		// Prefetch as many packets as can arrive and depart in the window.
-		maxPackets, mask := uint64(len(k.times))/uint64(l.timesPerPacket), uint64(len(l.ring)-1)
+		maxPackets, mask := uint64(len(k.times))/uint64(l.timesPerPacket), uint64(len(l.buffer)-1)
 		for offset := uint64(0); offset <= maxPackets; offset += 4 {
-			prefetch(unsafe.Pointer(&l.ring[(l.head+offset)&mask]))
+			prefetch(unsafe.Pointer(&l.buffer[(l.head+offset)&mask]))
 			if l.tail-l.head > maxPackets {
-				prefetch(unsafe.Pointer(&l.ring[(l.tail+offset)&mask]))
+				prefetch(unsafe.Pointer(&l.buffer[(l.tail+offset)&mask]))
 			}
 		}
 	}
@@ -248,7 +248,7 @@ func (k *componentWorker) prefetchComponent(q *linkComponent) {
 
 // addPending records an event after the window. id is as in keyedEvent.
 func (k *componentWorker) addPending(key eventKey, time engine.Time, id int32) {
-	k.pending = append(k.pending, keyedEvent{key, id})
+	k.events = append(k.events, keyedEvent{key, id})
 	if k.earliestPending = min(k.earliestPending, time); time != k.lastPending {
 		k.lastPending = time
 		if r := time % k.timeUnit; len(k.pendingResidues) <= maxPhases && !slices.Contains(k.pendingResidues, r) {
@@ -260,7 +260,7 @@ func (k *componentWorker) addPending(key eventKey, time engine.Time, id int32) {
 // addSenderEvent adds the event of sender i at time index t to the arrivals at its link.
 func (k *componentWorker) addSenderEvent(i int32, t int) {
 	w := &k.senders[i]
-	k.arrivals = append(k.arrivals, arrivalEvent{eventKey: w.eventKey, route: -1 - i, next: w.link&(maxComponentLinks-1)<<timeBits | int32(t)})
+	k.arrivals = append(k.arrivals, arrivalEvent{eventKey: w.eventKey, route: -1 - i, nextOrSlot: w.link&(maxComponentLinks-1)<<timeBits | int32(t)})
 	k.insertArrival(int32(len(k.arrivals) - 1))
 }
 
@@ -268,13 +268,13 @@ func (k *componentWorker) addSenderEvent(i int32, t int) {
 func (k *componentWorker) insertArrival(i int32) {
 	here := k.arrivals
 	c := &here[i]
-	k.listTimes[c.next>>timeBits] |= 1 << (c.next & (maxTimes - 1))
-	link := &k.listHead[c.next]
+	k.listTimes[c.nextOrSlot>>timeBits] |= 1 << (c.nextOrSlot & (maxTimes - 1))
+	link := &k.listHead[c.nextOrSlot]
 	for *link >= 0 && here[*link].before(&c.eventKey) != 0 {
-		link = &here[*link].next
+		link = &here[*link].nextOrSlot
 		k.numComparisons++
 	}
-	c.next, *link = *link, i
+	c.nextOrSlot, *link = *link, i
 }
 
 // afterWindow is the time index of arrivals after the window.
@@ -290,13 +290,13 @@ func (k *componentWorker) startLink(q *activeComponent, i int) {
 	arrival, key := q.headArrival[i], q.headKey[i]
 	for arrival < p.end {
 		t := p.timeIndex(arrival)
-		r := &l.ring[l.head&uint64(len(l.ring)-1)]
+		r := &l.buffer[l.head&uint64(len(l.buffer)-1)]
 		k.depart(q, i, t, r.nextLink, arrivalEvent{key, r.injectTime, r.route, 0})
-		key.setTimes |= p.timeBit[t]
+		key.scheduleTimes |= p.keyBit[t]
 		if l.head++; l.head == l.tail {
 			arrival = engine.Never
 		} else if p.hasLatency {
-			arrival = l.arrivals[l.head&uint64(len(l.ring)-1)]
+			arrival = l.arrivals[l.head&uint64(len(l.buffer)-1)]
 		} else {
 			arrival += l.sendTime
 		}
@@ -324,7 +324,7 @@ func (k *componentWorker) depart(q *activeComponent, i, t int, next int32, c arr
 		return
 	}
 
-	c.next = next&(maxComponentLinks-1)<<timeBits | int32(t)
+	c.nextOrSlot = next&(maxComponentLinks-1)<<timeBits | int32(t)
 	k.send(&k.outboxes[1+next>>linkBits], c)
 }
 
@@ -352,7 +352,7 @@ func (k *componentWorker) simulateLink(q *activeComponent, i, limit int) {
 		}
 
 		if ringTimes&bit != 0 {
-			c.next = int32(i<<timeBits | t)
+			c.nextOrSlot = int32(i<<timeBits | t)
 			k.arrivals = append(k.arrivals, *c)
 			k.insertArrival(int32(len(k.arrivals) - 1))
 		}
@@ -373,7 +373,7 @@ func (k *componentWorker) simulateList(q *activeComponent, l *componentLink, i, 
 			// injectGreedy may have reallocated arrivals.
 			c = &k.arrivals[index]
 		}
-		index = c.next
+		index = c.nextOrSlot
 	}
 	*head = -1
 }
@@ -410,9 +410,9 @@ func (k *componentWorker) schedulePacket(q *activeComponent, l *componentLink, i
 	key := c.eventKey
 	if lastDeparture > t || lastDeparture == t && c.before(&k.departureKey[i<<timeBits|t]) != 0 {
 		key = k.departureKey[i<<timeBits|lastDeparture&(maxTimes-1)]
-		key.setTimes |= p.timeBit[lastDeparture&(maxTimes-1)]
+		key.scheduleTimes |= p.keyBit[lastDeparture&(maxTimes-1)]
 	} else {
-		key.setTimes |= p.timeBit[t]
+		key.scheduleTimes |= p.keyBit[t]
 		key.tieBreak |= 1 << (maxKeyTimes - 1) >> t
 	}
 
@@ -470,10 +470,10 @@ func (k *componentWorker) injectGreedy(q *activeComponent, l *componentLink, i, 
 	k.injectors[w.injector].prefetchNext(&k.paths)
 
 	// Use the upper bit if c itself was scheduled at this time.
-	bit := k.timeBit[t]
-	bit <<= w.setTimes >> bits.TrailingZeros64(bit) & 1
+	bit := k.keyBit[t]
+	bit <<= w.scheduleTimes >> bits.TrailingZeros64(bit) & 1
 
-	w.setTimes |= bit
+	w.scheduleTimes |= bit
 
 	if w.time = start; start == now {
 		k.addSenderEvent(id, t)

@@ -211,7 +211,7 @@ func (z *sim) runSender(sender int32, now engine.Time) {
 		z.injectWindow(sender, m, now)
 	default:
 		bytes := m.packetBytes(m.numSent)
-		first, n, next := m.nextRound()
+		first, n, next := m.startRound()
 		if next < engine.Never {
 			z.calendar.schedule(z.senderBase+sender, next)
 		}
@@ -305,10 +305,10 @@ func (m *injector) prefetchNext(y *pathTable) {
 	}
 }
 
-// nextRound starts the next injection of a source that ignores the network. The source
+// startRound starts the next injection of a source that ignores the network. The source
 // injects one packet of each flow from first to first+n-1 now. next is the time of the
 // following injection, or engine.Never after the last one.
-func (m *injector) nextRound() (first, n int32, next engine.Time) {
+func (m *injector) startRound() (first, n int32, next engine.Time) {
 	m.numSent++
 	if next = m.injectionTime(); m.numSent == m.total || m.stop != 0 && next >= m.stop {
 		next = engine.Never
