@@ -8,21 +8,28 @@ import (
 	"sim/engine"
 )
 
-// calendar is the event queue. It returns event ids by time; simultaneous events are
-// returned in the order in which they were scheduled. Each id is scheduled at most once
-// at a time.
+// calendar is the event queue of the event loop. An event is a number, its id. The type sim
+// defines the meaning of each id.
+//
+// The calendar returns event ids by time. Simultaneous events are returned in the order
+// in which they were scheduled. An id that is in the calendar must not be scheduled again
+// before it has been taken.
 //
 // It is a calendar queue (Brown, "Calendar Queues: A Fast O(1) Priority Queue
-// Implementation for the Simulation Event Set Problem", CACM 31, 1988). Simultaneous
-// events form a run, a linked list in their order. In lockstep, when many links finish at
-// the same times, an event therefore costs constant time. A run is identified by its
-// first event. Runs of the near future are in a ring of cells. A cell spans a power of
-// two of ticks, chosen so that it holds one or two runs. Later runs are in a heap. The
-// span adapts to the recent distance between runs.
+// Implementation for the Simulation Event Set Problem", CACM 31, 1988). Time is counted
+// in ticks. Its parts are:
+//
+//   - A run is a linked list of simultaneous events in their order. A run is identified
+//     by its first event. Often many links finish transmissions at the same time. An
+//     event then costs constant time, because it is appended to a run.
+//   - A cell holds the runs of a time span of 2^cellShift ticks, sorted by time. The span
+//     is chosen so that a cell holds one or two runs; see adaptSpan.
+//   - The ring is the circular array of cells. It covers the near future.
+//   - A heap holds the runs beyond the ring, the far runs.
 type calendar struct {
 	cells         []int32                  // first run of each cell, in order of time; -1 if the cell is empty
-	filledCells   []uint64                 // bit set of cells that are not empty
-	filledWords   []uint64                 // bit set of words of filledCells that are not 0
+	filledCells   []uint64                 // bit set of the indices of cells that are not empty
+	filledWords   []uint64                 // bit set of the indices in filledCells of words that are not 0
 	cellShift     uint                     // a cell spans 2^cellShift ticks
 	currentCell   int64                    // number of the cell that contains now, counted from time zero
 	runs          []eventRun               // indexed by the first event of the run
@@ -31,11 +38,11 @@ type calendar struct {
 	numPushed     int64                    // runs added to farRuns so far
 	rest          int32                    // first event of the current run that has not been taken; otherwise -1
 	hasMore       bool                     // another run may have the same time as the current one
-	recentRuns    [numRecentRuns]recentRun // hash table by time of runs in the ring
-	now           engine.Time
-	numTimes      int64       // distinct times taken since lastAdapted
-	lastAdapted   engine.Time // time of the last call of adaptSpan
-	adaptInterval int64       // number of distinct times until the next call
+	recentRuns    [numRecentRuns]recentRun // hash table of runs in the ring, indexed by recentSlot
+	now           engine.Time              // time of the current run
+	numTimes      int64                    // distinct times taken since lastAdapted
+	lastAdapted   engine.Time              // time of the last call of adaptSpan
+	adaptInterval int64                    // number of distinct times until the next call
 }
 
 // eventRun is a list of simultaneous events.
@@ -51,27 +58,37 @@ type recentRun struct {
 	id, tail int32       // first and last event of the run
 }
 
-// farRun is a run beyond the ring. Several far runs can have the same time. No event is
-// added to them, and they precede a run of that time in the ring.
+// farRun is a run beyond the ring. It is never extended, because finding it in the heap
+// would take too long. Another event beyond the ring therefore forms a far run of its
+// own, even if its time is equal.
+//
+// A far run precedes a run of the same time in the ring. Its events were scheduled
+// earlier, when the ring did not reach that time yet.
 type farRun struct {
 	time  engine.Time
 	order int64 // value of numPushed when it was added
 	id    int32 // first event
 }
 
-// numRecentRuns is the size of the hash table of recent runs.
-const numRecentRuns = 16
+const (
+	// recentBits is the number of bits of an index in calendar.recentRuns.
+	recentBits    = 4
+	numRecentRuns = 1 << recentBits // size of the hash table
+)
 
-// recentSlot returns the index of a time in calendar.recentRuns.
-func recentSlot(t engine.Time) uint64 { return uint64(t) * 0x9e3779b97f4a7c15 >> 60 }
+// recentSlot returns the index of a time in calendar.recentRuns. It is a multiplicative
+// hash (Knuth, "The Art of Computer Programming", volume 3, section 6.4): the highest
+// recentBits bits of the time multiplied by 2^64 divided by the golden ratio.
+func recentSlot(t engine.Time) uint64 { return uint64(t) * 0x9e3779b97f4a7c15 >> (64 - recentBits) }
 
 // maxAdaptInterval is the maximum number of distinct times between two calls of
 // adaptSpan.
 const maxAdaptInterval = 4096
 
-// newCalendar returns a calendar for event ids below ids.
+// newCalendar returns a calendar for event ids below ids. It has about two cells per id.
 func newCalendar(ids int) *calendar {
-	cells := 1 << bits.Len(uint(max(4096, min(2*ids, 1<<18))-1))
+	const minCells, maxCells = 1 << 12, 1 << 18
+	cells := 1 << bits.Len(uint(max(minCells, min(2*ids, maxCells))-1)) // rounded up to a power of two
 	a := &calendar{
 		cells: slices.Repeat([]int32{-1}, cells), filledCells: make([]uint64, cells/64), filledWords: make([]uint64, cells/64/64),
 		runs: make([]eventRun, ids), next: make([]int32, ids), rest: -1, adaptInterval: 1,
@@ -104,10 +121,10 @@ func (a *calendar) schedule(id int32, t engine.Time) {
 	}
 }
 
-// scheduleElsewhere is the part of schedule for a time without an entry in recentRuns.
-// recent is the entry to use.
+// scheduleElsewhere is the part of schedule for a time without an entry in recentRuns. It
+// replaces the entry recent if the event belongs to the ring.
 func (a *calendar) scheduleElsewhere(id int32, t engine.Time, recent *recentRun) {
-	if int64(t>>a.cellShift)-a.currentCell >= int64(len(a.cells)) {
+	if a.isBeyondRing(t) {
 		a.runs[id] = eventRun{t, id, -1}
 		a.pushFar(id)
 		return
@@ -116,6 +133,7 @@ func (a *calendar) scheduleElsewhere(id int32, t engine.Time, recent *recentRun)
 	if recent.time >= 0 {
 		a.runs[recent.id].tail = recent.tail
 	}
+
 	cell := a.cellIndex(t)
 	previous := int32(-1) // last run of the cell that is not later than t
 	for k := a.cells[cell]; k >= 0 && a.runs[k].time <= t; k = a.runs[k].next {
@@ -133,7 +151,12 @@ func (a *calendar) scheduleElsewhere(id int32, t engine.Time, recent *recentRun)
 	a.insertRun(id, cell, previous)
 }
 
-// cellIndex returns the index of the cell of time t.
+// isBeyondRing reports whether time t is later than all cells of the ring.
+func (a *calendar) isBeyondRing(t engine.Time) bool {
+	return int64(t>>a.cellShift)-a.currentCell >= int64(len(a.cells))
+}
+
+// cellIndex returns the index in cells of the cell of time t, which is in the ring.
 func (a *calendar) cellIndex(t engine.Time) int64 {
 	return int64(t>>a.cellShift) & int64(len(a.cells)-1)
 }
@@ -149,8 +172,22 @@ func (a *calendar) insertRun(k int32, cell int64, previous int32) {
 
 	a.runs[k].next = a.cells[cell]
 	a.cells[cell] = k
-	a.filledCells[cell/64] |= 1 << (cell % 64)
-	a.filledWords[cell/64/64] |= 1 << (cell / 64 % 64)
+	a.markFilled(cell)
+}
+
+// markFilled adds a cell to the bit sets of filled cells.
+func (a *calendar) markFilled(cell int64) {
+	word := cell / 64
+	a.filledCells[word] |= 1 << (cell % 64)
+	a.filledWords[word/64] |= 1 << (word % 64)
+}
+
+// markEmpty removes a cell from the bit sets of filled cells.
+func (a *calendar) markEmpty(cell int) {
+	word := cell / 64
+	if a.filledCells[word] &^= 1 << (cell % 64); a.filledCells[word] == 0 {
+		a.filledWords[word/64] &^= 1 << (word % 64)
+	}
 }
 
 // takeBatch takes the next events of one time into buffer, as many as are available and
@@ -174,11 +211,11 @@ func (a *calendar) takeBatch(buffer []int32, until engine.Time) ([]int32, engine
 // returns them in ascending order in buffer.
 func (a *calendar) takeSimultaneous(buffer []int32, until engine.Time) []int32 {
 	buffer = buffer[:0]
-	for hasMore := true; hasMore && a.nextRun(until); until = a.now {
+	for hasMore := true; hasMore && a.nextRun(until); hasMore = a.hasMore {
 		for ; a.rest >= 0; a.rest = a.next[a.rest] {
 			buffer = append(buffer, a.rest)
 		}
-		hasMore = a.hasMore
+		until = a.now // take only further runs of the same time
 	}
 
 	if len(buffer) > 1 {
@@ -187,8 +224,8 @@ func (a *calendar) takeSimultaneous(buffer []int32, until engine.Time) []int32 {
 	return buffer
 }
 
-// nextRun makes the next run the current one. It returns false if no run is left up to
-// time until.
+// nextRun removes the earliest run and makes it the current one. It returns false if no
+// run is left up to time until.
 func (a *calendar) nextRun(until engine.Time) bool {
 	cell := a.firstCell()
 	k := int32(-1)
@@ -204,16 +241,18 @@ func (a *calendar) nextRun(until engine.Time) bool {
 		return false
 	}
 
+	// Remove the run. After a far run, another far run or a run in the ring can have the
+	// same time. After a run in the ring, only the next run of its cell can; insertRuns
+	// does not join runs of the same time.
 	b := &a.runs[k]
 	a.hasMore = isFar || b.next >= 0 && a.runs[b.next].time == b.time
 	if isFar {
 		a.popFar()
 	} else if a.cells[cell] = b.next; b.next < 0 {
-		if a.filledCells[cell/64] &^= 1 << (cell % 64); a.filledCells[cell/64] == 0 {
-			a.filledWords[cell/64/64] &^= 1 << (cell / 64 % 64)
-		}
+		a.markEmpty(cell)
 	}
 
+	// Later events of the same time must not be appended to the removed run.
 	if l := &a.recentRuns[recentSlot(b.time)]; l.time == b.time && l.id == k {
 		l.time = -1
 	}
@@ -239,75 +278,90 @@ func (a *calendar) remove(id int32, t engine.Time) {
 		return
 	}
 
+	// Rebuild the ring and the heap from the remaining runs. The event is in one of the
+	// runs of time t.
 	heads := a.removeRuns()
-	for i, k := range heads {
-		if a.runs[k].time != t || !a.unlink(&k, id) {
+	for i := range heads {
+		if a.runs[heads[i]].time != t || !a.unlink(&heads[i], id) {
 			continue
 		}
-		if heads[i] = k; k < 0 {
+		if head := heads[i]; head >= 0 {
+			a.runs[head] = eventRun{t, a.lastEvent(head), -1}
+		} else { // it was the only event of its run
 			heads = slices.Delete(heads, i, i+1)
-			break
 		}
-
-		tail := k
-		for a.next[tail] >= 0 {
-			tail = a.next[tail]
-		}
-		a.runs[k] = eventRun{t, tail, -1}
 		break
 	}
 	a.insertRuns(heads)
 }
 
-// unlink removes an event from the list that starts at head. It reports whether the event
-// was in the list.
+// lastEvent returns the last event of the list that starts at head.
+func (a *calendar) lastEvent(head int32) int32 {
+	for a.next[head] >= 0 {
+		head = a.next[head]
+	}
+	return head
+}
+
+// unlink removes event id from the list that starts at *head. If it is the first event,
+// unlink sets *head to its successor, or to -1. It reports whether the event was in the
+// list.
 func (a *calendar) unlink(head *int32, id int32) bool {
-	for entry := head; *entry >= 0; entry = &a.next[*entry] {
-		if *entry == id {
-			*entry = a.next[id]
+	for link := head; *link >= 0; link = &a.next[*link] {
+		if *link == id {
+			*link = a.next[id]
 			return true
 		}
 	}
 	return false
 }
 
-// firstCell returns the cell of the earliest run in the ring, or -1 if the ring is empty.
+// firstCell returns the index of the cell with the earliest run in the ring, or -1 if the
+// ring is empty.
+//
+// The ring starts at the current cell. The search therefore goes from the current cell to
+// the end of the array, and continues at its beginning. It has two levels: a bit of
+// filledWords represents a word of filledCells, which represents 64 cells.
 func (a *calendar) firstCell() int {
-	start := uint(a.currentCell) & uint(len(a.cells)-1)
-	w := start / 64
-	if word := a.filledCells[w] >> (start % 64) << (start % 64); word != 0 {
-		return int(w*64) + bits.TrailingZeros64(word)
+	current := uint(a.currentCell) & uint(len(a.cells)-1)
+
+	// Usually the run is in the same word as the current cell.
+	word := current / 64
+	if filled := clearLowBits(a.filledCells[word], current%64); filled != 0 {
+		return int(word*64) + bits.TrailingZeros64(filled)
 	}
 
-	// Search the words after the word of the current cell, and finally that word from its
-	// beginning.
-	w++
-	group := w / 64 % uint(len(a.filledWords))
-	words := a.filledWords[group]
-	if w%64 != 0 {
-		words = words >> (w % 64) << (w % 64)
-	}
-
+	// Search the words after it, in groups of 64. The last iteration returns to the first
+	// group, because words before the current cell have not been examined yet.
+	following := word + 1
+	group := following / 64 % uint(len(a.filledWords))
+	filledWords := clearLowBits(a.filledWords[group], following%64)
 	for range len(a.filledWords) + 1 {
-		if words != 0 {
-			w = group*64 + uint(bits.TrailingZeros64(words))
-			return int(w*64) + bits.TrailingZeros64(a.filledCells[w])
+		if filledWords != 0 {
+			word = group*64 + uint(bits.TrailingZeros64(filledWords))
+			return int(word*64) + bits.TrailingZeros64(a.filledCells[word])
 		}
 		if group++; group == uint(len(a.filledWords)) {
 			group = 0
 		}
-		words = a.filledWords[group]
+		filledWords = a.filledWords[group]
 	}
 	return -1
 }
 
-// adaptSpan changes the span of a cell to about two runs, based on the distinct times
-// since the last call. Small deviations are tolerated.
+// clearLowBits returns the bit set without its elements below n.
+func clearLowBits(set uint64, n uint) uint64 { return set >> n << n }
+
+// adaptSpan changes the span of a cell to the power of two of ticks above the mean
+// distance between the distinct times since the last call. A cell then holds one or two
+// runs. adaptSpan keeps the present span if it differs from that by a factor of two or
+// less, because changing it moves all runs.
 func (a *calendar) adaptSpan() {
 	gap := int64(a.now-a.lastAdapted) / a.numTimes
 	a.numTimes, a.lastAdapted, a.adaptInterval = 0, a.now, min(2*a.adaptInterval, maxAdaptInterval)
+
 	shift := uint(bits.Len64(uint64(gap)))
-	if shift+1 >= a.cellShift && shift <= a.cellShift+1 {
+	if isTolerated := shift+1 >= a.cellShift && shift <= a.cellShift+1; isTolerated {
 		return
 	}
 
@@ -316,7 +370,8 @@ func (a *calendar) adaptSpan() {
 	a.insertRuns(heads)
 }
 
-// removeRuns empties the ring and the heap, and returns all runs in their order.
+// removeRuns empties the ring and the heap. It returns the first events of all runs, in
+// the order of the runs.
 func (a *calendar) removeRuns() []int32 {
 	slices.SortFunc(a.farRuns, func(p, q farRun) int { return cmp.Or(cmp.Compare(p.time, q.time), cmp.Compare(p.order, q.order)) })
 
@@ -340,14 +395,15 @@ func (a *calendar) removeRuns() []int32 {
 	return heads
 }
 
-// insertRuns adds runs, given in their order, to the empty ring and heap.
+// insertRuns adds runs to the empty ring and heap. heads are their first events, in the
+// order of the runs.
 func (a *calendar) insertRuns(heads []int32) {
 	a.currentCell = int64(a.now >> a.cellShift)
 	previous, previousCell := int32(-1), int64(-1)
 	for _, k := range heads {
 		t := a.runs[k].time
 		cell := int64(t >> a.cellShift)
-		if a.runs[k].next = -1; cell-a.currentCell >= int64(len(a.cells)) {
+		if a.runs[k].next = -1; a.isBeyondRing(t) {
 			a.pushFar(k)
 			continue
 		}
@@ -359,25 +415,27 @@ func (a *calendar) insertRuns(heads []int32) {
 	}
 }
 
-// before reports whether r is earlier than s.
+// before reports whether run r precedes run s.
 func (r *farRun) before(s *farRun) bool {
 	return r.time < s.time || r.time == s.time && r.order < s.order
 }
 
-// pushFar adds a run to the heap.
+// pushFar adds a run to the heap. The children of farRuns[i] are farRuns[4*i+1] to
+// farRuns[4*i+4].
 func (a *calendar) pushFar(id int32) {
 	r := farRun{a.runs[id].time, a.numPushed, id}
 	a.numPushed++
 	a.farRuns = append(a.farRuns, r)
 
+	// Move the free entry i up to the place of r.
 	i := len(a.farRuns) - 1
 	for i > 0 {
-		p := (i - 1) / 4
-		if !r.before(&a.farRuns[p]) {
+		parent := (i - 1) / 4
+		if !r.before(&a.farRuns[parent]) {
 			break
 		}
-		a.farRuns[i] = a.farRuns[p]
-		i = p
+		a.farRuns[i] = a.farRuns[parent]
+		i = parent
 	}
 	a.farRuns[i] = r
 }
@@ -391,24 +449,25 @@ func (a *calendar) popFar() {
 		return
 	}
 
+	// Move the free entry i from the root down to the place of r, the last run.
 	i := 0
 	for {
-		c := 4*i + 1
-		if c >= n {
+		firstChild := 4*i + 1
+		if firstChild >= n {
 			break
 		}
 
-		best := c
-		for j := c + 1; j < min(c+4, n); j++ {
-			if a.farRuns[j].before(&a.farRuns[best]) {
-				best = j
+		earliest := firstChild
+		for j := firstChild + 1; j < min(firstChild+4, n); j++ {
+			if a.farRuns[j].before(&a.farRuns[earliest]) {
+				earliest = j
 			}
 		}
-		if !a.farRuns[best].before(&r) {
+		if !a.farRuns[earliest].before(&r) {
 			break
 		}
-		a.farRuns[i] = a.farRuns[best]
-		i = best
+		a.farRuns[i] = a.farRuns[earliest]
+		i = earliest
 	}
 	a.farRuns[i] = r
 }

@@ -35,7 +35,7 @@ type componentSim struct {
 	headArrival []engine.Time   // indexed like links: when its first packet arrives; engine.Never without packets
 	headKey     []eventKey      // indexed like links: key of this event
 
-	location      []int32         // indexed by link of the network: component<<linkBits | index in the component
+	location      []int32         // indexed by link of the network: its location
 	componentList []linkComponent // ordered by level
 	levelStart    []int32         // first component of each level, and the number of components
 	senders       []pendingSender // greedy injectors by component, then the timed ones
@@ -285,9 +285,25 @@ func (p *componentSim) arcs(w *Work, follows func(node, port, next int) bool) (s
 	return start, to
 }
 
+// The location of a link is one number for its component and its index in the component.
+const (
+	linkBits          = 6             // bits of the index in a location
+	maxComponentLinks = 1 << linkBits // maximum number of links per component
+)
+
+// locationOf returns the location of a link.
+func locationOf(component, index int32) int32 { return component<<linkBits | index }
+
+// locationComponent returns the component of a location, as an index in componentList. It
+// is -1 for pathEnd, which is used instead of a location at the end of a path.
+func locationComponent(location int32) int32 { return location >> linkBits }
+
+// locationIndex returns the index of the link in its component.
+func locationIndex(location int32) int32 { return location & (maxComponentLinks - 1) }
+
 // linkIndex returns the index in links of a location.
 func (p *componentSim) linkIndex(location int32) int32 {
-	return p.componentList[location>>linkBits].from + location&(maxComponentLinks-1)
+	return p.componentList[locationComponent(location)].from + locationIndex(location)
 }
 
 // buildLinks builds the links and senders of the components.
@@ -303,7 +319,7 @@ func (p *componentSim) buildLinks() {
 				sendTime = engine.Never // no path uses it
 			}
 			p.links[index] = componentLink{sendTime: sendTime, latency: timing.latency, firstPort: l.to * int32(p.paths.degree)}
-			p.location[p.linkIDs[index]] = int32(k)<<linkBits | (index - q.from)
+			p.location[p.linkIDs[index]] = locationOf(int32(k), index-q.from)
 		}
 	}
 
@@ -318,7 +334,7 @@ func (p *componentSim) buildLinks() {
 	var timed []int32
 	for i := range p.injectors {
 		if m := &p.injectors[i]; m.process == Greedy {
-			component[i] = p.location[m.nextLink] >> linkBits
+			component[i] = locationComponent(p.location[m.nextLink])
 		} else {
 			component[i] = -1
 			timed = append(timed, int32(i))
@@ -379,7 +395,7 @@ func (p *componentSim) switchToWindows() {
 	for _, first := range a.removeRuns() {
 		for id := first; id >= 0; id = a.next[id] {
 			time := a.runs[first].time
-			key := eventKey{tieBreak: rank << maxKeyTimes}
+			key := pendingKey(rank)
 			rank++
 			if id < p.senderBase {
 				index := p.linkIndex(p.location[id])
@@ -425,12 +441,12 @@ func (p *componentSim) switchToEvents() {
 		l.buffer, l.arrivals = nil, nil
 	}
 
-	slices.SortStableFunc(p.events, func(a, saved keyedEvent) int { return cmp.Compare(p.eventTime(a.id), p.eventTime(saved.id)) })
+	slices.SortStableFunc(p.pending.events, func(a, saved keyedEvent) int { return cmp.Compare(p.eventTime(a.id), p.eventTime(saved.id)) })
 
 	a := p.calendar
 	a.now = p.stats.End
 	a.currentCell = int64(a.now >> a.cellShift)
-	for _, e := range p.events {
+	for _, e := range p.pending.events {
 		if e.id >= 0 {
 			a.schedule(p.linkIDs[e.id], p.headArrival[e.id])
 		} else {

@@ -24,7 +24,7 @@ type eventList struct {
 }
 
 // sortByDigit sorts the events stably by one digit of their keys. The digit is in
-// tieBreak if set is 0, and in setTimes if all bits of set are 1.
+// tieBreak if set is 0, and in scheduleTimes if all bits of set are 1.
 func (w *eventList) sortByDigit(shift int, set uint64) {
 	bucketStart := [radix + 1]int32{}
 	digit := func(e *keyedEvent) uint64 { return (e.tieBreak&^set | e.scheduleTimes&set) >> (shift & 63) % radix }

@@ -1,17 +1,32 @@
 package packet
 
+// This file injects the packets of timed sources into a window of componentSim, a span of
+// simulated time in which each component of links is simulated once.
+//
+// A timed source injects at times that do not depend on the network. Its injections are
+// therefore known before the window is simulated. Worker 0 first collects them for all
+// sources (collectInjections). Then each worker chooses the paths of a share of the
+// packets (injectShare). A packet goes to the mailbox of the component that has its first
+// link. When that component is simulated, the packet arrives at the link at the time of
+// its injection.
+
 import "sim/engine"
 
 // injectionBatch is the packets that a timed source injects at one time: one packet, or
-// one packet of each flow.
+// one packet of each flow if the source has the order Together.
+//
+// The key determines the order of simultaneous events; see eventKey. With several flows,
+// numOrdinals reserves consecutive ordinals for the injection. The key has the first one,
+// and the packet of flow firstFlow+i has the one that is i+1 higher.
 type injectionBatch struct {
-	eventKey            // of the injection; with several flows, of the event before the first packet
+	eventKey
 	time                engine.Time
-	timeIndex           int32 // index in componentWindow.times
-	firstFlow, numFlows int32
+	timeIndex           int32 // index of time in componentWindow.times
+	firstFlow, numFlows int32 // flows firstFlow <= f < firstFlow+numFlows
 }
 
-// collectInjections determines the injections of timed sources in the window.
+// collectInjections determines the injections of timed sources in the window. It also
+// updates the next event of each source.
 func (p *componentSim) collectInjections() {
 	p.injections = p.injections[:0]
 	s := &p.workers[0].stats
@@ -19,47 +34,51 @@ func (p *componentSim) collectInjections() {
 		w := &p.senders[int(p.firstTimed)+i]
 		m := &p.injectors[w.injector]
 		for w.time < p.end {
-			f := injectionBatch{eventKey: w.eventKey, time: w.time, timeIndex: int32(p.timeIndex(w.time))}
-			s.End = max(s.End, f.time)
-			f.firstFlow, f.numFlows, w.time = m.startRound()
-			w.scheduleTimes |= p.keyBit[f.timeIndex]
-			p.injections = append(p.injections, f)
+			batch := injectionBatch{eventKey: w.eventKey, time: w.time, timeIndex: int32(p.timeIndex(w.time))}
+			s.End = max(s.End, batch.time)
+
+			// The event schedules the next injection of the source.
+			w.eventKey = p.childKey(w.eventKey, int(batch.timeIndex))
+			batch.firstFlow, batch.numFlows, w.time = m.startRound()
+			p.injections = append(p.injections, batch)
 		}
 	}
 }
 
-// injectShare injects a worker's share of the packets in componentWindow.injections. With
-// n workers, this is every n-th packet of sources that inject single packets, and a range
-// of the flows of the others.
+// injectShare injects this worker's share of the packets in componentWindow.injections.
+// With n workers, the share is every n-th of the batches with a single packet, and an
+// n-th of the flows of each other batch.
 func (k *componentWorker) injectShare() {
-	p := k.componentSim
-	self, numWorkers := int(k.number-1), len(p.workers)
-	for i := range p.injections {
-		f := &p.injections[i]
-		firstIndex, endIndex, key := int32(int(f.numFlows)*self/numWorkers), int32(int(f.numFlows)*(self+1)/numWorkers), f.eventKey
-
-		if f.numFlows == 1 {
-			firstIndex, endIndex = 0, 0
-			if i%numWorkers == self {
-				endIndex = 1
+	numWorkers := len(k.workers)
+	for i := range k.injections {
+		batch := &k.injections[i]
+		if batch.numFlows == 1 {
+			if i%numWorkers == k.index {
+				k.injectTimed(batch, batch.firstFlow, batch.eventKey)
 			}
+			continue
 		}
 
-		for flow := firstIndex; flow < endIndex; flow++ {
-			k.stats.countInjection(p.sim, f.time)
-			route := p.paths.choosePath(f.firstFlow + flow)
-			step := p.paths.steps[route]
-			if step == engine.Arrived {
-				k.stats.countDelivery(p.sim, f.time, f.time, int64(p.packetBytes))
-				continue
-			}
-
-			if f.numFlows > 1 {
-				key.tieBreak = f.tieBreak + uint64(flow+1)<<maxKeyTimes
-			}
-
-			l := p.linkByPort[int(p.flows[f.firstFlow+flow].Src)*p.paths.degree+step.Port()]
-			k.send(&k.outboxes[1+l>>linkBits], arrivalEvent{key, f.time, route, l&(maxComponentLinks-1)<<timeBits | f.timeIndex})
+		numFlows := int(batch.numFlows)
+		for flow := numFlows * k.index / numWorkers; flow < numFlows*(k.index+1)/numWorkers; flow++ {
+			k.injectTimed(batch, batch.firstFlow+int32(flow), batch.withLaterOrdinal(flow+1))
 		}
 	}
+}
+
+// injectTimed sends the packet of a flow in a batch to the component of its first link.
+// The key is the key of its arrival there.
+func (k *componentWorker) injectTimed(batch *injectionBatch, flow int32, key eventKey) {
+	p := k.componentSim
+	k.stats.countInjection(p.sim, batch.time)
+	route := p.paths.choosePath(flow) // index of the first step of its path
+	step := p.paths.steps[route]
+	if step == engine.Arrived { // source and destination are the same node
+		k.stats.countDelivery(p.sim, batch.time, batch.time, int64(p.packetBytes))
+		return
+	}
+
+	firstPort := int(p.flows[flow].Src) * p.paths.degree
+	firstLink := p.linkByPort[firstPort+step.Port()]
+	k.sendTo(firstLink, int(batch.timeIndex), arrivalEvent{eventKey: key, injectTime: batch.time, route: route})
 }

@@ -1,5 +1,10 @@
 package packet
 
+// This file implements the windows of componentSim: how long a window is, which events it
+// begins with, how simultaneous events are ordered, and how the workers share the
+// components. component.go defines components, component_worker.go simulates one of them
+// in the window.
+
 import (
 	"math"
 	"math/bits"
@@ -15,6 +20,15 @@ import (
 // components that they enter. The results are bit-identical to the results of the event
 // loop.
 //
+// # Times
+//
+// The time unit (componentSim.timeUnit) is the greatest common divisor of all
+// transmission times and latencies. All times of a window are therefore known at its
+// start: they are the times of pending events plus multiples of the time unit. There are
+// at most maxKeyTimes, which limits the length of the window. The index of a time in times
+// is called its time index. A pending event is an event that has been scheduled and has
+// not occurred.
+//
 // # Order of simultaneous events
 //
 // In the event loop, simultaneous events occur in the order in which they were scheduled.
@@ -22,21 +36,26 @@ import (
 // scheduling times it is determined by the order of the events that scheduled them, their
 // parents. A parent schedules at most two events; the first one precedes the second one.
 //
-// All times of a window are known at its start: they are the times of pending events plus
-// multiples of the time unit. There are at most maxKeyTimes. An eventKey encodes the
-// scheduling times and the ancestors of an event within the window. Comparing the keys of
-// simultaneous events yields their order. At the end of a window, the pending events are
-// sorted by key and numbered. These ordinals replace their keys.
+// An eventKey encodes the scheduling times and the ancestors of an event within the
+// window. Comparing the keys of simultaneous events yields their order. At the end of a
+// window, the pending events are sorted by key and numbered from 0. These ordinals replace
+// their keys.
 //
-// A greedy source can schedule its next event for the current time. That event comes
-// after all other events of this time. The events that it schedules come after all others
-// that are scheduled at this time. With timed sources only, one bit per time suffices.
-// Otherwise there are two bits per time, and the upper one belongs to such events.
+// # Greedy sources
+//
+// A greedy source can schedule an event for the current time. Example: at time 5, event A
+// of the source starts to send a packet at once, and schedules event B of the source for
+// time 5, too. B comes after all other events of time 5, which were scheduled before it.
+// If both A and B schedule an event for time 9, the event of B comes second. So the key
+// must distinguish events scheduled at time 5 by an event such as A from events scheduled
+// at time 5 by an event such as B. With greedy sources, a key has two bits per time. The
+// lower one is set in the keys of the events that A schedules, and the upper one for B.
+// Otherwise one bit per time suffices.
 type componentWindow struct {
 	start, end  engine.Time      // start <= t < end
 	times       []engine.Time    // all times at which events can occur in the window
-	keyBit      [maxTimes]uint64 // indexed by time: its bit in setTimes, the lower one of two
-	bitsPerTime int              // 1, or 2 with greedy sources
+	keyBit      [maxTimes]uint64 // indexed by time index: its bit in eventKey.scheduleTimes, the lower one of two
+	bitsPerTime int              // bits of scheduleTimes per time: 1, or 2 with greedy sources
 	// residues are the distinct residues of event times modulo the time unit. If links
 	// have latencies, they include all past events, because packets on links can have any
 	// of these residues.
@@ -45,12 +64,12 @@ type componentWindow struct {
 	// window is start plus a phase plus a multiple of the time unit.
 	phases           []engine.Time
 	numPhases        int              // phases for which componentLink.timesPerPacket is valid
-	eventList                         // events pending at the start of the window
+	pending          eventList        // events pending at the start of the window
 	injections       []injectionBatch // of timed sources in the window
 	numArrivals      int64            // events inserted into arrival lists so far
 	numComparisons   int64            // comparisons needed to insert them
-	numSparseWindows int              // periods with too few events; determines eventLoopTime
-	numDenseWindows  int              // consecutive windows with enough events
+	numSparseWindows int              // windows with too few events since the last long dense period; see eventLoopTime
+	numDenseWindows  int              // windows with enough events since the last sparse one
 	numOpened        int              // windows so far
 }
 
@@ -66,7 +85,30 @@ type eventKey struct {
 	tieBreak uint64
 }
 
-// before returns 1 if a is less than b, and 0 otherwise.
+// pendingKey returns the key of an event that is pending at the start of the window.
+func pendingKey(ordinal uint64) eventKey { return eventKey{tieBreak: ordinal << maxKeyTimes} }
+
+// withLaterOrdinal returns the key with an ordinal that is higher by n.
+func (a *eventKey) withLaterOrdinal(n int) eventKey {
+	return eventKey{a.scheduleTimes, a.tieBreak + uint64(n)<<maxKeyTimes}
+}
+
+// childKey returns the key of the first event that the event with the given key schedules
+// when it occurs at time index t.
+func (p *componentWindow) childKey(parent eventKey, t int) eventKey {
+	parent.scheduleTimes |= p.keyBit[t&(maxTimes-1)]
+	return parent
+}
+
+// secondChildKey is like childKey for the second event that the parent schedules.
+func (p *componentWindow) secondChildKey(parent eventKey, t int) eventKey {
+	parent.scheduleTimes |= p.keyBit[t&(maxTimes-1)]
+	parent.tieBreak |= 1 << (maxKeyTimes - 1) >> (t & (maxTimes - 1))
+	return parent
+}
+
+// before returns 1 if a is less than b, and 0 otherwise. It returns a number, because
+// eventList.merge adds it to an index instead of branching.
 func (a *eventKey) before(b *eventKey) uint64 {
 	_, less := bits.Sub64(a.tieBreak, b.tieBreak, 0)
 	_, less = bits.Sub64(a.scheduleTimes, b.scheduleTimes, less)
@@ -74,12 +116,8 @@ func (a *eventKey) before(b *eventKey) uint64 {
 }
 
 const (
-	ordinalBits       = 24               // bits of the ordinal in eventKey.tieBreak
-	maxKeyTimes       = 64 - ordinalBits // maximum number of times per window
-	timeBits          = 6                // bits of a time index
-	maxTimes          = 1 << timeBits    // size of arrays indexed by time; greater than maxKeyTimes
-	linkBits          = 6                // bits of a link index within a component
-	maxComponentLinks = 1 << linkBits    // maximum number of links per component
+	ordinalBits = 24               // bits of the ordinal in eventKey.tieBreak
+	maxKeyTimes = 64 - ordinalBits // maximum number of times per window
 )
 
 // runUntil simulates all events up to and including time until. It uses the event loop
@@ -108,7 +146,11 @@ func (p *componentSim) runUntil(until engine.Time) {
 
 		if !isDense {
 			p.switchToEvents()
-			p.runEvents(min(until-p.eventLoopTime(), start)+p.eventLoopTime(), math.MaxInt)
+			loopEnd := until
+			if duration := p.eventLoopTime(); start < until-duration { // start+duration does not overflow
+				loopEnd = start + duration
+			}
+			p.runEvents(loopEnd, math.MaxInt)
 			if p.numSparseWindows++; p.outOfMemory {
 				return
 			}
@@ -117,7 +159,8 @@ func (p *componentSim) runUntil(until engine.Time) {
 			continue
 		}
 
-		if p.numDenseWindows++; p.numDenseWindows == 64 {
+		// The load has lasted. If it ceases again, return after a short time.
+		if p.numDenseWindows++; p.numDenseWindows == minDenseWindows {
 			p.numSparseWindows = 0
 		}
 
@@ -135,6 +178,10 @@ func (p *componentSim) runUntil(until engine.Time) {
 		p.sim.components = nil
 	}
 }
+
+// minDenseWindows is the number of consecutive windows with enough events after which
+// earlier sparse windows no longer affect eventLoopTime.
+const minDenseWindows = 64
 
 // minComponentWindows is the minimum number of windows per call of runUntil. With fewer
 // windows, moving the packets between the two simulators is not worthwhile.
@@ -159,8 +206,9 @@ func (p *componentSim) hasManyTies() bool {
 	return p.numComparisons > maxComparisonsPerArrival*p.numArrivals+comparisonAllowance && !p.options.forceParallel
 }
 
-// eventLoopTime returns the time for which the event loop runs after a window with too
-// few events. It grows exponentially with the number of such windows.
+// eventLoopTime returns the simulated time for which the event loop runs after a window
+// with too few events. It grows exponentially with the number of such windows
+// (exponential backoff), because each attempt with a window converts the whole state.
 func (p *componentSim) eventLoopTime() engine.Time {
 	if p.options.forceParallel {
 		return min(3*p.minSendTime, engine.Never>>20)
@@ -168,8 +216,8 @@ func (p *componentSim) eventLoopTime() engine.Time {
 	return engine.Time(min(math.Ldexp(float64(p.minSendTime), 3+2*min(p.numSparseWindows, 62)), float64(engine.Never>>2)))
 }
 
-// exceedsMemory reports whether rings exceed half of the memory limit. The other half is
-// needed when packets are copied to the event loop.
+// exceedsMemory reports whether packet buffers and mailboxes exceed half of the memory
+// limit. The other half is needed when packets are copied to the event loop.
 func (p *componentSim) exceedsMemory() bool {
 	sum := int64(0)
 	for i := range p.workers {
@@ -187,28 +235,34 @@ func (p *componentSim) mergeStats() {
 	}
 }
 
-// simulateWindow simulates all components in the window, level by level. Each worker
-// starts with a share of the level that is the same in all windows, because part of it
-// may still be in its cache. Then it helps with the shares of the others. It prefetches
-// its next component before it simulates the current one.
+// simulateWindow simulates all components in the window, level by level. The level of a
+// component is the length of the longest path that leads to it in the graph of
+// components. Components of one level do not send packets to each other, so the workers
+// simulate them at the same time.
+//
+// Each worker starts with a share of the level that is the same in all windows, because
+// part of it may still be in its cache. Then it helps with the shares of the others. It
+// prefetches its next component before it simulates the current one.
 func (p *componentSim) simulateWindow() {
-	const line = 16 // counters per cache line, to avoid false sharing
+	const countersPerLine = 16 // each counter has its own cache line, to avoid false sharing
 	levels, workers := len(p.levelStart)-1, len(p.workers)
 
 	// Count the components that have been taken from each worker's share of each level.
-	numTaken := make([]atomic.Int32, levels*workers*line)
+	numTaken := make([]atomic.Int32, levels*workers*countersPerLine)
 
 	work := func(k *componentWorker) {
 		k.injectShare()
-		p.barrier.wait(int(k.number - 1))
+		p.barrier.wait(k.index)
 		for level := range levels {
 			levelFirst, levelSize := int(p.levelStart[level]), int(p.levelStart[level+1]-p.levelStart[level])
-			self, helped := int(k.number-1), 0
+
+			// next returns the next component to simulate, or -1 if all have been taken.
+			helped := 0 // number of shares that have been taken completely; the own share is the first
 			next := func() int32 {
-				for ; helped < workers; helped++ { // its own share first
-					owner := (self + helped) % workers
+				for ; helped < workers; helped++ {
+					owner := (k.index + helped) % workers
 					first, end := levelSize*owner/workers, levelSize*(owner+1)/workers
-					if i := first + int(numTaken[(level*workers+owner)*line].Add(1)) - 1; i < end {
+					if i := first + int(numTaken[(level*workers+owner)*countersPerLine].Add(1)) - 1; i < end {
 						return int32(levelFirst + i)
 					}
 				}
@@ -225,9 +279,9 @@ func (p *componentSim) simulateWindow() {
 			}
 
 			if level == levels-1 {
-				k.eventList.sort()
+				k.pending.sort()
 			}
-			p.barrier.wait(int(k.number - 1))
+			p.barrier.wait(k.index)
 		}
 	}
 
@@ -239,31 +293,33 @@ func (p *componentSim) simulateWindow() {
 	others.Wait()
 }
 
-// maxPhases is the maximum number of phases per window.
+// maxPhases is the maximum number of phases per window. With more phases, maxKeyTimes
+// would limit a window to a few time units.
 const maxPhases = 16
 
 // openWindow determines the next window and numbers the pending events. It returns the
 // start of the window, or engine.Never if no event is pending, and whether the window has
 // enough events.
 func (p *componentSim) openWindow(until engine.Time) (engine.Time, bool) {
-	p.start, p.events = engine.Never, p.events[:0]
+	p.start, p.pending.events = engine.Never, p.pending.events[:0]
 	if !p.hasLatency {
 		p.residues = p.residues[:0]
 	}
 
+	// Collect the pending events of timed sources and of all workers, in order.
 	for i := p.firstTimed; int(i) < len(p.senders); i++ {
 		if w := &p.senders[i]; w.time < engine.Never {
 			p.start = min(p.start, w.time)
 			p.addResidue(w.time)
-			p.events = append(p.events, keyedEvent{w.eventKey, -1 - i})
+			p.pending.events = append(p.pending.events, keyedEvent{w.eventKey, -1 - i})
 		}
 	}
 
-	p.eventList.sort()
+	p.pending.sort()
 	for i := range p.workers {
 		k := &p.workers[i]
 		p.start = min(p.start, k.earliestPending)
-		p.merge(&k.eventList)
+		p.pending.merge(&k.pending)
 		for _, r := range k.pendingResidues {
 			p.addResidue(r)
 		}
@@ -284,6 +340,8 @@ func (p *componentSim) openWindow(until engine.Time) (engine.Time, bool) {
 	}
 	slices.Sort(p.phases)
 
+	// The transmission times are multiples of the time unit, and each time unit has one
+	// time per phase.
 	if len(p.phases) != p.numPhases {
 		p.numPhases = len(p.phases)
 		for i := range p.links {
@@ -292,6 +350,8 @@ func (p *componentSim) openWindow(until engine.Time) (engine.Time, bool) {
 		}
 	}
 
+	// List all times of the window: each phase of each time unit from start on. The window
+	// ends before the first time for which a key has no bit.
 	p.bitsPerTime = 1
 	if p.firstTimed > 0 {
 		p.bitsPerTime = 2
@@ -299,19 +359,21 @@ func (p *componentSim) openWindow(until engine.Time) (engine.Time, bool) {
 
 	p.times = p.times[:0]
 	for base := p.start; ; base += p.timeUnit {
-		for _, d := range p.phases {
-			if base+d >= p.end || len(p.times) == maxKeyTimes || (len(p.times)+1)*p.bitsPerTime > 64 {
-				p.end = min(p.end, base+d)
+		for _, phase := range p.phases {
+			time, index := base+phase, len(p.times)
+			if time >= p.end || index == maxKeyTimes || (index+1)*p.bitsPerTime > 64 {
+				p.end = min(p.end, time)
 				return p.start, p.isDense()
 			}
-			p.keyBit[len(p.times)] = 1 << (len(p.times) * p.bitsPerTime)
-			p.times = append(p.times, base+d)
+			p.keyBit[index] = 1 << (index * p.bitsPerTime)
+			p.times = append(p.times, time)
 		}
 	}
 }
 
-// windowLimit returns the latest possible end of a window. Until then, no timed source
-// injects twice, because only the ordinal of its next injection is known.
+// windowLimit returns the latest possible end of a window. It is not later than the second
+// injection of any timed source from now on. Only the next injection of a source is a
+// pending event with ordinals. If it injects several packets, each one needs its own.
 func (p *componentSim) windowLimit(until engine.Time) engine.Time {
 	end := until
 	for i := range p.senders[p.firstTimed:] {
@@ -346,12 +408,12 @@ func (p *componentSim) isDense() bool {
 	}
 
 	numEvents := int64(0)
-	for _, e := range p.events {
+	for _, e := range p.pending.events {
 		if p.eventTime(e.id) < p.end {
 			numEvents += p.numOrdinals(e.id)
 		}
 	}
-	return p.end-p.start >= p.minSendTime && numEvents > int64(max(len(p.links), len(p.events))/8)
+	return p.end-p.start >= p.minSendTime && numEvents > int64(max(len(p.links), len(p.pending.events))/8)
 }
 
 // eventTime returns the time of a pending event; see keyedEvent.id.
@@ -381,8 +443,9 @@ func (p *componentSim) keyOf(id int32) *eventKey {
 	return &p.senders[-1-id].eventKey
 }
 
-// numOrdinals returns the number of ordinals that an event needs: one, plus one for each
-// packet if it injects a packet of several flows.
+// numOrdinals returns the number of ordinals that a pending event needs. The injection of
+// a source with order Together needs one for itself and one per flow, because it
+// schedules the arrivals of all these packets. All other events need one.
 func (p *componentSim) numOrdinals(id int32) int64 {
 	if id >= 0 || p.senders[-1-id].link >= 0 {
 		return 1
@@ -399,9 +462,9 @@ func (p *componentSim) numOrdinals(id int32) int64 {
 // ordinals.
 func (p *componentSim) assignOrdinals() int64 {
 	ordinal := int64(0)
-	for i := range p.events {
-		e := &p.events[i]
-		*p.keyOf(e.id) = eventKey{tieBreak: uint64(ordinal) << maxKeyTimes}
+	for i := range p.pending.events {
+		e := &p.pending.events[i]
+		*p.keyOf(e.id) = pendingKey(uint64(ordinal))
 		ordinal += p.numOrdinals(e.id)
 	}
 	return ordinal

@@ -1,7 +1,21 @@
 package packet
 
+// This file simulates one component of links in one window; componentSim calls it for each
+// component. A component is a ring of links, each followed by the next one, or a single
+// link. A window is a span of simulated time. It has at most maxKeyTimes different event
+// times, which are numbered by time indices; see componentWindow.
+//
+// The events of a component are arrivals at its links: packets from other components and
+// from timed sources, which are in its mailboxes, packets from the previous link of the
+// ring, and events of greedy sources. Links have unbounded first-in, first-out queues. So
+// when a packet arrives at a link, the time at which it leaves at the far end is known.
+// This departure is the arrival at the next link. Packets that depart after the window
+// are stored in the buffer of their link.
+//
+// A link is identified by its index in the component while the component is simulated,
+// and otherwise by its location; see locationOf.
+
 import (
-	"math/bits"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -9,34 +23,37 @@ import (
 	"sim/engine"
 )
 
-// componentLink is the state of a link. Its next event is in componentSim.headArrival and
-// headKey.
+// componentLink is the state of a link. Its next event, the departure of its first packet,
+// is in componentSim.headArrival and headKey.
 type componentLink struct {
 	busyUntil, waitTime engine.Time    // see scheduledLink
-	buffer              []queuedPacket // ring buffer of packets that arrive after the window
-	head, tail          uint64         // number of packets that have arrived, and that have been enqueued
+	buffer              []queuedPacket // circular buffer of the packets that depart after the window
+	head, tail          uint64         // number of packets that have departed, and that have been enqueued
 	sendTime, latency   engine.Time
-	arrivals            []engine.Time // indexed like ring: arrival at the far end; nil without latencies
+	arrivals            []engine.Time // indexed like buffer: arrival at the far end; nil without latencies
 	maxOccupancy        int32
 	firstPort           int32 // index in componentSim.linkByPort of port 0 at its far end
-	timesPerPacket      int32 // number of window times per transmission
+	timesPerPacket      int32 // time indices per transmission: one sendTime later, the index is this much higher
 }
 
 // queuedPacket is a packet that is queued at a link or in flight on it.
 type queuedPacket struct {
 	injectTime engine.Time
-	route      int32 // index of its next step
+	route      int32 // index in pathTable.steps of the step after this link
 	nextLink   int32 // location of its next link, or pathEnd
 }
 
 // arrivalEvent is the arrival of a packet at a link or at its destination, or an event of
 // a greedy source at its link.
+//
+// It fills half a cache line, so a field has two uses.
 type arrivalEvent struct {
 	eventKey
 	injectTime engine.Time
-	route      int32 // index of the packet's step; or -1 minus an index in componentSim.senders
-	// nextOrSlot is the next event of its list. Before the event is in a list, it is its link
-	// index<<timeBits | time index.
+	route      int32 // index of the packet's step over the link; or -1 minus an index in componentSim.senders
+	// nextOrSlot is the slot of the event (see slotOf) until the event is inserted into
+	// the list of its slot. Then it is the next event of the list, as an index in
+	// componentWorker.arrivals, or -1 at the end.
 	nextOrSlot int32
 }
 
@@ -51,44 +68,45 @@ type pendingSender struct {
 // componentWorker is a goroutine that simulates components.
 //
 // Its arrays are for the component being simulated. They are indexed by the index of the
-// link in the component, or by link<<timeBits | time. Bit sets of times have bit t for
-// componentWindow.times[t].
+// link in the component, or by slot (link and time index; see slotOf).
 type componentWorker struct {
 	*componentSim
-	number      uint32 // index in componentSim.workers plus 1
+	index       int // in componentSim.workers
 	stats       Stats
-	outboxes    []mailbox          // 0: delivered packets; 1+k: events for component k
+	outboxes    []mailbox          // 0: delivered packets; 1+k: events for component k; see sendTo
 	freeBlocks  []*mailboxBlock    // empty blocks
 	arrivals    []arrivalEvent     // events at the links of the component
-	freeBuffers [32][]packetBuffer // unused rings, indexed by the binary logarithm of their size
+	freeBuffers [32][]packetBuffer // unused packet buffers, indexed by the binary logarithm of their size
 
-	// listHead, by link and time: first event of the list of arrivals, as an index in
-	// arrivals; -1 if it is empty.
+	// listHead, by slot: first event of the list of arrivals, as an index in arrivals; -1
+	// if it is empty.
 	listHead [maxComponentLinks * maxTimes]int32
-	// ringArrival, by link and time: arrival over the previous link of the ring. It is
-	// not in the list.
+	// ringArrival, by slot: arrival over the previous link of the ring. It is not in the
+	// list. There is at most one, because a link sends one packet at a time.
 	ringArrival [maxComponentLinks * maxTimes]arrivalEvent
-	listTimes   [maxComponentLinks]uint64 // times with a list that is not empty
-	ringTimes   [maxComponentLinks]uint64 // times with a valid entry in ringArrival
+	listTimes   [maxComponentLinks]timeSet // by link: times with a list that is not empty
+	ringTimes   [maxComponentLinks]timeSet // by link: times with a valid entry in ringArrival
 
-	// departureKey, by link and time: key of the packet that arrives at the far end.
+	// departureKey, by slot: key of the packet that departs, that is, arrives at the far
+	// end of the link.
 	departureKey   [maxComponentLinks * maxTimes]eventKey
-	departureTimes [maxComponentLinks]uint64 // times with a valid entry in departureKey
+	departureTimes [maxComponentLinks]timeSet // by link: times with a valid entry in departureKey
 
 	// occupancy, by link: packets on the link at the start of the window, plus those
 	// enqueued since.
 	occupancy [maxComponentLinks]int32
-	// lastDeparture, by link: time index of the last packet's arrival at the far end; -1
-	// without packets.
+	// lastDeparture, by link: time index of the departure of the last packet; -1 if no
+	// packet is on the link or has been on it in the window.
 	lastDeparture [maxComponentLinks]int32
-	// simulatedTimes, by link: number of time indices that have been simulated.
+	// simulatedTimes, by link: number of time indices that have been simulated. These are
+	// the lowest ones.
 	simulatedTimes [maxComponentLinks]int32
 
-	eventList                     // events pending after the window
+	pending         eventList     // events pending after the window
 	earliestPending engine.Time   // time of the earliest pending event
 	pendingResidues []engine.Time // residues of their times modulo the time unit
 	lastPending     engine.Time   // time of the event added last
-	memoryBytes     int64         // memory of rings
+	memoryBytes     int64         // memory of packet buffers and mailbox blocks
 	numArrivals     int64         // see componentWindow.numArrivals
 	numComparisons  int64         // see componentWindow.numComparisons
 }
@@ -105,7 +123,7 @@ func (p *componentSim) newWorkers() {
 	for i := range p.workers {
 		k := &p.workers[i]
 		k.componentSim, k.outboxes = p, make([]mailbox, 1+len(p.componentList))
-		k.earliestPending, k.lastPending, k.number = engine.Never, -1, uint32(i+1)
+		k.earliestPending, k.lastPending, k.index = engine.Never, -1, i
 		for j := range k.listHead {
 			k.listHead[j] = -1
 		}
@@ -146,7 +164,7 @@ func (k *componentWorker) simulateComponent(number int32) {
 	k.drain(&k.outboxes[0], func(events []arrivalEvent) {
 		for i := range events {
 			c := &events[i]
-			k.stats.countDelivery(p.sim, c.injectTime, p.times[c.nextOrSlot&(maxTimes-1)], int64(p.packetBytes))
+			k.stats.countDelivery(p.sim, c.injectTime, p.times[slotTime(c.nextOrSlot)], int64(p.packetBytes))
 		}
 	})
 
@@ -168,7 +186,7 @@ func (k *componentWorker) simulateComponent(number int32) {
 //
 // Events at a link depend on the earlier departures of the previous link of the ring. The
 // links are visited round-robin, and each is simulated up to the time until which the
-// departures of its predecessor are known.
+// departures of its predecessor are known; see knownDepartures.
 func (k *componentWorker) simulateTimes(q *activeComponent) {
 	p := k.componentSim
 
@@ -188,6 +206,7 @@ func (k *componentWorker) simulateTimes(q *activeComponent) {
 		}
 	}
 
+	// Each round advances some link, because a transmission takes at least one time index.
 	for remaining, numTimes := len(q.links), int32(len(p.times)); remaining > 0; {
 		for i := range q.links {
 			limit := numTimes
@@ -196,7 +215,7 @@ func (k *componentWorker) simulateTimes(q *activeComponent) {
 				if previous < 0 {
 					previous = len(q.links) - 1
 				}
-				limit = min(limit, max(k.simulatedTimes[previous], k.lastDeparture[previous])+q.links[previous].timesPerPacket)
+				limit = min(limit, k.knownDepartures(q, previous))
 			}
 
 			if k.simulatedTimes[i] < limit {
@@ -208,14 +227,22 @@ func (k *componentWorker) simulateTimes(q *activeComponent) {
 		}
 	}
 
-	departures := uint64(0)
+	departures := timeSet(0)
 	for i := range q.links {
 		departures |= k.departureTimes[i]
 	}
-
-	if departures != 0 {
-		k.stats.End = max(k.stats.End, p.times[bits.Len64(departures)-1])
+	if last := departures.last(); last >= 0 {
+		k.stats.End = max(k.stats.End, p.times[last])
 	}
+}
+
+// knownDepartures returns the time index before which all departures of link i are known.
+// These depend on two facts about the next packet that arrives at the link. First, it
+// arrives at a time index that has not been simulated, and its transmission takes
+// timesPerPacket time indices. Second, the queue is first-in, first-out, so the packet
+// departs at least one transmission after the last packet. The later bound holds.
+func (k *componentWorker) knownDepartures(q *activeComponent, i int) int32 {
+	return max(k.simulatedTimes[i], k.lastDeparture[i]) + q.links[i].timesPerPacket
 }
 
 // prefetchComponent prefetches the memory that simulating a component accesses.
@@ -248,7 +275,7 @@ func (k *componentWorker) prefetchComponent(q *linkComponent) {
 
 // addPending records an event after the window. id is as in keyedEvent.
 func (k *componentWorker) addPending(key eventKey, time engine.Time, id int32) {
-	k.events = append(k.events, keyedEvent{key, id})
+	k.pending.events = append(k.pending.events, keyedEvent{key, id})
 	if k.earliestPending = min(k.earliestPending, time); time != k.lastPending {
 		k.lastPending = time
 		if r := time % k.timeUnit; len(k.pendingResidues) <= maxPhases && !slices.Contains(k.pendingResidues, r) {
@@ -260,28 +287,31 @@ func (k *componentWorker) addPending(key eventKey, time engine.Time, id int32) {
 // addSenderEvent adds the event of sender i at time index t to the arrivals at its link.
 func (k *componentWorker) addSenderEvent(i int32, t int) {
 	w := &k.senders[i]
-	k.arrivals = append(k.arrivals, arrivalEvent{eventKey: w.eventKey, route: -1 - i, nextOrSlot: w.link&(maxComponentLinks-1)<<timeBits | int32(t)})
+	slot := slotOf(int(locationIndex(w.link)), t)
+	k.arrivals = append(k.arrivals, arrivalEvent{eventKey: w.eventKey, route: -1 - i, nextOrSlot: int32(slot)})
 	k.insertArrival(int32(len(k.arrivals) - 1))
 }
 
-// insertArrival inserts arrival i into the list of its link and time, ordered by key.
+// insertArrival inserts arrival i into the list of its slot, ordered by key.
 func (k *componentWorker) insertArrival(i int32) {
-	here := k.arrivals
-	c := &here[i]
-	k.listTimes[c.nextOrSlot>>timeBits] |= 1 << (c.nextOrSlot & (maxTimes - 1))
-	link := &k.listHead[c.nextOrSlot]
-	for *link >= 0 && here[*link].before(&c.eventKey) != 0 {
-		link = &here[*link].nextOrSlot
+	arrivals := k.arrivals
+	c := &arrivals[i]
+	slot := c.nextOrSlot
+	k.listTimes[slotLink(slot)].add(slotTime(slot))
+
+	next := &k.listHead[slot] // the place in the list: the entry that refers to its next event
+	for *next >= 0 && arrivals[*next].before(&c.eventKey) != 0 {
+		next = &arrivals[*next].nextOrSlot
 		k.numComparisons++
 	}
-	c.nextOrSlot, *link = *link, i
+	c.nextOrSlot, *next = *next, i
 }
 
-// afterWindow is the time index of arrivals after the window.
+// afterWindow is a time index that represents all times after the window.
 const afterWindow = maxTimes
 
-// startLink prepares link i for the window. Packets on the link that arrive at its far
-// end within the window depart.
+// startLink prepares link i for the window. The packets that are on the link and arrive
+// at its far end within the window depart.
 func (k *componentWorker) startLink(q *activeComponent, i int) {
 	p := k.componentSim
 	l := &q.links[i]
@@ -292,7 +322,9 @@ func (k *componentWorker) startLink(q *activeComponent, i int) {
 		t := p.timeIndex(arrival)
 		r := &l.buffer[l.head&uint64(len(l.buffer)-1)]
 		k.depart(q, i, t, r.nextLink, arrivalEvent{key, r.injectTime, r.route, 0})
-		key.scheduleTimes |= p.keyBit[t]
+
+		// The departure schedules the departure of the next packet.
+		key = p.childKey(key, t)
 		if l.head++; l.head == l.tail {
 			arrival = engine.Never
 		} else if p.hasLatency {
@@ -307,67 +339,73 @@ func (k *componentWorker) startLink(q *activeComponent, i int) {
 	}
 }
 
-// depart moves a packet from the end of link i to its next link at time index t. Within
-// the component that is the next link of the ring. c.next is set here. If next is
-// pathEnd, the packet goes to outboxes[0].
+// depart moves a packet from the end of link i to its next link at time index t. next is
+// the location of that link, or pathEnd. c is the packet and its key; c.nextOrSlot is set
+// here. Within the component, the next link is always the next one of the ring.
 func (k *componentWorker) depart(q *activeComponent, i, t int, next int32, c arrivalEvent) {
-	k.departureKey[i<<timeBits|t&(maxTimes-1)] = c.eventKey
-	k.departureTimes[i] |= 1 << (t & (maxTimes - 1))
+	k.departureKey[slotOf(i, t)] = c.eventKey
+	k.departureTimes[i].add(t)
 	k.lastDeparture[i] = int32(t)
 
-	if uint32(next-q.number<<linkBits) < uint32(len(q.links)) {
-		if i++; i == len(q.links) {
-			i = 0
-		}
-		k.ringArrival[i<<timeBits|t&(maxTimes-1)] = c
-		k.ringTimes[i] |= 1 << (t & (maxTimes - 1))
+	if locationComponent(next) != q.number {
+		k.sendTo(next, t, c)
 		return
 	}
 
-	c.nextOrSlot = next&(maxComponentLinks-1)<<timeBits | int32(t)
-	k.send(&k.outboxes[1+next>>linkBits], c)
+	following := i + 1
+	if following == len(q.links) {
+		following = 0
+	}
+	k.ringArrival[slotOf(following, t)] = c
+	k.ringTimes[following].add(t)
+}
+
+// sendTo adds an arrival at another component to a mailbox. location is the link, or
+// pathEnd for a packet that has reached its destination. Outbox 0 is for the latter,
+// because the component of pathEnd is -1.
+func (k *componentWorker) sendTo(location int32, t int, c arrivalEvent) {
+	c.nextOrSlot = int32(slotOf(int(locationIndex(location)), t))
+	k.send(&k.outboxes[1+locationComponent(location)], c)
 }
 
 // simulateLink simulates the arrivals at link i with a time index below limit. All
 // departures of the previous link of the ring before that time must be known.
 func (k *componentWorker) simulateLink(q *activeComponent, i, limit int) {
 	l := &q.links[i]
-	within := uint64(1)<<limit - 1
 	for {
 		listTimes, ringTimes := k.listTimes[i], k.ringTimes[i]
-
-		m := (listTimes | ringTimes) & within
-		if m == 0 {
+		remaining := (listTimes | ringTimes).before(limit)
+		if remaining == 0 {
 			break
 		}
-		t := bits.TrailingZeros64(m) & (maxTimes - 1)
-		bit := m & -m
-		k.ringTimes[i] = ringTimes &^ bit
-		c := &k.ringArrival[i<<timeBits|t]
+
+		t := remaining.first()
+		k.ringTimes[i].remove(t)
+		ringArrival := &k.ringArrival[slotOf(i, t)]
 
 		// A single arrival over the ring, the most frequent case, needs no list.
-		if listTimes&bit == 0 {
-			k.schedulePacket(q, l, i, t, c, c.injectTime, c.route)
+		if !listTimes.contains(t) {
+			k.schedulePacket(q, l, i, t, ringArrival)
 			continue
 		}
 
-		if ringTimes&bit != 0 {
-			c.nextOrSlot = int32(i<<timeBits | t)
-			k.arrivals = append(k.arrivals, *c)
+		if ringTimes.contains(t) {
+			ringArrival.nextOrSlot = int32(slotOf(i, t))
+			k.arrivals = append(k.arrivals, *ringArrival)
 			k.insertArrival(int32(len(k.arrivals) - 1))
 		}
 		k.simulateList(q, l, i, t)
-		k.listTimes[i] &^= bit
+		k.listTimes[i].remove(t)
 	}
 }
 
 // simulateList simulates the arrivals at link i at time index t, which are in a list.
 func (k *componentWorker) simulateList(q *activeComponent, l *componentLink, i, t int) {
-	head := &k.listHead[i<<timeBits|t]
+	head := &k.listHead[slotOf(i, t)]
 	for index := *head; index >= 0; {
 		c := &k.arrivals[index]
 		if c.route >= 0 {
-			k.schedulePacket(q, l, i, t, c, c.injectTime, c.route)
+			k.schedulePacket(q, l, i, t, c)
 		} else {
 			k.injectGreedy(q, l, i, t, *c)
 			// injectGreedy may have reallocated arrivals.
@@ -380,61 +418,63 @@ func (k *componentWorker) simulateList(q *activeComponent, l *componentLink, i, 
 
 // schedulePacket enqueues the packet of arrival c at link i at time index t and returns
 // the start of its transmission. If the packet arrives at the far end within the window,
-// it departs.
-func (k *componentWorker) schedulePacket(q *activeComponent, l *componentLink, i, t int, c *arrivalEvent, inject engine.Time, route int32) engine.Time {
+// it departs. Otherwise it is stored in the buffer of the link.
+func (k *componentWorker) schedulePacket(q *activeComponent, l *componentLink, i, t int, c *arrivalEvent) engine.Time {
 	p := k.componentSim
 	now := p.times[t]
 	start := max(l.busyUntil, now)
 	l.waitTime += start - now
 	l.busyUntil = start + l.sendTime
+	arrival := l.busyUntil + l.latency // at the far end
 
-	next := k.linkAfter(l, route)
-	route++
-	lastDeparture := int(k.lastDeparture[i])
+	next := k.linkAfter(l, c.route)
+	departures := k.departureTimes[i]
 	k.occupancy[i]++
 
 	// A packet that arrives at the far end at this very time has left the link only if it
 	// precedes c.
-	bit := uint64(1) << t
-	if occupancy := k.occupancy[i] - int32(bits.OnesCount64(k.departureTimes[i]&(bit-1))); occupancy > l.maxOccupancy {
-		if k.departureTimes[i]&bit == 0 || c.before(&k.departureKey[i<<timeBits|t]) != 0 {
+	if occupancy := k.occupancy[i] - int32(departures.before(t).size()); occupancy > l.maxOccupancy {
+		if !departures.contains(t) || c.before(&k.departureKey[slotOf(i, t)]) != 0 {
 			l.maxOccupancy = occupancy
 		} else {
 			l.maxOccupancy = max(l.maxOccupancy, occupancy-1)
 		}
 	}
 
-	// In the event loop, the arrival of this packet is scheduled when the previous packet
-	// leaves the link. Without a previous packet, the arrival is the second event that c
-	// schedules.
-	key := c.eventKey
-	if lastDeparture > t || lastDeparture == t && c.before(&k.departureKey[i<<timeBits|t]) != 0 {
-		key = k.departureKey[i<<timeBits|lastDeparture&(maxTimes-1)]
-		key.scheduleTimes |= p.keyBit[lastDeparture&(maxTimes-1)]
-	} else {
-		key.scheduleTimes |= p.keyBit[t]
-		key.tieBreak |= 1 << (maxKeyTimes - 1) >> t
-	}
-
-	arrival := l.busyUntil + l.latency
-	if arrival < p.end {
-		if !p.hasLatency {
-			t = max(lastDeparture, t) + int(l.timesPerPacket)
-		} else {
-			t = p.timeIndex(arrival)
-		}
-		l.head++
-		l.tail++
-		k.depart(q, i, t, next, arrivalEvent{key, inject, route, 0})
+	// The packet stays behind a packet that departs after the window. Its own departure is
+	// not a pending event yet, so it has no key.
+	lastDeparture := int(k.lastDeparture[i])
+	if lastDeparture == afterWindow {
+		k.storePacket(l, queuedPacket{c.injectTime, c.route + 1, next}, arrival)
 		return start
 	}
 
-	if lastDeparture != afterWindow {
-		k.lastDeparture[i] = afterWindow
-		q.headArrival[i], q.headKey[i] = arrival, key
+	// In the event loop, the arrival of this packet at the far end is scheduled when the
+	// previous packet leaves the link. If the link is empty, the arrival is the second
+	// event that c schedules.
+	var key eventKey
+	if lastDeparture > t || lastDeparture == t && c.before(&k.departureKey[slotOf(i, t)]) != 0 {
+		key = p.childKey(k.departureKey[slotOf(i, lastDeparture)], lastDeparture)
+	} else {
+		key = p.secondChildKey(c.eventKey, t)
 	}
 
-	k.storePacket(l, queuedPacket{inject, route, next}, arrival)
+	if arrival >= p.end {
+		k.lastDeparture[i] = afterWindow
+		q.headArrival[i], q.headKey[i] = arrival, key
+		k.storePacket(l, queuedPacket{c.injectTime, c.route + 1, next}, arrival)
+		return start
+	}
+
+	// Without latencies, the departure is one transmission after the start. Otherwise its
+	// time index must be searched.
+	departure := max(lastDeparture, t) + int(l.timesPerPacket)
+	if p.hasLatency {
+		departure = p.timeIndex(arrival)
+	}
+	l.head++
+	l.tail++
+	k.depart(q, i, departure, next, arrivalEvent{key, c.injectTime, c.route + 1, 0})
 	return start
 }
 
@@ -450,6 +490,9 @@ func (k *componentWorker) linkAfter(l *componentLink, route int32) int32 {
 // injectGreedy simulates the event c of a greedy source. It injects a packet at link i at
 // time index t, and schedules the next event of the source for the start of the
 // transmission.
+//
+// c is a copy of the event. It becomes the arrival of the packet, which has the same key:
+// the event loop enqueues the packet within the event.
 func (k *componentWorker) injectGreedy(q *activeComponent, l *componentLink, i, t int, c arrivalEvent) {
 	id := -1 - c.route
 	w := &k.senders[id]
@@ -462,17 +505,20 @@ func (k *componentWorker) injectGreedy(q *activeComponent, l *componentLink, i, 
 	now := k.times[t]
 	k.stats.End = max(k.stats.End, now)
 	k.stats.countInjection(k.sim, now)
-	start := k.schedulePacket(q, l, i, t, &c, now, k.paths.choosePath(flow))
+	c.injectTime, c.route = now, k.paths.choosePath(flow)
+	start := k.schedulePacket(q, l, i, t, &c)
 
 	if !more {
 		return
 	}
 	k.injectors[w.injector].prefetchNext(&k.paths)
 
-	// Use the upper bit if c itself was scheduled at this time.
+	// If c itself was scheduled at this time, the upper bit of this time is used; see
+	// "Greedy sources" in componentWindow.
 	bit := k.keyBit[t]
-	bit <<= w.scheduleTimes >> bits.TrailingZeros64(bit) & 1
-
+	if w.scheduleTimes&bit != 0 {
+		bit <<= 1
+	}
 	w.scheduleTimes |= bit
 
 	if w.time = start; start == now {

@@ -55,7 +55,7 @@ func (z *sim) applyCredits(id int32, l *queuedLink, now engine.Time) (applied bo
 func (z *sim) awaitCredit(id int32, l *queuedLink) {
 	if l.credits.length > 0 && !l.awaitsCredit {
 		l.awaitsCredit = true
-		z.calendar.schedule(2*int32(len(z.queued))+id, z.records.first(&l.credits).time)
+		z.calendar.schedule(z.creditID(id), z.records.first(&l.credits).time)
 	}
 }
 

@@ -65,7 +65,7 @@ func (z *sim) deadlockError() error {
 		to[i] = w.to
 	}
 
-	for _, c := range findCycle(firstWait, to) {
+	for _, c := range (adjacencyLists{firstWait, to}).findCycle() {
 		d.Cycle = append(d.Cycle, Channel{z.channelLink[c], c - z.queued[z.channelLink[c]].firstChannel})
 	}
 	if len(d.Cycle) > 0 {

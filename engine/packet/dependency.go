@@ -1,5 +1,8 @@
 package packet
 
+// This file finds possible deadlocks of buffers in a set of paths, without simulating
+// packets.
+
 import (
 	"context"
 	"fmt"
@@ -24,12 +27,12 @@ type Cycle []Channel
 // Names returns the channels as text, such as "link 3 x+ vc0 -> link 7 y- vc1 -> link 3
 // x+ vc0".
 func (c Cycle) Names(n *engine.Network) string {
+	if len(c) == 0 {
+		return ""
+	}
 	var b strings.Builder
 	for i := range len(c) + 1 {
-		if len(c) == 0 {
-			break
-		}
-		k := c[i%len(c)]
+		k := c[i%len(c)] // finally the first channel again
 		if i > 0 {
 			b.WriteString(" -> ")
 		}
@@ -50,9 +53,12 @@ type Dependencies struct {
 	linkByPort       []int32 // indexed by node*degree + port; -1 if there is no link
 	linkEnd          []int32 // indexed by link: the node at its far end
 
+	// The graph is a bit matrix. Row c holds the dependencies of channel c: bit
+	// port*channels + vc is set if the channel depends on channel vc of the link at that
+	// port of the node at its far end.
 	wordsPerRow int
-	rowStart    []int32  // indexed by channel: index of its row in bits; 0, an empty row, without dependencies
-	bits        []uint64 // rows: bit port*channels + vc is the dependency on that channel at the far end
+	rowStart    []int32  // indexed by channel: index of its row in bits; 0 without dependencies
+	bits        []uint64 // the rows; the first one, at index 0, is empty
 }
 
 // NewDependencies returns the graph without any path. Ports are the same as in
@@ -71,9 +77,10 @@ func NewDependencies(n *engine.Network, degree int, link []int32, channels int) 
 // Add adds the dependencies of a path that starts at node. It returns an error if a step
 // uses a link or channel that does not exist.
 func (d *Dependencies) Add(node int32, steps []engine.Step) error {
-	if node < 0 || int(node) >= len(d.linkByPort)/max(1, d.degree) {
-		return fmt.Errorf("packet: a path starts at node %d of %d", node, len(d.linkByPort)/max(1, d.degree))
+	if numNodes := len(d.linkByPort) / max(1, d.degree); node < 0 || int(node) >= numNodes {
+		return fmt.Errorf("packet: a path starts at node %d of %d", node, numNodes)
 	}
+
 	previous := -1 // channel of the previous step
 	for i, s := range steps {
 		port, vc := s.Port(), s.Channel()
@@ -87,12 +94,7 @@ func (d *Dependencies) Add(node int32, steps []engine.Step) error {
 
 		current := int(l)*d.channels + vc
 		if previous >= 0 {
-			if d.rowStart[previous] == 0 {
-				d.rowStart[previous] = int32(len(d.bits))
-				d.bits = append(d.bits, make([]uint64, d.wordsPerRow)...)
-			}
-			k := port*d.channels + vc
-			d.bits[int(d.rowStart[previous])+k>>6] |= 1 << (k & 63)
+			d.setBit(previous, port*d.channels+vc)
 		}
 
 		previous, node = current, d.linkEnd[l]
@@ -100,50 +102,67 @@ func (d *Dependencies) Add(node int32, steps []engine.Step) error {
 	return nil
 }
 
-// successors returns the graph as adjacency lists: channel c depends on
-// after[start[c]:start[c+1]].
-func (d *Dependencies) successors() (start, after []int32) {
-	start = make([]int32, len(d.rowStart)+1)
+// setBit sets a bit in the row of a channel.
+func (d *Dependencies) setBit(channel, bit int) {
+	if d.rowStart[channel] == 0 {
+		d.rowStart[channel] = int32(len(d.bits))
+		d.bits = append(d.bits, make([]uint64, d.wordsPerRow)...)
+	}
+	d.bits[int(d.rowStart[channel])+bit/64] |= 1 << (bit % 64)
+}
+
+// graph returns the graph as adjacency lists.
+func (d *Dependencies) graph() adjacencyLists {
+	g := adjacencyLists{start: make([]int32, len(d.rowStart)+1)}
 	for c := range d.rowStart {
-		base := int(d.linkEnd[c/d.channels]) * d.degree
+		firstPort := int(d.linkEnd[c/d.channels]) * d.degree
 		for w, word := range d.bits[d.rowStart[c]:][:d.wordsPerRow] {
-			for ; word != 0; word &= word - 1 {
-				k := w<<6 + bits.TrailingZeros64(word)
-				after = append(after, d.linkByPort[base+k/d.channels]*int32(d.channels)+int32(k%d.channels))
+			for ; word != 0; word &= word - 1 { // removes the lowest set bit
+				bit := 64*w + bits.TrailingZeros64(word)
+				port, vc := bit/d.channels, bit%d.channels
+				g.nodes = append(g.nodes, d.linkByPort[firstPort+port]*int32(d.channels)+int32(vc))
 			}
 		}
-		start[c+1] = int32(len(after))
+		g.start[c+1] = int32(len(g.nodes))
 	}
-	return start, after
+	return g
 }
 
 // Cycle returns a cycle of the graph, or nil if it is acyclic. The cycle is a shortest
 // one through the lowest-numbered channel that is on any cycle.
 func (d *Dependencies) Cycle() Cycle {
 	var cycle Cycle
-	for _, c := range findCycle(d.successors()) {
+	for _, c := range d.graph().findCycle() {
 		cycle = append(cycle, Channel{c / int32(d.channels), c % int32(d.channels)})
 	}
 	return cycle
 }
 
-// findCycle returns a cycle of the graph in which node c has the successors
-// after[start[c]:start[c+1]], or nil if it is acyclic. The cycle is a shortest one
-// through the lowest-numbered node that is on any cycle.
-func findCycle(start, after []int32) []int32 {
-	predecessors, firstPredecessor := reverseGraph(start, after)
-	live := pruneSinks(start, firstPredecessor, predecessors) // 0 for nodes that lead to no cycle
-	reachable := pruneSinks(firstPredecessor, start, after)   // 0 for nodes that no cycle leads to
+// adjacencyLists is a directed graph. The successors of node c are
+// nodes[start[c]:start[c+1]].
+type adjacencyLists struct{ start, nodes []int32 }
 
-	for c, degree := range reachable {
+// successors returns the successors of node c.
+func (g adjacencyLists) successors(c int32) []int32 { return g.nodes[g.start[c]:g.start[c+1]] }
+
+// findCycle returns a cycle of the graph, or nil if it is acyclic. The cycle is a shortest
+// one through the lowest-numbered node that is on any cycle.
+func (g adjacencyLists) findCycle() []int32 {
+	// A node on a cycle leads to a cycle, and a cycle leads to it. The latter means that
+	// the node leads to a cycle of the reversed graph. All other nodes are excluded from
+	// the search.
+	reversed := g.reverse()
+	live := g.pruneSinks(reversed) // indexed by node; 0 if the search need not visit it
+	for c, degree := range reversed.pruneSinks(g) {
 		if degree == 0 {
 			live[c] = 0
 		}
 	}
-	parent := make([]int32, len(live)) // predecessor in the search plus 1; 0 if a node has not been reached
+
+	parent := make([]int32, len(live)) // scratch of shortestCycle
 	for c, degree := range live {
 		if degree > 0 {
-			if cycle := shortestCycle(int32(c), start, after, live, parent); cycle != nil {
+			if cycle := g.shortestCycle(int32(c), live, parent); cycle != nil {
 				return cycle
 			}
 		}
@@ -151,34 +170,37 @@ func findCycle(start, after []int32) []int32 {
 	return nil
 }
 
-// reverseGraph returns the predecessors of the nodes of a graph: node c has
-// predecessors[firstPredecessor[c]:firstPredecessor[c+1]].
-func reverseGraph(start, after []int32) (predecessors, firstPredecessor []int32) {
-	from := make([]int32, len(after))
-	for c := range len(start) - 1 {
-		for e := start[c]; e < start[c+1]; e++ {
-			from[e] = int32(c)
+// reverse returns the graph with the direction of each edge reversed.
+func (g adjacencyLists) reverse() adjacencyLists {
+	numNodes := len(g.start) - 1
+	source := make([]int32, len(g.nodes)) // indexed by edge
+	for c := range numNodes {
+		for e := g.start[c]; e < g.start[c+1]; e++ {
+			source[e] = int32(c)
 		}
 	}
-	firstPredecessor, predecessors = csr.Index(after, len(start)-1)
-	for k, e := range predecessors {
-		predecessors[k] = from[e]
+
+	start, edges := csr.Index(g.nodes, numNodes) // the edges that lead to each node
+	predecessors := make([]int32, len(edges))
+	for k, e := range edges {
+		predecessors[k] = source[e]
 	}
-	return predecessors, firstPredecessor
+	return adjacencyLists{start, predecessors}
 }
 
 // pruneSinks repeatedly removes the nodes without successors (Kahn's algorithm). It
-// returns the number of remaining successors of each node; removed nodes have 0.
-func pruneSinks(start, firstPredecessor, predecessors []int32) []int32 {
-	degree, pruned := make([]int32, len(start)-1), []int32(nil)
+// returns the number of remaining successors of each node. This number is 0 for removed
+// nodes, and only for these. reversed is the reversed graph.
+func (g adjacencyLists) pruneSinks(reversed adjacencyLists) []int32 {
+	degree := make([]int32, len(g.start)-1)
+	var pruned []int32
 	for c := range degree {
-		if degree[c] = start[c+1] - start[c]; degree[c] == 0 {
+		if degree[c] = g.start[c+1] - g.start[c]; degree[c] == 0 {
 			pruned = append(pruned, int32(c))
 		}
 	}
 	for i := 0; i < len(pruned); i++ {
-		c := pruned[i]
-		for _, b := range predecessors[firstPredecessor[c]:firstPredecessor[c+1]] {
+		for _, b := range reversed.successors(pruned[i]) {
 			if degree[b]--; degree[b] == 0 {
 				pruned = append(pruned, b)
 			}
@@ -190,20 +212,25 @@ func pruneSinks(start, firstPredecessor, predecessors []int32) []int32 {
 // shortestCycle searches breadth-first for a shortest path from node c back to itself. It
 // visits only nodes with live > 0. If there is no cycle through c, it sets live[c] to 0
 // and returns nil.
-func shortestCycle(c int32, start, after, live, parent []int32) []int32 {
+//
+// parent is scratch. During the search it is 0 for nodes that have not been reached, and
+// 1 plus the predecessor for the others.
+func (g adjacencyLists) shortestCycle(c int32, live, parent []int32) []int32 {
 	clear(parent)
 	queue := []int32{c}
 	for i := 0; i < len(queue); i++ {
 		node := queue[i]
-		for _, e := range after[start[node]:start[node+1]] {
-			if live[e] == 0 || parent[e] != 0 {
+		for _, next := range g.successors(node) {
+			if live[next] == 0 || parent[next] != 0 {
 				continue
 			}
-			parent[e] = node + 1
-			if e != c {
-				queue = append(queue, e)
+			parent[next] = node + 1
+			if next != c {
+				queue = append(queue, next)
 				continue
 			}
+
+			// The cycle is closed. The parents lead from its last node back to c.
 			cycle := []int32{c}
 			for k := node; k != c; k = parent[k] - 1 {
 				cycle = append(cycle, k)
@@ -215,6 +242,9 @@ func shortestCycle(c int32, start, after, live, parent []int32) []int32 {
 	live[c] = 0 // no later search needs to visit c
 	return nil
 }
+
+// flowsPerContextCheck is the number of flows between two checks of a context.
+const flowsPerContextCheck = 1 << 14
 
 // CheckChannels returns a cycle in the channel dependency graph of all paths that the
 // flows can take, or nil if it is acyclic. Without a cycle, packets on these paths cannot
@@ -228,7 +258,7 @@ func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Paths, flow
 		return d.addSpread(ctx, n, w.Spread, flows)
 	}
 	for f, flow := range flows {
-		if f&(1<<14-1) == 0 && ctx.Err() != nil {
+		if f%flowsPerContextCheck == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		first, end := w.Of(w.ClassOf(int32(f)))
@@ -244,34 +274,40 @@ func CheckChannels(ctx context.Context, n *engine.Network, w *engine.Paths, flow
 	return d.Cycle(), nil
 }
 
-// addSpread adds the dependencies of packets that draw their links at each node, all on
-// channel 0, and returns a cycle or nil.
+// addSpread adds the dependencies of packets that choose their next link at random at
+// each node. All packets use channel 0. It returns a cycle of the graph, or nil if it is
+// acyclic.
 func (d *Dependencies) addSpread(ctx context.Context, n *engine.Network, s *engine.NextHops, flows []engine.Flow) (Cycle, error) {
-	sources, mark := make([][]int32, n.Nodes), make([]bool, n.Nodes)
+	sources := make([][]int32, n.Nodes) // indexed by destination
+	mark := make([]bool, n.Nodes)       // scratch of NodesByDistance
 	for _, f := range flows {
 		sources[f.Dst] = append(sources[f.Dst], f.Src)
 	}
 
-	var err error
+	// For each node that packets to dst can pass, add all pairs of successive links. A
+	// port is numbered node*degree + port in s.To and by Shares.
+	var pathErr error
 	for dst := range n.Nodes {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		for _, node := range s.NodesByDistance(sources[dst], dst, mark) {
-			s.Shares(node, dst, func(port int, _ float64) {
-				if next := s.To[port]; next != dst {
-					first := engine.MakeStep(port%s.Degree, 0)
-					s.Shares(next, dst, func(port int, _ float64) {
-						if e := d.Add(node, []engine.Step{first, engine.MakeStep(port%s.Degree, 0)}); err == nil {
-							err = e
-						}
-					})
+			s.Shares(node, dst, func(firstPort int, _ float64) {
+				next := s.To[firstPort]
+				if next == dst {
+					return
 				}
+				s.Shares(next, dst, func(secondPort int, _ float64) {
+					steps := []engine.Step{engine.MakeStep(firstPort%s.Degree, 0), engine.MakeStep(secondPort%s.Degree, 0)}
+					if err := d.Add(node, steps); pathErr == nil {
+						pathErr = err
+					}
+				})
 			})
 		}
 	}
-	if err != nil {
-		return nil, err
+	if pathErr != nil {
+		return nil, pathErr
 	}
 	return d.Cycle(), nil
 }

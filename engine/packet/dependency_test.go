@@ -145,8 +145,8 @@ func TestDependencies(t *testing.T) {
 				break
 			}
 		}
-		if _, after := d.successors(); len(after) != count {
-			t.Fatalf("%d dependencies, want %d", len(after), count)
+		if g := d.graph(); len(g.nodes) != count {
+			t.Fatalf("%d dependencies, want %d", len(g.nodes), count)
 		}
 
 		cycle := d.Cycle()

@@ -70,6 +70,15 @@ const (
 	originSender = -3
 )
 
+// isQueuedAtSource reports whether a queued packet with this record.origin is at the first
+// link of its path.
+func isQueuedAtSource(origin int32) bool { return origin < 0 }
+
+// isHeldBySource reports whether a packet with this record.origin is still at its source,
+// and its source reacts to the network (a closed loop). Such a packet is not lost if the
+// link fails, and it takes no buffer space until it is sent.
+func isHeldBySource(origin int32) bool { return origin <= originWindow }
+
 // newInjectors creates the injectors of all sources.
 func (z *sim) newInjectors(w *Work) {
 	feedIndex := make([]int32, 0)

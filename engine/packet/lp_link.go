@@ -74,15 +74,15 @@ func (p *lpSim) acceptPacket(id int32, l *queuedLink, f *inFlight, d pendingEven
 	// packets that reach the far end of l at this time still count.
 	if l.occupancy >= l.maxOccupancy {
 		now := d.time
-		if packet.origin >= 0 && l.firstChannel > packet.origin {
+		if !isQueuedAtSource(packet.origin) && l.firstChannel > packet.origin {
 			now--
 		}
 		p.endFlights(l, f, now)
 	}
 
-	isLost := l.state&stateDown != 0 && packet.origin > originWindow
+	isLost := l.state&stateDown != 0 && !isHeldBySource(packet.origin)
 	index := packet.channel
-	if packet.origin < 0 {
+	if isQueuedAtSource(packet.origin) {
 		p.packets.injectTimes[k] = d.time
 		index += l.numChannels
 	}
@@ -264,7 +264,7 @@ func (p *lpSim) collectArrivals(id int32) []pendingEvent {
 			c.next, later, i = later, i, next
 			continue
 		}
-		if c.origin < 0 {
+		if isQueuedAtSource(c.origin) {
 			event.sortKey = injectionBit | uint64(p.packets.injectTimes[i])<<32 | uint64(i)
 		}
 		arrivals = insertSorted(arrivals, event)

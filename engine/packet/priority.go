@@ -112,7 +112,7 @@ func checkRanks(g *engine.Graph, n *engine.Network, o *Options) error {
 
 // push adds a packet.
 func (q *priorityQueue) push(r *record, rank int64) {
-	if r.origin > originWindow {
+	if !isHeldBySource(r.origin) {
 		q.numThrough++
 		q.maxThrough = max(q.maxThrough, q.numThrough)
 	}
@@ -136,7 +136,7 @@ func (q *priorityQueue) push(r *record, rank int64) {
 func (q *priorityQueue) pop() (record, int64) {
 	w := q.heap
 	first, rank := w[0].record, w[0].rank
-	if first.origin > originWindow {
+	if !isHeldBySource(first.origin) {
 		q.numThrough--
 	}
 

@@ -193,7 +193,7 @@ func (z *sim) endSending(id int32, now engine.Time) {
 		slot := z.records.add(&l.inFlight)
 		*slot = *r
 		if slot.time = now + l.latency; l.inFlight.length == 1 {
-			z.calendar.schedule(int32(len(z.queued))+id, slot.time)
+			z.calendar.schedule(z.arrivalID(id), slot.time)
 		}
 	case z.paths.usesSteps:
 		z.receive(l, r, l.nextLink, l.nextChannel, now)
@@ -218,7 +218,7 @@ func (z *sim) endFlight(id int32, now engine.Time) {
 	r := *z.records.first(&l.inFlight)
 	z.records.removeFirst(&l.inFlight)
 	if l.inFlight.length > 0 {
-		z.calendar.schedule(int32(len(z.queued))+id, z.records.first(&l.inFlight).time)
+		z.calendar.schedule(z.arrivalID(id), z.records.first(&l.inFlight).time)
 	}
 
 	if z.priorities != nil {
@@ -251,7 +251,7 @@ func (z *sim) enqueue(id int32, channel uint8, r *record, now engine.Time) {
 	l := &z.queued[id]
 
 	// Packets of closed-loop senders do not count until they are sent.
-	if r.origin > originWindow {
+	if !isHeldBySource(r.origin) {
 		if l.state&stateDown != 0 {
 			z.drop(r, id, LinkFailed, now)
 			return
@@ -264,7 +264,7 @@ func (z *sim) enqueue(id int32, channel uint8, r *record, now engine.Time) {
 
 	index := uint8(0)
 	if z.usesCredits {
-		if index = channel; r.origin < 0 {
+		if index = channel; isQueuedAtSource(r.origin) {
 			index += l.numChannels
 		}
 	}
@@ -286,7 +286,7 @@ func (z *sim) enqueueByRank(id int32, r *record, now engine.Time) {
 	queued := *r
 	queued.time = now
 	rank := z.priorities.arrivalRank
-	if r.origin <= originWindow {
+	if isHeldBySource(r.origin) {
 		rank = z.priorities.packetRank(r.flow, z.tasks.transfers[r.flow].sentBytes())
 	}
 	z.priorities.queues[id].push(&queued, rank)
@@ -391,7 +391,7 @@ func (z *sim) startSending(id int32, now engine.Time) {
 		z.pop(l, q, index)
 	}
 
-	if r.origin <= originWindow && !z.usesCredits {
+	if isHeldBySource(r.origin) && !z.usesCredits {
 		l.bufferedBytes += int64(r.bytes)
 	}
 
@@ -412,7 +412,7 @@ func (z *sim) startSending(id int32, now engine.Time) {
 	if z.paths.usesSteps && !l.hasLatency {
 		l.nextLink, l.nextChannel = z.paths.linkAfter(l.to, r.route)
 	}
-	z.calendar.schedule(id, l.sendEnd)
+	z.calendar.schedule(z.sendEndID(id), l.sendEnd)
 }
 
 // drawTries draws the number of transmissions of a packet until it is received without

@@ -12,8 +12,8 @@ import (
 // Events are identified by the numbers under which they are in the calendar. With
 // scheduled links, event id < n is the arrival of the first packet on link id, where n is
 // the number of links. With queued links, ids [0, n) are ends of transmissions, [n, 2n)
-// arrivals, and [2n, 3n) credit returns. Ids from senderBase on belong to senders: first
-// the injectors, then the tasks.
+// arrivals, and [2n, 3n) credit returns; see sendEndID, arrivalID and creditID. Ids from
+// senderBase on belong to senders: first the injectors, then the tasks.
 type sim struct {
 	network                   *engine.Network
 	options                   Options
@@ -41,6 +41,19 @@ type sim struct {
 	prefetchSink int32           // sum of prefetched values, so that their loads are not optimised away
 	queueState
 }
+
+// sendEndID returns the event id of the end of the transmission on a queued link.
+func (z *sim) sendEndID(link int32) int32 { return link }
+
+// arrivalID returns the event id of the arrival of the first packet in flight on a queued
+// link.
+func (z *sim) arrivalID(link int32) int32 { return int32(len(z.queued)) + link }
+
+// creditID returns the event id of the next credit return to a queued link.
+func (z *sim) creditID(link int32) int32 { return 2*int32(len(z.queued)) + link }
+
+// isSender reports whether an event id belongs to a sender.
+func (z *sim) isSender(id int32) bool { return id >= z.senderBase }
 
 // packetEnd is the delivery or loss of a packet. It is recorded only for tests.
 type packetEnd struct {
@@ -252,7 +265,7 @@ func (z *sim) runEvents(until engine.Time, limit int) int {
 
 		for _, id := range ids {
 			switch {
-			case id >= z.senderBase:
+			case z.isSender(id):
 				z.stats.End = now
 				if z.runSender(id-z.senderBase, now); z.outOfMemory {
 					return count
