@@ -426,7 +426,7 @@ func (p *componentSim) switchToEvents() {
 		saved.busyUntil, saved.waitTime, saved.numPackets, saved.bytes, saved.maxOccupancy, saved.remainder = l.busyUntil, l.waitTime, int64(l.tail), int64(l.tail)*int64(p.packetBytes), l.maxOccupancy, 0
 		arrival := p.headArrival[i]
 		for ; l.head < l.tail; l.head++ {
-			k := l.head & uint64(len(l.buffer)-1)
+			k := l.bufferIndex(l.head)
 			r := &l.buffer[k]
 			next := r.nextLink
 			if next >= 0 {

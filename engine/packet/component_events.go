@@ -1,5 +1,9 @@
 package packet
 
+// This file sorts the pending events of a componentSim at the end of a window of simulated
+// time. Each worker sorts its events; then the sorted lists are merged. The order decides
+// which simultaneous events occur first in the next window.
+
 import (
 	"cmp"
 	"slices"
@@ -11,24 +15,37 @@ type keyedEvent struct {
 	id int32 // index in componentSim.links; or -1 minus an index in componentSim.senders
 }
 
-// Radix sort of 64-bit words.
+// A key has two words of 64 bits. The radix sort processes each word in digits of
+// radixBits bits. With 11 bits, a word has six digits, and the counters of one digit fit
+// into the L1 cache.
 const (
 	radixBits = 11
-	radix     = 1 << radixBits
+	radix     = 1 << radixBits // number of values of a digit
 )
 
 // eventList is a list of pending events that can be sorted by key.
 type eventList struct {
 	events  []keyedEvent
-	scratch []keyedEvent
+	scratch []keyedEvent // memory for sorting and merging
 }
 
-// sortByDigit sorts the events stably by one digit of their keys. The digit is in
-// tieBreak if set is 0, and in scheduleTimes if all bits of set are 1.
-func (w *eventList) sortByDigit(shift int, set uint64) {
-	bucketStart := [radix + 1]int32{}
-	digit := func(e *keyedEvent) uint64 { return (e.tieBreak&^set | e.scheduleTimes&set) >> (shift & 63) % radix }
+// The two words of a key, as masks for sortByDigit.
+const (
+	tieBreakWord      = uint64(0)
+	scheduleTimesWord = ^uint64(0)
+)
 
+// sortByDigit sorts the events stably by one digit of their keys (counting sort). The
+// digit starts at bit shift of the given word. The word is selected by a mask, because a
+// branch would be slower.
+func (w *eventList) sortByDigit(shift int, word uint64) {
+	digit := func(e *keyedEvent) uint64 {
+		return (e.tieBreak&^word | e.scheduleTimes&word) >> (shift & 63) % radix
+	}
+
+	// Count the events with each digit. The sums of the counts are the positions at which
+	// the events with each digit start.
+	bucketStart := [radix + 1]int32{}
 	for i := range w.events {
 		bucketStart[digit(&w.events[i])+1]++
 	}
@@ -46,11 +63,13 @@ func (w *eventList) sortByDigit(shift int, set uint64) {
 	w.events, w.scratch = w.scratch, w.events
 }
 
-// radixSortThreshold is the number of events below which a comparison sort is faster. A
-// radix sort must then clear and sum more counters than there are events.
+// radixSortThreshold is the number of events below which a comparison sort is faster. For
+// fewer events, a radix sort mainly clears and sums counters.
 const radixSortThreshold = 128
 
-// sort sorts the events by key. Digits in which all keys are equal are skipped.
+// sort sorts the events stably by key, first by scheduleTimes and then by tieBreak. A
+// radix sort processes the digits from the lowest to the highest one, and skips digits in
+// which all keys are equal.
 func (w *eventList) sort() {
 	if len(w.events) < radixSortThreshold {
 		slices.SortStableFunc(w.events, func(a, b keyedEvent) int {
@@ -63,7 +82,7 @@ func (w *eventList) sort() {
 	}
 
 	w.scratch = slices.Grow(w.scratch[:0], len(w.events))[:len(w.events)]
-	var differ eventKey
+	var differ eventKey // bits in which some keys differ
 	for i := range w.events {
 		differ.scheduleTimes |= w.events[i].scheduleTimes ^ w.events[0].scheduleTimes
 		differ.tieBreak |= w.events[i].tieBreak ^ w.events[0].tieBreak
@@ -71,13 +90,13 @@ func (w *eventList) sort() {
 
 	for shift := 0; shift < 64; shift += radixBits {
 		if differ.tieBreak>>shift%radix != 0 {
-			w.sortByDigit(shift, 0)
+			w.sortByDigit(shift, tieBreakWord)
 		}
 	}
 
 	for shift := 0; shift < 64; shift += radixBits {
 		if differ.scheduleTimes>>shift%radix != 0 {
-			w.sortByDigit(shift, ^uint64(0))
+			w.sortByDigit(shift, scheduleTimesWord)
 		}
 	}
 }
@@ -104,6 +123,8 @@ func (w *eventList) merge(other *eventList) {
 		i += 1 - second
 	}
 
-	copy(all[k+copy(all[k:], a[i:]):], b[j:])
+	// One of the two lists has events left.
+	k += copy(all[k:], a[i:])
+	copy(all[k:], b[j:])
 	w.events, w.scratch = all, a
 }

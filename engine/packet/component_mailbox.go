@@ -1,20 +1,26 @@
 package packet
 
+// This file implements the mailboxes of componentSim. A packet that leaves a component
+// becomes an event in a mailbox of the component that it enters. Each worker has one
+// mailbox per component, so that no two workers write to the same mailbox. A component is
+// simulated after all components that send to it. The worker that simulates it then drains
+// its mailboxes.
+
 import "unsafe"
+
+// mailbox is a queue of events from one worker to one component, stored as a list of
+// blocks.
+type mailbox struct{ first, last *mailboxBlock } // nil if it is empty
 
 // mailboxBlock is one block of a mailbox.
 type mailboxBlock struct {
 	events [32]arrivalEvent
-	length int // events[:length] is in use
-	next   *mailboxBlock
+	length int           // events[:length] is in use
+	next   *mailboxBlock // nil at the end
 }
 
 // blockBytes is the memory of a block.
 const blockBytes = int64(unsafe.Sizeof(mailboxBlock{}))
-
-// mailbox is a queue of events from one worker to one component, stored as a list of
-// blocks.
-type mailbox struct{ first, last *mailboxBlock }
 
 // send appends an event to a mailbox.
 func (k *componentWorker) send(to *mailbox, c arrivalEvent) {
@@ -29,11 +35,10 @@ func (k *componentWorker) send(to *mailbox, c arrivalEvent) {
 // addBlock appends an empty block to a mailbox and returns it.
 func (k *componentWorker) addBlock(to *mailbox) *mailboxBlock {
 	var b *mailboxBlock
-
-	// A block that another worker has used last is not in exclusive state in this
-	// worker's cache.
 	if last := len(k.freeBlocks) - 1; last >= 0 {
-		if b, k.freeBlocks = k.freeBlocks[last], k.freeBlocks[:last]; len(k.workers) > 1 {
+		b, k.freeBlocks = k.freeBlocks[last], k.freeBlocks[:last]
+		if len(k.workers) > 1 {
+			// The block may be in the cache of another worker, which has used it last.
 			prefetchForWrite(unsafe.Pointer(b), unsafe.Sizeof(*b))
 		}
 	} else {

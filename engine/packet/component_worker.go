@@ -146,6 +146,7 @@ func (k *componentWorker) simulateComponent(number int32) {
 	q := activeComponent{linkComponent: &p.componentList[number], number: number}
 	q.links, q.headArrival, q.headKey = p.links[q.from:q.end], p.headArrival[q.from:q.end], p.headKey[q.from:q.end]
 
+	// Collect the arrivals that other components and timed sources have sent.
 	k.arrivals = k.arrivals[:0]
 	for i := range p.workers {
 		k.drain(&p.workers[i].outboxes[1+number], func(events []arrivalEvent) { k.arrivals = append(k.arrivals, events...) })
@@ -161,6 +162,7 @@ func (k *componentWorker) simulateComponent(number int32) {
 
 	k.simulateTimes(&q)
 
+	// Count the packets that have reached their destination.
 	k.drain(&k.outboxes[0], func(events []arrivalEvent) {
 		for i := range events {
 			c := &events[i]
@@ -256,14 +258,17 @@ func (k *componentWorker) prefetchComponent(q *linkComponent) {
 			continue
 		}
 		// Prefetch as many packets as can arrive and depart in the window.
-		maxPackets, mask := uint64(len(k.times))/uint64(l.timesPerPacket), uint64(len(l.buffer)-1)
-		for offset := uint64(0); offset <= maxPackets; offset += 4 {
-			prefetch(unsafe.Pointer(&l.buffer[(l.head+offset)&mask]))
+		const packetsPerLine = 4 // a cache line has 64 bytes
+		maxPackets := uint64(len(k.times)) / uint64(l.timesPerPacket)
+		for offset := uint64(0); offset <= maxPackets; offset += packetsPerLine {
+			prefetch(unsafe.Pointer(&l.buffer[l.bufferIndex(l.head+offset)]))
 			if l.tail-l.head > maxPackets {
-				prefetch(unsafe.Pointer(&l.buffer[(l.tail+offset)&mask]))
+				prefetch(unsafe.Pointer(&l.buffer[l.bufferIndex(l.tail+offset)]))
 			}
 		}
 	}
+
+	// An injector fills several cache lines.
 	for i := q.firstSender; i < q.endSender; i++ {
 		m := &k.injectors[k.senders[i].injector]
 		prefetch(unsafe.Pointer(&m.numSent))
@@ -320,7 +325,7 @@ func (k *componentWorker) startLink(q *activeComponent, i int) {
 	arrival, key := q.headArrival[i], q.headKey[i]
 	for arrival < p.end {
 		t := p.timeIndex(arrival)
-		r := &l.buffer[l.head&uint64(len(l.buffer)-1)]
+		r := &l.buffer[l.bufferIndex(l.head)]
 		k.depart(q, i, t, r.nextLink, arrivalEvent{key, r.injectTime, r.route, 0})
 
 		// The departure schedules the departure of the next packet.
@@ -328,7 +333,7 @@ func (k *componentWorker) startLink(q *activeComponent, i int) {
 		if l.head++; l.head == l.tail {
 			arrival = engine.Never
 		} else if p.hasLatency {
-			arrival = l.arrivals[l.head&uint64(len(l.buffer)-1)]
+			arrival = l.arrivals[l.bufferIndex(l.head)]
 		} else {
 			arrival += l.sendTime
 		}
