@@ -122,17 +122,17 @@ func checkFleet(c *checker) {
 		"workload.warm_up workload.days",
 		"%d days of %d are not measured; leave at least one that is",
 		w.Fleet.WarmUp, w.Fleet.Days)
-	c.conflictIf(c.OK("workload.prod", "workload.batch") && w.Fleet.Prod+w.Fleet.Batch > 1,
+	c.conflictIf(c.OK("workload.prod", "workload.batch") && w.Fleet.ProdShare+w.Fleet.BatchShare > 1,
 		"workload.prod workload.batch",
 		"shares of %g and %g are more than all jobs; write shares whose sum is at most 1",
-		w.Fleet.Prod, w.Fleet.Batch)
+		w.Fleet.ProdShare, w.Fleet.BatchShare)
 
 	// The share of a job is drawn between 0 and twice the mean, so it may reach 1.
 	hasShares := c.OK("workload.all_to_all", "workload.neighbours")
-	c.conflictIf(hasShares && w.Fleet.AllToAll+w.Fleet.Neighbour > 0.5,
+	c.conflictIf(hasShares && w.Fleet.AllToAllShare+w.Fleet.NeighbourShare > 0.5,
 		"workload.all_to_all workload.neighbours",
 		"mean shares of %g and %g of a step are more than a half, and jobs' are up to twice as much; write shares whose sum is at most 0.5",
-		w.Fleet.AllToAll, w.Fleet.Neighbour)
+		w.Fleet.AllToAllShare, w.Fleet.NeighbourShare)
 
 	c.conflictIf(c.OK("workload.days", "workload.faults.ocs_campaign") && w.Faults.Campaign >= w.Fleet.Days,
 		"workload.faults.ocs_campaign workload.days",

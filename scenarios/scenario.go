@@ -70,8 +70,8 @@ type Workload struct {
 	Trace         Trace
 	Fleet         fleets.Fleet
 	Log           fleets.Log
-	Faults        fleets.Faults
-	FaultLog      fleets.FaultLog
+	Faults        fleets.FaultModel
+	FaultLog      fleets.ServerFaultLog
 	Steps         fleets.Steps
 	StepScenarios []*Scenario // scenarios that Steps names, in its order
 }

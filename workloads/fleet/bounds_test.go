@@ -73,20 +73,20 @@ func TestProcessBounds(t *testing.T) {
 		p    Process
 		want string
 	}{
-		{Process{PerDay: 0, Weibull: 0.2, QuickShare: 0}, ""},
-		{Process{PerDay: 1e4, Weibull: 20, QuickShare: 1}, ""},
+		{Process{PerDay: 0, Weibull: 0.2, RemoteShare: 0}, ""},
+		{Process{PerDay: 1e4, Weibull: 20, RemoteShare: 1}, ""},
 		{Process{PerDay: -1, Weibull: 1}, "-1 failures a day; want 0 to 1e4"},
 		{Process{PerDay: above(1e4, 1e5), Weibull: 1}, "failures a day"},
 		{Process{PerDay: math.NaN(), Weibull: 1}, "NaN failures a day"},
 		{Process{Weibull: above(0.2, 0)}, "a Weibull shape"},
 		{Process{Weibull: above(20, 30)}, "a Weibull shape"},
-		{Process{Weibull: 1, QuickShare: -0.1}, "a share of -0.1 of repairs"},
-		{Process{Weibull: 1, QuickShare: above(1, 2)}, "of repairs is quick"},
+		{Process{Weibull: 1, RemoteShare: -0.1}, "a share of -0.1 of repairs"},
+		{Process{Weibull: 1, RemoteShare: above(1, 2)}, "of repairs is quick"},
 	} {
 		checkError(t, "process", c.p.Check(), c.want)
 	}
 	for availability, want := range map[float64]string{1: "", 0: "more than 0", above(1, 2): "at most 1", math.NaN(): "host availability of NaN"} {
-		checkError(t, "without failures", (&Rates{Cube: {Repair: Spread{Form: Constant, Mean: Hour}}}).MaintenanceFor(availability), want)
+		checkError(t, "without failures", (&Rates{Cube: {Repair: Spread{Form: Constant, Mean: Hour}}}).SetMaintenance(availability), want)
 	}
 	for _, c := range []struct {
 		mean, median Time

@@ -86,13 +86,13 @@ func TestDalyIsBest(t *testing.T) {
 func TestMaintenance(t *testing.T) {
 	for _, h := range []float64{0.98, 0.99, 0.995} {
 		r := tpuv4Rates()
-		if err := r.MaintenanceFor(h); err != nil {
+		if err := r.SetMaintenance(h); err != nil {
 			t.Fatal(err)
 		}
 		checkNear(t, "availability", (1-r[Machine].Unavailability())*(1-r[Cube].Unavailability()), h, 1e-9)
 	}
 	r := tpuv4Rates()
-	if r.MaintenanceFor(0.9999) == nil {
+	if r.SetMaintenance(0.9999) == nil {
 		t.Error("failures alone take more than 0.0001, and no error says so")
 	}
 }
@@ -108,7 +108,7 @@ func tpuv4Rates() Rates {
 	}
 	return Rates{
 		Machine: {PerDay: 8e-4, Weibull: 1, Repair: spread(48*Hour, 168*Hour/10)},
-		Cable:   {PerDay: 5e-5, Weibull: 1, Repair: spread(Day, Day/2), QuickShare: 0.7, QuickRepair: Spread{Form: Constant, Mean: Hour}},
+		Cable:   {PerDay: 5e-5, Weibull: 1, Repair: spread(Day, Day/2), RemoteShare: 0.7, RemoteRepair: Spread{Form: Constant, Mean: Hour}},
 		Switch:  {PerDay: 4e-4, Weibull: 1, Repair: spread(251*Hour/10, 18*Hour)},
 		Cube:    {Weibull: 1, Repair: Spread{Form: Constant, Mean: 4 * Hour}},
 	}

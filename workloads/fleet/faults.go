@@ -24,11 +24,11 @@ type Process struct {
 	PerDay  float64 // failures per part and day of uptime
 	Weibull float64 // shape of the time to failure; 1 is exponential
 	Repair  Spread  // distribution of the time to repair
-	// QuickShare is the fraction of repairs whose duration is QuickRepair instead of
+	// RemoteShare is the fraction of repairs whose duration is QuickRepair instead of
 	// Repair, such as cables that are repaired remotely (Sec. 3.6.3).
-	QuickShare  float64
-	QuickRepair Spread
-	Log         *FaultLog // Log, if not nil, replaces random failures and repairs by logged ones.
+	RemoteShare  float64
+	RemoteRepair Spread
+	Log          *FaultLog // Log, if not nil, replaces random failures and repairs by logged ones.
 }
 
 // Check fails on invalid values.
@@ -38,15 +38,15 @@ func (p *Process) Check() error {
 		return fmt.Errorf("fleet: %g failures a day; want 0 to 1e4", p.PerDay)
 	case !(p.Weibull >= 0.2 && p.Weibull <= 20):
 		return fmt.Errorf("fleet: a Weibull shape of %g; want 0.2 to 20; 1 is exponential", p.Weibull)
-	case !(p.QuickShare >= 0 && p.QuickShare <= 1):
-		return fmt.Errorf("fleet: a share of %g of repairs is quick; want 0 to 1", p.QuickShare)
+	case !(p.RemoteShare >= 0 && p.RemoteShare <= 1):
+		return fmt.Errorf("fleet: a share of %g of repairs is quick; want 0 to 1", p.RemoteShare)
 	}
 	return nil
 }
 
 // MeanRepair returns the mean time to repair.
 func (p *Process) MeanRepair() Time {
-	return FromSeconds(p.QuickShare*p.QuickRepair.Mean.Seconds() + (1-p.QuickShare)*p.Repair.Mean.Seconds())
+	return FromSeconds(p.RemoteShare*p.RemoteRepair.Mean.Seconds() + (1-p.RemoteShare)*p.Repair.Mean.Seconds())
 }
 
 // Unavailability returns the fraction of time for which a part is down: r m / (1 + r m)
@@ -86,10 +86,10 @@ func (f Failures) Next(now Time) (after, repair Time, remote bool) {
 		return after, repair, true
 	}
 	after = drawGap(f.rand, f.PerDay, f.Weibull)
-	remote = f.rand.Float64() < f.QuickShare
+	remote = f.rand.Float64() < f.RemoteShare
 	repair, short := f.Repair.Draw(f.rand), Time(0)
-	if f.QuickShare > 0 {
-		short = f.QuickRepair.Draw(f.rand)
+	if f.RemoteShare > 0 {
+		short = f.RemoteRepair.Draw(f.rand)
 	}
 	if remote {
 		repair = short
@@ -137,10 +137,10 @@ func Presets() map[string]MachineReliability {
 	}
 }
 
-// MaintenanceFor sets the planned maintenance of cubes such that a machine is available
+// SetMaintenance sets the planned maintenance of cubes such that a machine is available
 // for the given fraction of time, including failures. It fails if failures alone reduce
 // the availability below it.
-func (r *Rates) MaintenanceFor(availability float64) error {
+func (r *Rates) SetMaintenance(availability float64) error {
 	up := 1 - r[Machine].Unavailability()
 	if !(availability > 0 && availability <= 1) {
 		return fmt.Errorf("fleet: a host availability of %g; want more than 0, at most 1", availability)

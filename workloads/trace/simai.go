@@ -51,10 +51,10 @@ type simAIReader struct {
 	// pp_comm: bytes to the next stage per micro-batch, for a tensor-parallel group.
 	stageBytes int64
 	// Rows that are checkpoints, and rows recomputed from them.
-	checkpoints, initiates []int
-	rows                   []simRow
-	rankOrder              string
-	dp                     int
+	checkpointRows, recomputedRows []int
+	rows                           []simRow
+	rankOrder                      string
+	dp                             int
 	// Counts for notes: sizes without a collective, collectives without a size, and times
 	// of 1 ns, which stand for unknown times.
 	numUncalledSizes, numEmptyCalls, numUnknownTimes int
@@ -63,7 +63,7 @@ type simAIReader struct {
 // simRow is a layer.
 type simRow struct {
 	name   string
-	part   [3]simPart  // forward pass, input gradient, weight gradient
+	parts  [3]simPart  // forward pass, input gradient, weight gradient
 	update engine.Time // time of the weight update
 	line   int         // line of the file, from 1, and its offset
 	offset int
@@ -147,7 +147,7 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 	}
 
 	// Mark checkpoints and the rows that need them.
-	for _, list := range [][]int{s.checkpoints, s.initiates} {
+	for _, list := range [][]int{s.checkpointRows, s.recomputedRows} {
 		for _, i := range list {
 			if i < 0 || i >= len(s.rows) {
 				return l.invalid(fmt.Sprintf("a row from 0 to %d", len(s.rows)-1),
@@ -156,10 +156,10 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 		}
 	}
 
-	for _, i := range s.checkpoints {
+	for _, i := range s.checkpointRows {
 		s.rows[i].isCheckpoint = true
 	}
-	for _, i := range s.initiates {
+	for _, i := range s.recomputedRows {
 		s.rows[i].isRecomputed = true
 	}
 	return nil
@@ -175,7 +175,7 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 	// Numbers and lists of the header, by name.
 	fields := map[string]*int{"model_parallel_NPU_group": &s.tp, "ep": &s.ep, "pp": &s.pp,
 		"vpp": &s.vpp, "ga": &s.ga, "all_gpus": &s.gpus}
-	list := map[string]*[]int{"checkpoints": &s.checkpoints, "checkpoint_initiates": &s.initiates}
+	list := map[string]*[]int{"checkpoints": &s.checkpointRows, "checkpoint_initiates": &s.recomputedRows}
 	given := map[string]bool{}
 
 	for i := 1; i < len(f); i++ {
@@ -258,8 +258,8 @@ func (s *simAIReader) row(f []string) (r simRow, err error) {
 		math.MaxInt64); err != nil {
 		return r, err
 	}
-	for p := range r.part {
-		t := &r.part[p]
+	for p := range r.parts {
+		t := &r.parts[p]
 
 		// Without a suffix, collectives of passes are tensor-parallel, collectives of
 		// weight gradients data-parallel.
@@ -377,20 +377,20 @@ func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 		j.Dims[1], j.Dims[2] = j.Dims[2], j.Dims[1]
 	}
 
-	c, err := s.divideRows()
+	step, err := s.divideRows()
 	if err != nil {
 		return nil, err
 	}
 
 	count := &simProgramBuilder{countOnly: true} // count operations before allocating memory
-	s.program(count, c, 0, h.Schedule)
+	s.appendProgram(count, step, 0, h.Schedule)
 	if err := countOperations(s.file, max(count.numOps*s.pp, count.numRows)); err != nil {
 		return nil, err
 	}
 
 	for p := range s.pp {
 		b := &simProgramBuilder{ops: make([]Op, 0, count.numOps+2*s.ga)}
-		s.program(b, c, p, h.Schedule)
+		s.appendProgram(b, step, p, h.Schedule)
 		for d := range s.dp {
 			for t := range s.tp {
 				j.Ops[s.rank(t, d, p)] = b.ops
@@ -417,6 +417,6 @@ func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 		})
 	}
 
-	j.Stage = s.stage(c, h)
+	j.Stage = s.measuredStage(step, h)
 	return j, nil
 }

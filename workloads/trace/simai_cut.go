@@ -9,12 +9,12 @@ import (
 	"sim/workloads/training"
 )
 
-// simBlocks divides the rows of a stage: those before the first micro-batch, one block
+// simStepRows divides the rows of a stage: those before the first micro-batch, one block
 // per micro-batch, and those after the last. A file without separate micro-batches is one
 // block.
-type simBlocks struct {
+type simStepRows struct {
 	before, after []simRow
-	blocks        [][]simRow
+	microbatches  [][]simRow
 }
 
 // stepRowPrefixes start the names of rows that a step executes once, after the
@@ -28,14 +28,14 @@ var stepRowPrefixes = []string{"cross_entropy", "optimizer", "embedding_norm"}
 //
 // Micro-batches may differ in times, collectives and bytes. divideRows fails if they
 // cannot be separated.
-func (s *simAIReader) divideRows() (simBlocks, error) {
+func (s *simAIReader) divideRows() (simStepRows, error) {
 	if s.policy == "MICRO" && s.pp > 1 && s.ga > 1 {
-		return simBlocks{}, locate(
+		return simStepRows{}, locate(
 			invalid("ga: 1, or another policy",
 				"the rows of the policy MICRO are one micro-batch, and ga is %d", s.ga), s.file, 1, 0)
 	}
 	if s.pp == 1 || s.policy == "MICRO" {
-		return simBlocks{blocks: [][]simRow{s.rows}}, nil
+		return simStepRows{microbatches: [][]simRow{s.rows}}, nil
 	}
 
 	var starts []int
@@ -54,14 +54,14 @@ func (s *simAIReader) divideRows() (simBlocks, error) {
 	}
 
 	if len(starts) == 0 {
-		return simBlocks{}, locate(invalid(`a row "embedding_layer" at the beginning of each`,
+		return simStepRows{}, locate(invalid(`a row "embedding_layer" at the beginning of each`,
 			"the micro-batches of the stage cannot be told apart"), s.file, s.rows[0].line, s.rows[0].offset)
 	}
 
 	begin := starts[0]
 	if rows := end - begin; len(starts) != s.ga && rows%s.ga != 0 {
 		r := s.rows[begin]
-		return simBlocks{}, locate(
+		return simStepRows{}, locate(
 			invalid(fmt.Sprintf("ga = %d of them, or a multiple of %d rows", s.ga, s.ga),
 				"%d rows and %d micro-batches that begin with embedding_layer stand from here on, before what the step has once",
 				rows, len(starts)),
@@ -74,17 +74,17 @@ func (s *simAIReader) divideRows() (simBlocks, error) {
 		}
 	}
 
-	c := simBlocks{before: s.rows[:begin], after: s.rows[end:]}
+	step := simStepRows{before: s.rows[:begin], after: s.rows[end:]}
 	for i, from := range starts {
 		// A block extends to the start of the next one.
 		to := end
 		if i+1 < len(starts) {
 			to = starts[i+1]
 		}
-		c.blocks = append(c.blocks, s.rows[from:to])
+		step.microbatches = append(step.microbatches, s.rows[from:to])
 	}
 
-	return c, nil
+	return step, nil
 }
 
 // simProgramBuilder appends the operations of a rank, or only counts them.
@@ -142,7 +142,7 @@ func (b *simProgramBuilder) addForward(rows []simRow) {
 			return
 		}
 		b.numRows++
-		b.addPart(rows[i].name+" forward", &rows[i].part[0], true)
+		b.addPart(rows[i].name+" forward", &rows[i].parts[0], true)
 	}
 }
 
@@ -164,7 +164,7 @@ func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
 		}
 
 		if work != training.WeightGradientPass {
-			b.addPart(r.name+" input gradient", &r.part[1], true)
+			b.addPart(r.name+" input gradient", &r.parts[1], true)
 		}
 		if work == training.InputGradientPass {
 			continue
@@ -172,7 +172,7 @@ func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
 
 		// The weight update waits for the weight gradient and its collective.
 		before := b.numOps
-		b.addPart(r.name+" weight gradient", &r.part[2], false)
+		b.addPart(r.name+" weight gradient", &r.parts[2], false)
 		if r.update > 0 {
 			o := Op{Name: r.name + " update", Kind: Compute, Duration: r.update}
 			if b.numOps > before {
@@ -185,19 +185,19 @@ func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
 	}
 }
 
-// program appends the operations of a rank of a stage.
-func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, schedule string) {
+// appendProgram appends the operations of a rank of a stage.
+func (s *simAIReader) appendProgram(b *simProgramBuilder, step simStepRows, stage int, schedule string) {
 	b.last = -1
-	b.addForward(c.before)
+	b.addForward(step.before)
 
 	// A single stage has no messages.
-	if len(c.blocks) == 1 && s.pp == 1 {
-		b.addForward(c.blocks[0])
+	if len(step.microbatches) == 1 && s.pp == 1 {
+		b.addForward(step.microbatches[0])
 
-		b.addForward(c.after)
-		b.addBackward(c.after, training.BackwardPass)
-		b.addBackward(c.blocks[0], training.BackwardPass)
-		b.addBackward(c.before, training.BackwardPass)
+		b.addForward(step.after)
+		b.addBackward(step.after, training.BackwardPass)
+		b.addBackward(step.microbatches[0], training.BackwardPass)
+		b.addBackward(step.before, training.BackwardPass)
 		return
 	}
 
@@ -220,13 +220,13 @@ func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, sche
 		tag := 2 * p.Microbatch
 		switch p.Kind {
 		case training.WeightGradientPass:
-			b.addBackward(c.blocks[p.Microbatch], p.Kind)
+			b.addBackward(step.microbatches[p.Microbatch], p.Kind)
 		case training.ForwardPass:
 			// A forward pass receives from the previous stage and sends to the next.
 			if stage > 0 {
 				addMessage(Recv, -next, tag)
 			}
-			b.addForward(c.blocks[p.Microbatch])
+			b.addForward(step.microbatches[p.Microbatch])
 			if stage < s.pp-1 {
 				addMessage(Send, next, tag)
 			}
@@ -235,24 +235,24 @@ func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, sche
 			if stage < s.pp-1 {
 				addMessage(Recv, next, tag+1)
 			}
-			b.addBackward(c.blocks[p.Microbatch], p.Kind)
+			b.addBackward(step.microbatches[p.Microbatch], p.Kind)
 			if stage > 0 {
 				addMessage(Send, -next, tag+1)
 			}
 		}
 	}
 
-	b.addForward(c.after)
-	b.addBackward(c.after, training.BackwardPass)
-	b.addBackward(c.before, training.BackwardPass)
+	b.addForward(step.after)
+	b.addBackward(step.after, training.BackwardPass)
+	b.addBackward(step.before, training.BackwardPass)
 }
 
-// stage summarises a stage, for pods that hold whole stages. The GPUs of a stage compute
+// measuredStage summarises a stage, for pods that hold whole stages. The GPUs of a stage compute
 // in lockstep. Communication within the stage lengthens passes; communication with other
 // stages and replicas is transfers. A file without separate micro-batches is one
 // micro-batch.
-func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage {
-	m := &training.MeasuredStage{GPUs: s.tp * s.ep, Microbatches: len(c.blocks),
+func (s *simAIReader) measuredStage(step simStepRows, h *ReadOptions) *training.MeasuredStage {
+	m := &training.MeasuredStage{GPUs: s.tp * s.ep, Microbatches: len(step.microbatches),
 		PipelineBytes: (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)}
 
 	// inside returns the time of a part, including communication within the stage.
@@ -294,12 +294,12 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 	sum := func(rows []simRow) (forward, backward, weights engine.Time) {
 		for i := range rows {
 			r := &rows[i]
-			for p := range r.part {
-				across(&r.part[p])
+			for p := range r.parts {
+				across(&r.parts[p])
 			}
-			forward += inside(&r.part[0])
-			w := inside(&r.part[2]) + r.update
-			backward = backward + inside(&r.part[1]) + w
+			forward += inside(&r.parts[0])
+			w := inside(&r.parts[2]) + r.update
+			backward = backward + inside(&r.parts[1]) + w
 			weights = weights + w
 		}
 
@@ -310,7 +310,7 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 	passesDiffer := false
 
 	// Pass times per micro-batch and their average.
-	for _, rows := range c.blocks {
+	for _, rows := range step.microbatches {
 		var p training.MeasuredPass
 		p.Forward, p.Backward, p.Weights = sum(rows)
 		m.Passes = append(m.Passes, p)
@@ -320,13 +320,13 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 		passesDiffer = passesDiffer || p != m.Passes[0]
 	}
 
-	n := engine.Time(len(c.blocks))
+	n := engine.Time(len(step.microbatches))
 	if m.Forward, m.Backward, m.Weights = whole.Forward/n, whole.Backward/n, whole.Weights/n; !passesDiffer {
 		m.Passes = nil
 	}
 
-	first, last, _ := sum(c.before)
-	tailed, ended, _ := sum(c.after)
+	first, last, _ := sum(step.before)
+	tailed, ended, _ := sum(step.after)
 
 	// The prologue is the forward pass of the rows before the micro-batches. The epilogue
 	// has both passes of the rows after them and the backward pass of the rows before.

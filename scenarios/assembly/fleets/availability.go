@@ -37,7 +37,7 @@ type podCapacity struct {
 // newAvailability returns the measurement for the pods and the placement of a
 // simulation.
 func newAvailability(c *Config, policy placement.Policy) *availability {
-	w := &availability{cubes: c.WatchedCubes, nextSample: c.Start, isStale: true}
+	w := &availability{cubes: c.MeasuredCubes, nextSample: c.Start, isStale: true}
 	if !policy.Rewires() {
 		w.boxes = gridBoxes()
 	}

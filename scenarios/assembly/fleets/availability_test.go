@@ -34,7 +34,7 @@ func TestAvailability(t *testing.T) {
 		for seed := range runs {
 			// The repair time of machines follows from their availability.
 			c := quietFleet(func() fleet.Source { return &fleet.List{} }, 1500*fleet.Day)
-			c.Seed, c.Start, c.WatchedCubes, c.OCS, c.SilentShare = uint64(seed),
+			c.Seed, c.Start, c.MeasuredCubes, c.OCS, c.SilentShare = uint64(seed),
 				100*fleet.Day,
 				tt.cubes, tt.ocs, 0
 			mean := fleet.FromSeconds((1/tt.host - 1) / 8e-4 * fleet.Day.Seconds())

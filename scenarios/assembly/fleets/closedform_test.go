@@ -247,7 +247,7 @@ func TestInterruptions(t *testing.T) {
 		c.Rates[fleet.Cube].PerDay = 0
 		for k := range c.Rates {
 			c.Rates[k].Repair = fleet.Spread{Form: fleet.Constant, Mean: 1}
-			c.Rates[k].QuickShare = 0
+			c.Rates[k].RemoteShare = 0
 		}
 		c.Times, c.OCS, c.Machine = Times{Session: 1, Interval: fleet.Hour}, ReactionRoute,
 			ReactionReschedule

@@ -74,14 +74,14 @@ type Times struct {
 // simulation does not change it.
 type Config struct {
 	Queue
-	Fault
+	FaultPolicy
 	Seed uint64
 	Pods int
 	// Record stores all events, for the files and figures of a run.
 	Record bool
-	// WatchedCubes is the number of cubes of a slice whose availability is
+	// MeasuredCubes is the number of cubes of a slice whose availability is
 	// measured; 0 means none.
-	WatchedCubes int
+	MeasuredCubes int
 	// Jobs returns a source of the jobs, which are the same in each call.
 	Jobs    func() fleet.Source
 	LogNote string // properties that a log of jobs lacks; "" if it is complete

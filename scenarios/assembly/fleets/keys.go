@@ -10,22 +10,22 @@ import (
 
 // Fleet are the keys of a workload of kind "fleet": jobs over months.
 type Fleet struct {
-	Days      int     `key:"days" doc:"simulated days" default:"60" min:"1" max:"36500"`
-	WarmUp    int     `key:"warm_up" doc:"number of first days that are not measured; fewer than days" default:"5" max:"36499"`
-	Arrivals  string  `key:"arrivals" doc:"arrival times of jobs: 'fig13' has the daily numbers of the TPU v4 paper's Fig. 13 times the pods; 'poisson' is random; 'log' reads [workload.log]" default:"fig13" choices:"fig13|poisson|log"`
-	JobsADay  float64 `key:"jobs_per_day" doc:"for 'poisson': mean number of jobs per day and pod" default:"139.2" above:"0" max:"100000" when:"arrivals=poisson"`
-	Mix       string  `key:"mix" doc:"mix of requested slices: 'tpuv4-2022', or slices with weights, such as '4x4x4 13.9, 4x4x8T 16'" default:"tpuv4-2022"`
-	Load      float64 `key:"load" doc:"requested chip-time relative to the fleet's, which determines the mean duration" default:"0.8" above:"0" max:"100" when:"arrivals=fig13|poisson"`
-	Durations string  `key:"durations" doc:"distribution of durations" default:"lognormal" choices:"lognormal|exponential|constant" when:"arrivals=fig13|poisson"`
-	Sigma     float64 `key:"duration_sigma" doc:"standard deviation of the logarithm of durations" default:"1.5" max:"5" when:"arrivals=fig13|poisson&durations=lognormal"`
-	BySize    float64 `key:"duration_by_size" doc:"exponent of the number of chips in mean durations" default:"0" max:"2" when:"arrivals=fig13|poisson"`
-	Prod      float64 `key:"prod" doc:"share of jobs with the highest priority" default:"0.2" max:"1"`
-	Batch     float64 `key:"batch" doc:"share of jobs with the second priority; the rest have the lowest" default:"0.5" max:"1"`
-	OptIn     float64 `key:"opt_in" doc:"share of jobs that opt in to routes around a failed switch" default:"0.95" max:"1"`
-	Watch     int     `key:"measured_cubes" doc:"number of cubes of a slice whose availability is measured, the share of time in which it fits a pod without jobs; without optical switches, the smallest box with so many cubes; 0 means none" default:"0" max:"64"`
-	AllToAll  float64 `key:"all_to_all" doc:"mean share of a step, without faults, that waits for all-to-all traffic; a job's share is drawn up to twice the mean" default:"0.1" max:"0.5"`
-	Neighbour float64 `key:"neighbours" doc:"mean share of a step, without faults, that waits for neighbour traffic, such as rings; at most 0.5 together with all_to_all" default:"0.035" max:"0.5"`
-	Estimates float64 `key:"estimates" doc:"factor within which users' estimates of durations are correct; 1 means exact" default:"1" min:"1" max:"100"`
+	Days           int     `key:"days" doc:"simulated days" default:"60" min:"1" max:"36500"`
+	WarmUp         int     `key:"warm_up" doc:"number of first days that are not measured; fewer than days" default:"5" max:"36499"`
+	Arrivals       string  `key:"arrivals" doc:"arrival times of jobs: 'fig13' has the daily numbers of the TPU v4 paper's Fig. 13 times the pods; 'poisson' is random; 'log' reads [workload.log]" default:"fig13" choices:"fig13|poisson|log"`
+	JobsADay       float64 `key:"jobs_per_day" doc:"for 'poisson': mean number of jobs per day and pod" default:"139.2" above:"0" max:"100000" when:"arrivals=poisson"`
+	Mix            string  `key:"mix" doc:"mix of requested slices: 'tpuv4-2022', or slices with weights, such as '4x4x4 13.9, 4x4x8T 16'" default:"tpuv4-2022"`
+	Load           float64 `key:"load" doc:"requested chip-time relative to the fleet's, which determines the mean duration" default:"0.8" above:"0" max:"100" when:"arrivals=fig13|poisson"`
+	Durations      string  `key:"durations" doc:"distribution of durations" default:"lognormal" choices:"lognormal|exponential|constant" when:"arrivals=fig13|poisson"`
+	Sigma          float64 `key:"duration_sigma" doc:"standard deviation of the logarithm of durations" default:"1.5" max:"5" when:"arrivals=fig13|poisson&durations=lognormal"`
+	SizeExponent   float64 `key:"duration_by_size" doc:"exponent of the number of chips in mean durations" default:"0" max:"2" when:"arrivals=fig13|poisson"`
+	ProdShare      float64 `key:"prod" doc:"share of jobs with the highest priority" default:"0.2" max:"1"`
+	BatchShare     float64 `key:"batch" doc:"share of jobs with the second priority; the rest have the lowest" default:"0.5" max:"1"`
+	OptInShare     float64 `key:"opt_in" doc:"share of jobs that opt in to routes around a failed switch" default:"0.95" max:"1"`
+	MeasuredCubes  int     `key:"measured_cubes" doc:"number of cubes of a slice whose availability is measured, the share of time in which it fits a pod without jobs; without optical switches, the smallest box with so many cubes; 0 means none" default:"0" max:"64"`
+	AllToAllShare  float64 `key:"all_to_all" doc:"mean share of a step, without faults, that waits for all-to-all traffic; a job's share is drawn up to twice the mean" default:"0.1" max:"0.5"`
+	NeighbourShare float64 `key:"neighbours" doc:"mean share of a step, without faults, that waits for neighbour traffic, such as rings; at most 0.5 together with all_to_all" default:"0.035" max:"0.5"`
+	EstimateFactor float64 `key:"estimates" doc:"factor within which users' estimates of durations are correct; 1 means exact" default:"1" min:"1" max:"100"`
 }
 
 // Log are the keys of [workload.log], a file with the arrivals of jobs.
@@ -41,17 +41,17 @@ type Steps struct {
 	Digest    string   `key:"digest" doc:"digest of the step scenarios; others are rejected" else:"theirs" implicit:"" when:"steps-named"`
 }
 
-// FaultLog are the keys of [workload.faults.log], a file with the outages of
+// ServerFaultLog are the keys of [workload.faults.log], a file with the outages of
 // servers.
-type FaultLog struct {
+type ServerFaultLog struct {
 	File    string `key:"file" doc:"JSON file in InfiniteHBD's form: start and end of faults of servers, in days" default:""`
 	Servers int    `key:"servers" doc:"number of servers in the log, including those without failures; a machine has the faults of one server" default:"400" min:"1" max:"1000000" when:"faults-logged"`
 	SHA256  string `key:"sha256" doc:"SHA-256 of the file; other content is rejected" else:"the file's" when:"faults-logged"`
 }
 
-// Faults are the keys of [workload.faults]: failures, repairs and planned
+// FaultModel are the keys of [workload.faults]: failures, repairs and planned
 // maintenance of machines, links and switches.
-type Faults struct {
+type FaultModel struct {
 	Preset             string          `key:"preset" doc:"fleet whose failure rates are used: TPU v4, or GPU fleets, in which a machine is a server" default:"tpuv4" choices:"tpuv4|infinitehbd|meta-rsc1|meta-rsc2|llama3" when:"faults-drawn"`
 	Machine            units.Frequency `key:"machine" doc:"failures per day of a machine of four chips" else:"the preset's" when:"faults-drawn"`
 	Link               units.Frequency `key:"link" doc:"failures per day of an optical link; a cube has 96" default:"0.00005/day"`
@@ -74,7 +74,7 @@ type Faults struct {
 
 // Defaults returns f with the failures of machines of its preset, and with an
 // availability that these failures allow.
-func (f Faults) Defaults() *Faults {
+func (f FaultModel) Defaults() *FaultModel {
 	p := f.preset()
 	f.Machine, f.MachineRepair, f.MachineMedian = units.Frequency(p.PerDay), engineTime(p.Mean),
 		engineTime(p.Median)
@@ -85,7 +85,7 @@ func (f Faults) Defaults() *Faults {
 
 // preset returns the reliability of machines by the key preset, or of TPU v4
 // machines if the name is unknown.
-func (f *Faults) preset() fleet.MachineReliability {
+func (f *FaultModel) preset() fleet.MachineReliability {
 	if p, ok := fleet.Presets()[f.Preset]; ok {
 		return p
 	}
@@ -99,7 +99,7 @@ func engineTime(t fleet.Time) engine.Time {
 
 // Defaults returns t with the duration of a checkpoint on the machines of f's
 // preset.
-func (t Spans) Defaults(f *Faults) *Spans {
+func (t OperationTimes) Defaults(f *FaultModel) *OperationTimes {
 	t.Checkpoint = engineTime(f.preset().Checkpoint)
 	return &t
 }
@@ -120,9 +120,9 @@ type Queue struct {
 	Reserve       int         `key:"reserve" doc:"number of free cubes per pod reserved for interrupted jobs" default:"0" max:"64"`
 }
 
-// Fault are the keys of [policy.fault]: the reactions to failures, and the order
+// FaultPolicy are the keys of [policy.fault]: the reactions to failures, and the order
 // of repairs.
-type Fault struct {
+type FaultPolicy struct {
 	OCS              string  `key:"ocs" doc:"reaction to a failed switch: 'wait', jobs of whole cubes wait for its repair; 'route', jobs that opted in restart on routes around it; 'in-place', these change routes without a restart; 'cheapest', these restart on such routes, restart in another pod, or wait, with the lowest expected loss, and return to normal routes after the repair if that is cheaper" default:"route" choices:"wait|route|in-place|cheapest"`
 	Machine          string  `key:"machine" doc:"reaction to a failed machine or link of a job: 'reschedule', the job restarts on other cubes; 'hot-standby', a free cube takes over and no work is lost; 'cheapest', the one that loses less time" default:"reschedule" choices:"reschedule|hot-standby|cheapest"`
 	Slowdown         string  `key:"slowdown" doc:"slowdown of a step on routes around a failed switch: 'loads', from the maximum link load of optimised paths for the slice, the switch's dimension and the job's traffic; 'table3', a random row of the TPU v4 paper's Table 3 per job; or 'constant'. With two failed switches jobs wait" default:"loads" choices:"loads|table3|constant"`
@@ -133,8 +133,8 @@ type Fault struct {
 	Crews            int     `key:"repair_crews" doc:"maximum number of simultaneous repairs, except remote ones; 0 means no limit" default:"0" max:"100000"`
 }
 
-// Spans are the keys of [policy.times], the durations of operations.
-type Spans struct {
+// OperationTimes are the keys of [policy.times], the durations of operations.
+type OperationTimes struct {
 	Detect     engine.Time `key:"detect" doc:"time from a failure to the reaction" default:"30s"`
 	Poll       engine.Time `key:"poll" doc:"interval at which the pod manager connects waiting jobs" default:"5s"`
 	Switch     engine.Time `key:"switch" doc:"time for mirrors to move" default:"10ms"`
@@ -155,6 +155,6 @@ type ComparedPlacements struct {
 type Keys struct {
 	ComparedPlacements
 	Queue Queue
-	Fault Fault
-	Times Spans
+	Fault FaultPolicy
+	Times OperationTimes
 }

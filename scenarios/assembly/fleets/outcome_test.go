@@ -17,7 +17,7 @@ import (
 // paper.
 func paperPod(load float64) *Config {
 	rates := tpuv4Rates()
-	if err := rates.MaintenanceFor(0.99); err != nil {
+	if err := rates.SetMaintenance(0.99); err != nil {
 		panic(err)
 	}
 	d := &fleet.Demand{
@@ -37,7 +37,7 @@ func paperPod(load float64) *Config {
 			Session: 5 * fleet.Minute, Checkpoint: 2 * fleet.Minute, Standby: fleet.Minute,
 		},
 		Queue: Queue{Discipline: Backfill},
-		Fault: Fault{OCS: ReactionRoute, Machine: ReactionReschedule,
+		FaultPolicy: FaultPolicy{OCS: ReactionRoute, Machine: ReactionReschedule,
 			Maintenance: MaintenanceDrain, Order: RepairSwitchesFirst, Rolling: true},
 		SilentShare: 0.2, MissedShare: 0.05,
 		RouteSlowdown: func(context.Context, *fleet.Job, int) (float64, error) { return 1.04, nil },
@@ -327,7 +327,7 @@ func tpuv4Rates() fleet.Rates {
 		fleet.Machine: {PerDay: 8e-4, Weibull: 1,
 			Repair: spread(48*fleet.Hour, 168*fleet.Hour/10)},
 		fleet.Cable: {PerDay: 5e-5, Weibull: 1, Repair: spread(fleet.Day, fleet.Day/2),
-			QuickShare: 0.7, QuickRepair: fleet.Spread{Form: fleet.Constant,
+			RemoteShare: 0.7, RemoteRepair: fleet.Spread{Form: fleet.Constant,
 				Mean: fleet.Hour}},
 		fleet.Switch: {PerDay: 4e-4, Weibull: 1,
 			Repair: spread(251*fleet.Hour/10, 18*fleet.Hour)},

@@ -43,8 +43,8 @@ func TestCrews(t *testing.T) {
 		q := quietFleet(sourceOf(), 500*fleet.Day)
 		day := fleet.Spread{Form: fleet.Constant, Mean: fleet.Day}
 		q.Rates[fleet.Cable] = fleet.Process{PerDay: 2. / cablesPerPod, Weibull: 1,
-			Repair:     day,
-			QuickShare: c.remote, QuickRepair: day}
+			Repair:      day,
+			RemoteShare: c.remote, RemoteRepair: day}
 		q.Crews = c.crews
 		o := simulate(t, q, "reconfigurable")
 		if down := float64(o.Failures[fleet.Cable] - o.Repairs[fleet.Cable]); down > 100 != c.grows {

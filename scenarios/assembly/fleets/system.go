@@ -19,8 +19,8 @@ type Scenario struct {
 	Seed     uint64
 	Fleet    Fleet
 	Log      Log
-	Faults   Faults
-	FaultLog FaultLog
+	Faults   FaultModel
+	FaultLog ServerFaultLog
 	Pods     int
 	Policy   Keys
 	Read     func(file string) ([]byte, error) // returns the content of a file that a key names
@@ -92,7 +92,7 @@ func (s *Scenario) FailureRates() (fleet.Rates, error) {
 		fleet.Machine: {PerDay: float64(f.Machine), Weibull: f.Shape, Repair: machine},
 		fleet.Cable: {
 			PerDay: float64(f.Link), Weibull: f.Shape, Repair: part(f.LinkRepair, 0.5),
-			QuickShare: f.OnlineShare, QuickRepair: constant(f.OnlineTime),
+			RemoteShare: f.OnlineShare, RemoteRepair: constant(f.OnlineTime),
 		},
 		fleet.Switch: {
 			PerDay: float64(f.OCS), Weibull: f.Shape, Repair: part(f.OCSRepair, 0.72),
@@ -126,12 +126,12 @@ func (s *Scenario) FailureRates() (fleet.Rates, error) {
 	if window := fleetTime(f.MaintenanceTime); window < fleet.Minute {
 		return r, fmt.Errorf("fleet: planned maintenance that takes %v; want at least a minute, or a host availability of 1", window)
 	}
-	return r, r.MaintenanceFor(f.Availability)
+	return r, r.SetMaintenance(f.Availability)
 }
 
 // SwitchesInMaintenance returns the mean number of switches of a pod whose
 // maintenance is due at the same time.
-func SwitchesInMaintenance(f *Faults) float64 {
+func SwitchesInMaintenance(f *FaultModel) float64 {
 	return fleet.PodSwitches * float64(f.OCSMaintenance) * fleetTime(f.OCSMaintenanceTime).Days()
 }
 
@@ -163,11 +163,11 @@ func (s *Scenario) demand() (*fleet.Demand, error) {
 		Until: fleet.Time(f.Days) * fleet.Day,
 		Chips: s.Pods * fleet.PodCubes * fleet.CubeChips, Load: f.Load,
 
-		Durations: fleet.Form(f.Durations), Sigma: f.Sigma, SizeExponent: f.BySize,
-		Bands: [fleet.NumBands]float64{f.Prod, f.Batch, max(0, 1-f.Prod-f.Batch)},
+		Durations: fleet.Form(f.Durations), Sigma: f.Sigma, SizeExponent: f.SizeExponent,
+		Bands: [fleet.NumBands]float64{f.ProdShare, f.BatchShare, max(0, 1-f.ProdShare-f.BatchShare)},
 
-		FaultRoutingShare: f.OptIn, EstimateFactor: f.Estimates,
-		Traffic: fleet.Traffic{AllToAll: f.AllToAll, Neighbours: f.Neighbour},
+		FaultRoutingShare: f.OptInShare, EstimateFactor: f.EstimateFactor,
+		Traffic: fleet.Traffic{AllToAll: f.AllToAllShare, Neighbours: f.NeighbourShare},
 	}
 
 	if f.Arrivals == "fig13" {
@@ -209,8 +209,8 @@ func (s *Scenario) Config() (*Config, error) {
 	// Convert the units of keys, and collect the settings of all groups.
 	p, t := &s.Policy, &s.Policy.Times
 	return &Config{
-		Queue: p.Queue, Fault: p.Fault,
-		Seed: s.Seed, Pods: s.Pods, WatchedCubes: s.Fleet.Watch,
+		Queue: p.Queue, FaultPolicy: p.Fault,
+		Seed: s.Seed, Pods: s.Pods, MeasuredCubes: s.Fleet.MeasuredCubes,
 		Jobs: jobs, LogNote: logNote, Rates: rates,
 		Start: fleet.Time(s.Fleet.WarmUp) * fleet.Day,
 		End:   fleet.Time(s.Fleet.Days) * fleet.Day,

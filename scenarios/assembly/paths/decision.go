@@ -30,10 +30,10 @@ type routingResult struct {
 	// sums holds the link loads of paths, if they were computed for classes of
 	// flows. All paths then use channel 0. It is nil if a path was computed for
 	// each flow.
-	sums      routing.Sums
-	loads     *static.Loads
-	linkLoads []float64       // messages on each link, indexed by link
-	visible   *engine.Network // network as the router saw it
+	sums          routing.Sums
+	pathLoads     *static.Loads
+	linkLoads     []float64       // messages on each link, indexed by link
+	routerNetwork *engine.Network // network as the router saw it
 
 	// bottleneckLoad is the number of messages on the link that is busy for the
 	// longest time, scaled to the link rate of the fabric.

@@ -40,7 +40,7 @@ func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
 	if a.sums != nil { // not all paths were computed
 		routes.ComputePaths = func() (*engine.Paths, error) {
 			router := routing.ByName(a.Row.Policy).Router
-			problem := a.system.routingProblem(a.visible)
+			problem := a.system.routingProblem(a.routerNetwork)
 			d, err := routing.RouteSystem(ctx, &a.system.System, router, problem, a.system.s.options())
 			if err != nil {
 				return nil, err
@@ -113,7 +113,7 @@ const (
 // their links.
 func (a *routingResult) pairPaths(ctx context.Context) []string {
 	r, flows, paths := a.system, a.system.load.flows, a.paths
-	hops := a.loads.SumHops // of all messages; with demands, a flow may have several
+	hops := a.pathLoads.SumHops // of all messages; with demands, a flow may have several
 	tooMany := len(flows) > maxStoredHops || r.load.demand == nil && hops > maxStoredHops
 	if tooMany || paths.Spread != nil {
 		return nil

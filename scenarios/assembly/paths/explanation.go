@@ -38,7 +38,7 @@ func (a *routingResult) explainTraffic(ctx context.Context) *result.Traffic {
 	// The users of bottlenecks are known only if following all paths is fast
 	// enough.
 	bottlenecks := a.addBottlenecks(out)
-	if float64(a.loads.SumHops) <= maxTracedHops {
+	if float64(a.pathLoads.SumHops) <= maxTracedHops {
 		a.addPairs(ctx, out, bottlenecks)
 	} else {
 		out.PairsUnknown = true
@@ -81,7 +81,7 @@ func (a *routingResult) linkGroups() []result.LinkGroup {
 		}
 
 		// Links that are down have no capacity.
-		if a.visible.Links[i].Rate > 0 {
+		if a.routerNetwork.Links[i].Rate > 0 {
 			g.Capacity += r.relativeRate(i)
 			g.MaxLoad = max(g.MaxLoad, load/r.relativeRate(i))
 		}

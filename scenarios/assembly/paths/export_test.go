@@ -50,7 +50,7 @@ func Estimates(s assembly.System) (string, error) {
 	low, high := r.estimateRange(up)
 	a := &routingResult{
 		system: r, bottleneckLoad: r.loadBound,
-		loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops, MaxHops: 3},
+		pathLoads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops, MaxHops: 3},
 	}
 	packets, seconds := a.estimateInjection()
 	drain, mayDrop := a.drainTime()

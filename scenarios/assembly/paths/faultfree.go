@@ -32,7 +32,7 @@ func (a *routingResult) compareWithFaultFree(ctx context.Context) error {
 	reference := r.faultFree[a.Row.Policy]
 	r.mu.Unlock()
 	h := &routingResult{
-		system: reference.system, visible: reference.system.Whole, paths: reference.paths,
+		system: reference.system, routerNetwork: reference.system.Whole, paths: reference.paths,
 	}
 	h.Row = result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
 	if err := h.simulate(ctx, nil); err != nil {

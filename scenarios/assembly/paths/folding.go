@@ -59,7 +59,7 @@ func (a *routingResult) foldMessages() error {
 
 	// Messages differ. Few messages are simulated one by one.
 	flows := float64(len(r.load.flows))
-	if flows*float64(a.loads.SumHops) <= maxFlowLevelHops {
+	if flows*float64(a.pathLoads.SumHops) <= maxFlowLevelHops {
 		return nil
 	}
 
@@ -67,7 +67,7 @@ func (a *routingResult) foldMessages() error {
 	// arrive without latency.
 	singlePath := a.paths.First == nil && a.paths.Spread == nil && r.Tiers == nil
 	a.uniformRates = singlePath && t.Bytes == nil && !r.hasLatency() &&
-		a.loads.SumHops <= maxUniformHops
+		a.pathLoads.SumHops <= maxUniformHops
 	if a.uniformRates {
 		return nil
 	}

@@ -33,7 +33,7 @@ func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 	// The bounds of loads and hops stand for the loads that a router would reach.
 	a := &routingResult{
 		system: r, bottleneckLoad: r.loadBound,
-		loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops},
+		pathLoads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops},
 	}
 	hops := a.estimateHops(a.estimateInjection())
 	cost := s.hopCost().Scale(hops).Add(assembly.Flow.Scale(float64(len(r.load.flows))))
@@ -144,7 +144,7 @@ func (a *routingResult) drainTime() (seconds float64, mayDrop bool) {
 
 	// A packet waits for a full buffer on each link of the longest path.
 	queueTime := float64(buffer+r.s.Workload.Packet) * 8 / minRate / (1 - a.errorProbability())
-	return float64(a.loads.MaxHops) * (queueTime + r.s.Fabric.LinkLatency.Seconds()), true
+	return float64(a.pathLoads.MaxHops) * (queueTime + r.s.Fabric.LinkLatency.Seconds()), true
 }
 
 // errorProbability returns the probability that a packet has a bit error and is
@@ -164,7 +164,7 @@ func (a *routingResult) pathLatency() float64 {
 	if a.system.load.graph != nil {
 		return latency * a.maxSequentialHops()
 	}
-	return latency * float64(a.loads.MaxHops)
+	return latency * float64(a.pathLoads.MaxHops)
 }
 
 // estimateInjection returns the approximate number of packets that are injected,
@@ -235,16 +235,16 @@ func (a *routingResult) busyTime(message float64) float64 {
 // transfers.
 func (a *routingResult) maxSequentialHops() float64 {
 	if c := a.system.load.call; c != nil {
-		return c.maxChainLength() * float64(a.loads.MaxHops)
+		return c.maxChainLength() * float64(a.pathLoads.MaxHops)
 	}
 	it := a.system.iteration
 	if it.Spec.CallsInGraph() {
-		return maxTransferChain(it.Graph) * float64(a.loads.MaxHops)
+		return maxTransferChain(it.Graph) * float64(a.pathLoads.MaxHops)
 	}
 
 	// Each micro-batch passes each virtual stage forward and backward.
 	passes := 2*it.Spec.Microbatches*it.Spec.PP*it.Spec.Chunks + 1
-	return float64(passes) * float64(a.loads.MaxHops)
+	return float64(passes) * float64(a.pathLoads.MaxHops)
 }
 
 // maxTransferChain returns the largest number of transfers in a chain of
@@ -266,9 +266,9 @@ func maxTransferChain(g *engine.Graph) float64 {
 
 // meanHops returns the mean length of a path, weighted by messages.
 func (a *routingResult) meanHops() float64 {
-	hops := float64(a.loads.SumHops)
-	if a.loads.Weighted != nil {
-		hops = a.loads.WeightedHops
+	hops := float64(a.pathLoads.SumHops)
+	if a.pathLoads.Weighted != nil {
+		hops = a.pathLoads.WeightedHops
 	}
 	return hops / max(1, a.system.totalMessages())
 }

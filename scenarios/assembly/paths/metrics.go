@@ -31,7 +31,7 @@ func (a *routingResult) measurePaths(
 	}
 
 	// Loads are integers, unless messages have sizes or are divided over paths.
-	loads, maxLoad, hops := a.loads, maxLinkLoad(a.loads), float64(a.loads.SumHops)
+	loads, maxLoad, hops := a.pathLoads, maxLinkLoad(a.pathLoads), float64(a.pathLoads.SumHops)
 	if loads.Weighted != nil {
 		hops = loads.WeightedHops
 	}
@@ -115,13 +115,13 @@ func (a *routingResult) setLoads(
 			return err
 		}
 	}
-	if a.loads, err = a.system.measureLoads(ctx, n, d, a.sums); err != nil {
+	if a.pathLoads, err = a.system.measureLoads(ctx, n, d, a.sums); err != nil {
 		return err
 	}
 
-	a.linkLoads = a.loads.Weighted
+	a.linkLoads = a.pathLoads.Weighted
 	if a.linkLoads == nil {
-		for _, messages := range a.loads.Link {
+		for _, messages := range a.pathLoads.Link {
 			a.linkLoads = append(a.linkLoads, float64(messages))
 		}
 	}

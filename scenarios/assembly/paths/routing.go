@@ -36,7 +36,7 @@ func (r *routingSystem) choosePaths(
 	if r, err = r.pinCallLinks(ctx, visible, d); err != nil {
 		return nil, nil, err
 	}
-	a = &routingResult{system: r, decision: d, visible: visible, paths: d.Paths, sums: sums}
+	a = &routingResult{system: r, decision: d, routerNetwork: visible, paths: d.Paths, sums: sums}
 	a.Row = result.Row{Policy: name, Metrics: map[string]float64{},
 		Labels: map[string]string{}}
 

@@ -23,7 +23,7 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 	// All messages have one size, so their completion times follow from the
 	// initial rates.
 	if a.uniformRates {
-		ends, err := flow.UniformEnds(ctx, a.visible, a.paths, r.load.flows,
+		ends, err := flow.UniformEnds(ctx, a.routerNetwork, a.paths, r.load.flows,
 			r.load.parts[0].traffic.Message)
 		if err == nil {
 			a.setFinishTime(slices.Max(ends))
@@ -119,7 +119,7 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 
 	// The decision: paths, and what else the simulation needs to know about them.
 	flows, paths := r.load.taskPaths(a.paths)
-	d := composition.NewPathDecision(a.visible, flows, paths, int32(r.s.Workload.Packet),
+	d := composition.NewPathDecision(a.routerNetwork, flows, paths, int32(r.s.Workload.Packet),
 		a.packetOptions(after))
 	d.ArrivalDelays = a.arrivalDelays
 	if r.load.rateGroups != nil {
@@ -141,7 +141,7 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 	if after != nil {
 		channels = max(channels, after.Paths.Channels())
 	}
-	if a.visible == r.Whole && r.s.Fabric.FailAt == 0 {
+	if a.routerNetwork == r.Whole && r.s.Fabric.FailAt == 0 {
 		hardware.Health = nil // the router saw the fabric without faults, so none occur
 	}
 
