@@ -1,3 +1,6 @@
+// This file defines task graphs: the compute tasks and transfers of a workload, and the
+// dependencies between them.
+
 package engine
 
 import (
@@ -23,11 +26,17 @@ const (
 // any network with any routes. A compute task may name the node it runs on; see ComputeAt.
 type Task struct {
 	Kind     Kind
-	Duration Time  // of a compute task
-	Src, Dst int32 // nodes of a transfer; the node of a compute task whose Flows is 1
-	Flows    int32 // number of parallel flows of a transfer, at least 1; they share its rate equally
-	Bytes    int64 // size of a transfer over all its flows
-	// Priority orders transfers under the fixed-priority service; larger values go first.
+	Duration Time // of a compute task
+	// Src and Dst are the source and the destination node of a transfer. Both are the node
+	// of a compute task that is located (see Flows).
+	Src, Dst int32
+	// Flows is the number of parallel flows of a transfer, at least 1; they share its rate
+	// equally. For a compute task it is 1 if the task runs on node Src, and 0 if it has no
+	// node.
+	Flows int32
+	Bytes int64 // size of a transfer over all its flows
+	// Priority orders transfers if the network serves them by fixed priority; larger values
+	// go first.
 	Priority int64
 }
 
@@ -49,17 +58,19 @@ type Graph struct {
 	Tasks []Task
 	// Namer returns the name of a task in messages and traces. If nil, the name contains the id.
 	Namer func(id int32) string
-	// Contention is the competition of compute tasks for servers and messages. Freeze checks it.
+	// Contention describes servers that compute tasks occupy, and boxes in which messages wait
+	// for receives. Freeze checks it.
 	Contention Contention
-	// MessageOverhead is the time for which the start of a message (see IsMessage) occupies
-	// its source node. A node starts one message at a time, in the order in which they become
+	// MessageOverhead is the time for which the start of a message occupies its source node,
+	// such as the overhead o of the LogP model. A message is a transfer of at least one byte
+	// (IsMessage). A node starts one message at a time, in the order in which they become
 	// ready and then in order of id.
 	MessageOverhead Time
 
 	contention *contentionIndex // index of Contention, set by Freeze; nil if it is empty
 	edges      []Edge           // in the order of AddEdge; sorted by Freeze
-	// Compressed rows, set by Freeze: the out-edges of task i are
-	// out[outStart[i]:outStart[i+1]], and likewise for the in-edges.
+	// Edges in compressed sparse rows (package csr), set by Freeze: the out-edges of task i
+	// are out[outStart[i]:outStart[i+1]], and likewise for the in-edges.
 	outStart, inStart []int32
 	out, in           []Edge
 	order             []int32 // topological order, set by Freeze
@@ -68,11 +79,18 @@ type Graph struct {
 // ErrCycle is wrapped by Freeze if the dependencies contain a cycle.
 var ErrCycle = errors.New("engine: dependencies form a cycle")
 
-// NeedsArrival reports whether task e.To waits for the arrival of the data of e.From, if that is a
-// transfer. A task on the node that sends the data waits only until the last bit has left.
+// NeedsArrival reports whether task e.To waits until the data of transfer e.From have arrived.
+// If it is false, e.To is on the node that sends the data, and waits only until the last bit has
+// left.
+//
+// A transfer from a node to itself is received where it is sent, so its successors on that node
+// need the arrival too. The result has no meaning if e.From is a compute task, whose data do not
+// travel.
 func (g *Graph) NeedsArrival(e Edge) bool {
 	from, to := &g.Tasks[e.From], &g.Tasks[e.To]
-	return from.Src == from.Dst || !to.IsLocated() || to.Src != from.Src
+	isOnSender := to.IsLocated() && to.Src == from.Src
+	isLoop := from.Src == from.Dst
+	return !isOnSender || isLoop
 }
 
 // Grow reserves capacity for the given numbers of additional tasks and edges.
@@ -113,9 +131,11 @@ func (g *Graph) Order() []int32 { return g.order }
 // EdgeCount returns the number of edges after Freeze.
 func (g *Graph) EdgeCount() int { return len(g.out) }
 
-// Freeze checks the graph and builds its adjacency. It returns an error for an edge to a task that
-// does not exist, a negative lag, duration or size, a transfer without flows, or an invalid
-// contention. For a cycle it returns ErrCycle with the name of a task on it.
+// Freeze checks the graph, indexes its edges and sorts its tasks topologically. It returns an error
+// for an edge to a task that does not exist, a negative lag, duration, size or message overhead, a
+// transfer without flows, or an invalid contention. If messages have an overhead, it also rejects a
+// transfer without a source node, because that node would be occupied. For a cycle it returns an
+// error that wraps ErrCycle and names a task on the cycle.
 func (g *Graph) Freeze() error {
 	n := int32(len(g.Tasks))
 	for i := range g.Tasks {
@@ -142,6 +162,7 @@ func (g *Graph) Freeze() error {
 		}
 	}
 
+	// The sort is stable: sorting by To and then by From sorts each row of out-edges by To.
 	_, byTo := csr.Sort(g.edges, int(n), func(e Edge) int32 { return e.To })
 	g.outStart, g.out = mergeParallel(csr.Sort(byTo, int(n), func(e Edge) int32 { return e.From }))
 	g.inStart, g.in = csr.Sort(g.out, int(n), func(e Edge) int32 { return e.To })
@@ -177,12 +198,12 @@ func mergeParallel(rows []int32, edges []Edge) (start []int32, out []Edge) {
 	return start, out
 }
 
-// sortTopologically computes the topological order by Kahn's algorithm. Tasks are in the order
-// in which their last predecessor was placed; tasks without predecessors come first, in order of
-// id.
+// sortTopologically computes the topological order by Kahn's algorithm ("Topological Sorting of
+// Large Networks", CACM 5, 1962). Tasks without predecessors come first, in order of id. The others
+// follow in the order in which their last predecessor was placed.
 func (g *Graph) sortTopologically() error {
 	n := len(g.Tasks)
-	pending := make([]int32, n)
+	pending := make([]int32, n) // predecessors that have no place in the order yet
 	g.order = make([]int32, 0, n)
 	for i := range n {
 		pending[i] = g.inStart[i+1] - g.inStart[i]
@@ -200,12 +221,13 @@ func (g *Graph) sortTopologically() error {
 	}
 
 	if len(g.order) < n {
-		waits := func(e Edge) bool { return pending[e.From] > 0 }
+		isWaiting := func(e Edge) bool { return pending[e.From] > 0 }
 		id := int32(slices.IndexFunc(pending, func(k int32) bool { return k > 0 }))
+
 		// Every waiting task has a waiting predecessor, so n steps back lead to a task on a cycle.
 		for range n {
 			in := g.In(id)
-			id = in[slices.IndexFunc(in, waits)].From
+			id = in[slices.IndexFunc(in, isWaiting)].From
 		}
 		return fmt.Errorf("%w: %s waits for itself", ErrCycle, g.Name(id))
 	}

@@ -1,56 +1,76 @@
 package csr
 
-// Components returns the strongly connected components of a directed graph. The successors of
-// node r are to[start[r]:start[r+1]]; only the arcs for which keep is true count.
+// Components returns the strongly connected components of a directed graph. The arcs from
+// node v lead to the nodes to[start[v]:start[v+1]]. Only the arcs for which keep is true
+// count; keep gets the index of an arc in to.
 //
-// component is indexed by node and holds component numbers 0..n-1. An arc between two
-// components leads to the lower number, so increasing numbers are a reverse topological order.
+// The result component is indexed by node and holds component numbers 0..n-1. An arc between
+// two components leads to the lower number. Increasing component numbers are therefore a
+// reverse topological order.
 //
-// The algorithm is Tarjan's, without recursion (Depth-First Search and Linear Graph
-// Algorithms, SIAM J. Computing 1, 1972). Until a component is closed, component holds the
-// visit number of a node and low its low link.
-func Components(start, to []int32, keep func(arc int32) bool) (of []int32, n int) {
+// The algorithm is Tarjan's ("Depth-First Search and Linear Graph Algorithms", SIAM J.
+// Computing 1, 1972), with an explicit stack instead of recursion.
+func Components(start, to []int32, keep func(arc int32) bool) (component []int32, n int) {
+	// closed is the low link of nodes whose component is complete. It is larger than every
+	// visit number, so arcs to such nodes do not lower the low link of their source.
 	const closed = 1 << 30
-	rows := int32(len(start) - 1)
-	of = make([]int32, rows)
-	low, next := make([]int32, rows), make([]int32, rows) // low is 0 for unvisited nodes; next is the next arc to examine
-	var open, path []int32
-	found := int32(0)
-	for root := range rows {
+
+	numNodes := int32(len(start) - 1)
+	component = make([]int32, numNodes) // visit number of an open node, until its component is closed
+	low := make([]int32, numNodes)      // low link: the earliest visit number found so far; 0 if unvisited
+	nextArc := make([]int32, numNodes)  // next arc to examine
+	var open []int32                    // visited nodes whose component is not closed, in order of visit
+	var path []int32                    // nodes from the root to the current node of the depth-first search
+	visits := int32(0)                  // number of visited nodes
+
+	for root := range numNodes {
 		if low[root] != 0 {
 			continue
 		}
 		for path = append(path, root); len(path) > 0; {
-			at := path[len(path)-1]
-			if low[at] == 0 {
-				found++
-				low[at], of[at], next[at] = found, found, start[at]
-				open = append(open, at)
+			node := path[len(path)-1]
+			if low[node] == 0 {
+				visits++
+				component[node], low[node], nextArc[node] = visits, visits, start[node]
+				open = append(open, node)
 			}
-			k := next[at]
-			for ; k < start[at+1]; k++ {
-				if keep(k) {
-					if low[to[k]] == 0 {
-						break
-					}
-					low[at] = min(low[at], low[to[k]])
+
+			// Examine arcs until one leads to an unvisited node. Other arcs lower the low link.
+			// Tarjan takes the visit number of the target if the target was reached before. Its
+			// low link serves as well: it too is the visit number of a node of the same
+			// component, and only low < visit number matters.
+			arc := nextArc[node]
+			for ; arc < start[node+1]; arc++ {
+				if !keep(arc) {
+					continue
 				}
+				if low[to[arc]] == 0 {
+					break
+				}
+				low[node] = min(low[node], low[to[arc]])
 			}
-			if next[at] = k; k < start[at+1] { // descend; arc k is examined again afterwards
-				path = append(path, to[k])
+			nextArc[node] = arc
+
+			// Descend. The arc is examined again afterwards, and then takes the low link of its
+			// target, which has been visited.
+			if arc < start[node+1] {
+				path = append(path, to[arc])
 				continue
 			}
+
+			// All arcs are examined. The node is the first visited one of its component if it
+			// reaches no earlier open node. The component is then the end of the list open.
 			path = path[:len(path)-1]
-			if low[at] < of[at] {
+			if low[node] < component[node] {
 				continue
 			}
-			for last := int32(-1); last != at; {
+			for last := int32(-1); last != node; {
 				last = open[len(open)-1]
 				open = open[:len(open)-1]
-				of[last], low[last] = int32(n), closed
+				component[last], low[last] = int32(n), closed
 			}
 			n++
 		}
 	}
-	return of, n
+	return component, n
 }

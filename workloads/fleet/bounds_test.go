@@ -81,7 +81,7 @@ func TestProcessBounds(t *testing.T) {
 		{Process{Weibull: above(0.2, 0)}, "a Weibull shape"},
 		{Process{Weibull: above(20, 30)}, "a Weibull shape"},
 		{Process{Weibull: 1, RemoteShare: -0.1}, "a share of -0.1 of repairs"},
-		{Process{Weibull: 1, RemoteShare: above(1, 2)}, "of repairs is quick"},
+		{Process{Weibull: 1, RemoteShare: above(1, 2)}, "of repairs is remote"},
 	} {
 		checkError(t, "process", c.p.Check(), c.want)
 	}

@@ -1,3 +1,12 @@
+// This file draws the failures and repairs of the parts of a fleet.
+//
+// Each part alternates between up and down (an alternating renewal process). Process
+// describes one kind of part, and Rates holds one process for each kind. Failures draws the
+// successive failures of a single part.
+//
+// Sections and tables refer to Zu et al., "Resiliency at Scale: Managing Google's TPUv4
+// Machine Learning Supercomputer", NSDI 24, "the TPU v4 paper".
+
 package fleet
 
 import (
@@ -5,30 +14,35 @@ import (
 	"math/rand/v2"
 )
 
-// Part is a kind of hardware that fails.
+// Part is a kind of part that fails or is maintained.
 type Part int8
 
-// The parts of a pod that fail independently. Table 1 of the paper has their rates.
+// The parts of a pod, which go down independently of each other. Table 1 of the TPU v4
+// paper has the failure rates of Machine, Cable and Switch. Planned maintenance is modelled
+// as a further part: its "failure" is the start of a maintenance.
 const (
 	Machine    Part = iota // a tray of four chips with its host
 	Cable                  // an optical link between a cube and a switch
 	Switch                 // an optical circuit switch
 	Cube                   // planned maintenance of a whole cube
 	SwitchWork             // planned maintenance of an optical circuit switch
-	NumParts               // number of kinds
+	NumParts               // number of kinds of parts
 )
 
 // Process is the failure and repair process of one kind of part. Parts fail
 // independently.
 type Process struct {
 	PerDay  float64 // failures per part and day of uptime
-	Weibull float64 // shape of the time to failure; 1 is exponential
+	Weibull float64 // shape of the Weibull distribution of times to failure; 1 is exponential
 	Repair  Spread  // distribution of the time to repair
-	// RemoteShare is the fraction of repairs whose duration is QuickRepair instead of
-	// Repair, such as cables that are repaired remotely (Sec. 3.6.3).
+	// RemoteShare is the fraction of repairs that are made remotely, without a repair crew,
+	// such as those of optical links (TPU v4 paper, Sec. 3.6.3). Their duration follows
+	// RemoteRepair instead of Repair.
 	RemoteShare  float64
 	RemoteRepair Spread
-	Log          *FaultLog // Log, if not nil, replaces random failures and repairs by logged ones.
+	// Log, if not nil, replaces random failures and repairs by those of a log. Only the
+	// process of machines can have a log.
+	Log *FaultLog
 }
 
 // Check fails on invalid values.
@@ -39,21 +53,21 @@ func (p *Process) Check() error {
 	case !(p.Weibull >= 0.2 && p.Weibull <= 20):
 		return fmt.Errorf("fleet: a Weibull shape of %g; want 0.2 to 20; 1 is exponential", p.Weibull)
 	case !(p.RemoteShare >= 0 && p.RemoteShare <= 1):
-		return fmt.Errorf("fleet: a share of %g of repairs is quick; want 0 to 1", p.RemoteShare)
+		return fmt.Errorf("fleet: a share of %g of repairs is remote; want 0 to 1", p.RemoteShare)
 	}
 	return nil
 }
 
-// MeanRepair returns the mean time to repair.
+// MeanRepair returns the mean time to repair, over remote and other repairs.
 func (p *Process) MeanRepair() Time {
 	return FromSeconds(p.RemoteShare*p.RemoteRepair.Mean.Seconds() + (1-p.RemoteShare)*p.Repair.Mean.Seconds())
 }
 
-// Unavailability returns the fraction of time for which a part is down: r m / (1 + r m)
-// with r failures per day of uptime and a mean repair of m days.
+// Unavailability returns the fraction of time for which a part is down. With r failures
+// per day of uptime and a mean time to repair of m days, it is r m / (1 + r m).
 func (p *Process) Unavailability() float64 {
-	x := p.PerDay * p.MeanRepair().Days()
-	return x / (1 + x)
+	downtime := p.PerDay * p.MeanRepair().Days() // per unit of uptime
+	return downtime / (1 + downtime)
 }
 
 // Failures draws the failures and repairs of one part, or takes them from a log. Each
@@ -61,12 +75,13 @@ func (p *Process) Unavailability() float64 {
 // pod.
 type Failures struct {
 	*Process
-	rand *rand.Rand
-	log  *history
+	rand *rand.Rand // random stream of the part; nil if log is set
+	log  *history   // outages of one server of the log; nil if the process has no log
 }
 
-// NewFailures returns the failures of a part of a fleet with the given number of pods. A
-// process with a log applies to machines only.
+// NewFailures returns the failures of one part of a fleet with the given number of pods.
+// number is the index of the part among the parts of its kind in its pod. If p has a log,
+// kind must be Machine: the log has one list of outages per machine.
 func NewFailures(p *Process, seed uint64, kind Part, pods, pod, number int) Failures {
 	if p.Log != nil {
 		const machines = PodCubes * CubeHosts
@@ -76,25 +91,29 @@ func NewFailures(p *Process, seed uint64, kind Part, pods, pod, number int) Fail
 		rand: RandomStream(seed, streamComponents, uint64(kind)<<40|uint64(pod)<<16|uint64(number))}
 }
 
-// Next returns the time from now, when the part is up, to its next failure, the duration
-// of the repair, and whether the repair needs no repair crew. Quick repairs need none.
-// Neither do logged ones, whose duration includes all waiting. If the log has the part
-// down now, the time to the failure is 0.
-func (f Failures) Next(now Time) (after, repair Time, remote bool) {
+// Next returns the time from now to the next failure of the part, and the duration of its
+// repair. The part must be up now. If a logged outage has already begun, after is 0.
+//
+// isRemote reports whether the repair needs no repair crew. Logged repairs count as remote,
+// because their duration includes all waiting for a crew.
+func (f Failures) Next(now Time) (after, repair Time, isRemote bool) {
 	if f.log != nil {
 		after, repair = f.log.nextOutage(now)
 		return after, repair, true
 	}
+
+	// Draw both durations, even though only one of them is used. Later failures of the part
+	// then do not depend on which of its earlier repairs were remote.
 	after = drawGap(f.rand, f.PerDay, f.Weibull)
-	remote = f.rand.Float64() < f.RemoteShare
-	repair, short := f.Repair.Draw(f.rand), Time(0)
+	isRemote = f.rand.Float64() < f.RemoteShare
+	repair = f.Repair.Draw(f.rand)
 	if f.RemoteShare > 0 {
-		short = f.RemoteRepair.Draw(f.rand)
+		remoteRepair := f.RemoteRepair.Draw(f.rand)
+		if isRemote {
+			repair = remoteRepair
+		}
 	}
-	if remote {
-		repair = short
-	}
-	return after, repair, remote
+	return after, repair, isRemote
 }
 
 // Rates are the failure processes of a fleet, indexed by Part.
@@ -102,14 +121,15 @@ type Rates [NumParts]Process
 
 // MachineReliability describes the failures of machines and the cost of checkpoints.
 type MachineReliability struct {
-	PerDay       float64 // failures per machine and day
+	PerDay       float64 // failures per machine and day of uptime
 	Mean, Median Time    // mean and median time to repair
 	Checkpoint   Time    // time for which a job stops to write a checkpoint
 }
 
 // Presets returns known failure rates of machines by name:
 //
-//   - tpuv4: the paper's rate; the times to repair are assumptions.
+//   - tpuv4: the rate of machines in Table 1 of the TPU v4 paper; the times to repair are
+//     assumptions.
 //   - infinitehbd: a published log of 400 servers (Shou et al., "InfiniteHBD: Building
 //     Datacenter-Scale High-Bandwidth Domain for LLM with Optical Circuit Switching Transceivers",
 //     SIGCOMM 25).
@@ -126,20 +146,28 @@ type MachineReliability struct {
 // the interruptions of llama3 leave an efficiency of 92 %; its report states "higher than
 // 90%". Stops of two minutes would leave 81 %.
 func Presets() map[string]MachineReliability {
-	gpus := func(perDay float64, mean, median Time) MachineReliability {
+	gpuServers := func(perDay float64, mean, median Time) MachineReliability {
 		return MachineReliability{perDay, mean, median, 6300 * Millisecond}
 	}
-	const mean, median = 48 * Hour, 168 * Hour / 10
+
+	// Assumed times to repair of the fleets that publish none.
+	const (
+		mean   = 48 * Hour
+		median = 16*Hour + 48*Minute
+	)
 	return map[string]MachineReliability{
-		"tpuv4": {8e-4, mean, median, 2 * Minute}, "infinitehbd": gpus(4.18e-3, 132*Hour, 204*Hour/10),
-		"meta-rsc1": gpus(6.50e-3, mean, median), "meta-rsc2": gpus(2.34e-3, mean, median),
-		"llama3": gpus(3.789e-3, mean, median),
+		"tpuv4":       {8e-4, mean, median, 2 * Minute},
+		"infinitehbd": gpuServers(4.18e-3, 132*Hour, 20*Hour+24*Minute),
+		"meta-rsc1":   gpuServers(6.50e-3, mean, median),
+		"meta-rsc2":   gpuServers(2.34e-3, mean, median),
+		"llama3":      gpuServers(3.789e-3, mean, median),
 	}
 }
 
-// SetMaintenance sets the planned maintenance of cubes such that a machine is available
-// for the given fraction of time, including failures. It fails if failures alone reduce
-// the availability below it.
+// SetMaintenance sets the rate of planned maintenance of cubes such that a machine is
+// available for the given fraction of time. A machine is unavailable if it has failed or if
+// its cube is in maintenance. SetMaintenance fails if failures alone reduce the
+// availability below the given one.
 func (r *Rates) SetMaintenance(availability float64) error {
 	up := 1 - r[Machine].Unavailability()
 	if !(availability > 0 && availability <= 1) {
@@ -149,13 +177,10 @@ func (r *Rates) SetMaintenance(availability float64) error {
 		return fmt.Errorf("fleet: a host availability of %g, while failures of machines alone leave %.6g; want at most that, or fewer or shorter failures",
 			availability, up)
 	}
-	down := 1 - availability/up // maintenance and failures are independent
+
+	// Maintenance and failures are independent, so availability = up * (1 - down), where down
+	// is the fraction of time in maintenance. The rate is the inverse of Unavailability.
+	down := 1 - availability/up
 	r[Cube].PerDay = down / (1 - down) / r[Cube].MeanRepair().Days()
 	return nil
-}
-
-// HashUniform returns a number in [0, 1) that depends only on the seed, kind and number,
-// not on earlier draws.
-func HashUniform(seed, kind, number uint64) float64 {
-	return float64(mix(mix(seed^mix(kind))^number)>>11) / (1 << 53)
 }

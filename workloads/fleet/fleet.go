@@ -71,6 +71,12 @@ func RandomStream(seed, kind, number uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, mix(kind<<48^number)))
 }
 
+// HashUniform returns a number in [0, 1) that depends only on the seed, kind and number,
+// not on earlier draws.
+func HashUniform(seed, kind, number uint64) float64 {
+	return float64(mix(mix(seed^mix(kind))^number)>>11) / (1 << 53)
+}
+
 // mix scrambles a number. It is the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast
 // splittable pseudorandom number generators", 2014).
 func mix(x uint64) uint64 {

@@ -1,3 +1,6 @@
+// This file accounts for the chip-time of a fleet: one chip for one millisecond is one
+// chip-millisecond, and each is charged to exactly one TimeUse.
+
 package fleets
 
 import (
@@ -8,28 +11,29 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TimeUse is a use of chip-time. Every chip-millisecond of every pod belongs to
-// exactly one use.
+// TimeUse is a use of chip-time.
 type TimeUse int
 
-// Uses of chip-time. Chips have a job in all uses before Reservation.
+// Uses of chip-time. Chips have a job in the uses before Reservation, and no job from
+// Reservation on.
 const (
-	Work        TimeUse = iota // at full speed, not lost later
+	Work        TimeUse = iota // work at full speed that is not lost later
 	Routing                    // additional time of work on paths around a failed switch
 	Checkpoint                 // writing checkpoints
 	Rework                     // work lost since the last checkpoint
-	Detection                  // from a failure until the job leaves, or while a standby cube takes over
+	Detection                  // a job stands still: its failure is not yet detected, or a standby cube takes over
 	Connection                 // waiting for the pod manager, mirrors and link training
 	Preflight                  // check of the machines before a run
 	Session                    // setting up a session and restoring a checkpoint
-	Reservation                // free, but claimed for a job
+	Reservation                // reserved for a job that waits until other jobs have left (placement.Cube.Held)
 	Idle                       // available to any job
-	Down                       // failed, without a job
-	Maintenance                // planned, from the time when no job may be placed there
+	Down                       // machine down, without a job
+	Maintenance                // cube in planned maintenance, or closed to new jobs before it
 	NumUses                    // number of uses
 )
 
-// String returns the name of a use in metrics.
+// String returns the name of a use in metrics. The names of Connection and Reservation are
+// "connecting" and "holding", because results are compared by these names.
 func (u TimeUse) String() string {
 	return [...]string{
 		"work", "routing", "checkpoint", "rework", "detection", "connecting",
@@ -37,28 +41,29 @@ func (u TimeUse) String() string {
 	}[u]
 }
 
-// chipAccount adds up chip-time by use in the measured time. Chips without a job
-// are charged at each event; chips of jobs are charged when a phase of a job ends.
+// chipAccount adds up chip-time by use in the measured time. Chips without a job are
+// charged at each event of the simulation. Chips of a job are charged when one of its
+// phases ends, such as its setup or its run (jobPhase).
 type chipAccount struct {
-	from, until fleet.Time     // measured time
-	byUse       [NumUses]int64 // in chip-milliseconds
+	from, until fleet.Time     // measured time: from <= t < until
+	byUse       [NumUses]int64 // in chip-milliseconds, indexed by TimeUse
 	// requestedWork is the time, in chip-milliseconds, that the work would take on
 	// the slices that the jobs requested.
 	requestedWork float64
 	// occupiedTime is the time of chips with a job, in chip-milliseconds. It must
 	// equal the sum of the uses before Reservation.
 	occupiedTime  int64
-	now           fleet.Time
-	unoccupied    [NumUses]int64 // chips without a job at time now, by use
+	now           fleet.Time     // chips without a job are charged up to this time
+	unoccupied    [NumUses]int64 // chips without a job at time now, indexed by TimeUse
 	occupiedChips int64          // chips with a job at time now
 }
 
-// measuredPart returns the part of a span of time that is measured.
+// measuredPart returns the measured part of the time between from and to, in milliseconds.
 func (a *chipAccount) measuredPart(from, to fleet.Time) int64 {
 	return int64(max(0, min(to, a.until)-max(from, a.from)))
 }
 
-// advance charges the chips without a job up to time to.
+// advance charges the chips without a job for the time from a.now to time to.
 func (a *chipAccount) advance(to fleet.Time) {
 	if span := a.measuredPart(a.now, to); span > 0 {
 		for u := Reservation; u < NumUses; u++ {
@@ -69,7 +74,7 @@ func (a *chipAccount) advance(to fleet.Time) {
 	a.now = to
 }
 
-// charge charges a span of time of a job's chips to a use.
+// charge charges the time between from and to on a job's chips to a use.
 func (a *chipAccount) charge(u TimeUse, chips int, from, to fleet.Time) {
 	a.byUse[u] += int64(chips) * a.measuredPart(from, to)
 }
@@ -81,8 +86,8 @@ func (a *chipAccount) addCube(c *placement.Cube, sign int64) {
 	free := int64(fleet.CubeChips) - used
 	a.occupiedChips += sign * used
 
-	// Every other chip of a cube in maintenance is unavailable. In other cubes it
-	// is down, reserved or idle.
+	// In a closed cube, all chips without a job count as maintenance. In other cubes
+	// they are down, reserved or idle.
 	if c.Closed > 0 {
 		a.unoccupied[Maintenance] += sign * free
 		return

@@ -1,3 +1,19 @@
+// This file declares the keys of scenario files that describe a fleet: its workload (jobs
+// over months), its fabric (pods of cubes) and its policies.
+//
+// Terms of the TPU v4 fleet (Zu et al., "Resiliency at Scale: Managing Google's TPUv4
+// Machine Learning Supercomputer", NSDI 24), which the help texts use:
+//
+//   - A machine is a host with four chips. A cube has 16 machines, 4x4x4 chips.
+//   - A pod has 64 cubes. 48 optical circuit switches (OCS) join the faces of its cubes.
+//   - A slice is the torus of cubes that one job uses, or a part of a cube.
+//
+// The tags of fields are defined in package schema (schema/doc.go). For example, the tag
+// "else" describes a default that a method Defaults computes, "implicit" omits a key with
+// its default from resolved scenarios, and "empty" accepts an empty list. Names such as
+// "@joblogs" (a list of accepted texts) and "steps-named" (a condition of use) are defined
+// in scenarios/tag_names.go.
+
 package fleets
 
 import (
@@ -8,7 +24,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// Fleet are the keys of a workload of kind "fleet": jobs over months.
+// Fleet holds the keys of a workload of kind "fleet": the arrivals, slices, durations and
+// priorities of jobs over months.
 type Fleet struct {
 	Days           int     `key:"days" doc:"simulated days" default:"60" min:"1" max:"36500"`
 	WarmUp         int     `key:"warm_up" doc:"number of first days that are not measured; fewer than days" default:"5" max:"36499"`
@@ -22,35 +39,35 @@ type Fleet struct {
 	ProdShare      float64 `key:"prod" doc:"share of jobs with the highest priority" default:"0.2" max:"1"`
 	BatchShare     float64 `key:"batch" doc:"share of jobs with the second priority; the rest have the lowest" default:"0.5" max:"1"`
 	OptInShare     float64 `key:"opt_in" doc:"share of jobs that opt in to routes around a failed switch" default:"0.95" max:"1"`
-	MeasuredCubes  int     `key:"measured_cubes" doc:"number of cubes of a slice whose availability is measured, the share of time in which it fits a pod without jobs; without optical switches, the smallest box with so many cubes; 0 means none" default:"0" max:"64"`
+	MeasuredCubes  int     `key:"measured_cubes" doc:"number of cubes of the slice whose availability is measured; 0 means none. Availability is the share of time in which the slice fits a pod without jobs. Without optical switches, the slice is the smallest box with at least this number of cubes" default:"0" max:"64"`
 	AllToAllShare  float64 `key:"all_to_all" doc:"mean share of a step, without faults, that waits for all-to-all traffic; a job's share is drawn up to twice the mean" default:"0.1" max:"0.5"`
 	NeighbourShare float64 `key:"neighbours" doc:"mean share of a step, without faults, that waits for neighbour traffic, such as rings; at most 0.5 together with all_to_all" default:"0.035" max:"0.5"`
 	EstimateFactor float64 `key:"estimates" doc:"factor within which users' estimates of durations are correct; 1 means exact" default:"1" min:"1" max:"100"`
 }
 
-// Log are the keys of [workload.log], a file with the arrivals of jobs.
+// Log holds the keys of [workload.log], a file with the arrivals of jobs.
 type Log struct {
 	File   string `key:"file" doc:"file with the jobs" default:""`
 	Format string `key:"format" doc:"format of the log: 'rfold', 'helios' (also Acme), 'philly' or 'swf'; docs/fleet.md describes them" default:"rfold" choices:"@joblogs"`
 	SHA256 string `key:"sha256" doc:"SHA-256 of the file; other content is rejected" else:"the file's"`
 }
 
-// Steps are the keys of [workload.steps], the simulated training steps of jobs.
+// Steps holds the keys of [workload.steps], the simulated training steps of jobs.
 type Steps struct {
-	Scenarios []string `key:"scenarios" doc:"scenarios of a step on a torus, files or built-in: jobs whose slice has as many chips run this step, simulated on their slice with its first router, with and without a failed switch" default:"" empty:"" implicit:""`
+	Scenarios []string `key:"scenarios" doc:"scenarios of a training step on a torus, files or built-in. A job uses the step whose torus has the same number of chips as its slice. The step is simulated on that slice with the first router of the scenario, with and without a failed switch" default:"" empty:"" implicit:""`
 	Digest    string   `key:"digest" doc:"digest of the step scenarios; others are rejected" else:"theirs" implicit:"" when:"steps-named"`
 }
 
-// ServerFaultLog are the keys of [workload.faults.log], a file with the outages of
-// servers.
+// ServerFaultLog holds the keys of [workload.faults.log], a file with the outages of
+// servers. It replaces the random failures of machines.
 type ServerFaultLog struct {
 	File    string `key:"file" doc:"JSON file in InfiniteHBD's form: start and end of faults of servers, in days" default:""`
 	Servers int    `key:"servers" doc:"number of servers in the log, including those without failures; a machine has the faults of one server" default:"400" min:"1" max:"1000000" when:"faults-logged"`
 	SHA256  string `key:"sha256" doc:"SHA-256 of the file; other content is rejected" else:"the file's" when:"faults-logged"`
 }
 
-// FaultModel are the keys of [workload.faults]: failures, repairs and planned
-// maintenance of machines, links and switches.
+// FaultModel holds the keys of [workload.faults]: rates of failures, times of repairs, and
+// planned maintenance of machines, links and switches.
 type FaultModel struct {
 	Preset             string          `key:"preset" doc:"fleet whose failure rates are used: TPU v4, or GPU fleets, in which a machine is a server" default:"tpuv4" choices:"tpuv4|infinitehbd|meta-rsc1|meta-rsc2|llama3" when:"faults-drawn"`
 	Machine            units.Frequency `key:"machine" doc:"failures per day of a machine of four chips" else:"the preset's" when:"faults-drawn"`
@@ -72,14 +89,19 @@ type FaultModel struct {
 	MissedShare        float64         `key:"preflight_misses" doc:"share of silent failures that preflight misses; the job then fails after one hour on average" default:"0.05" max:"1"`
 }
 
-// Defaults returns f with the failures of machines of its preset, and with an
-// availability that these failures allow.
+// Defaults returns a copy of f in which the keys of machines have the values of the preset.
+//
+// The default availability is 0.99. Failures alone may leave less. Their availability is
+// then rounded down to a multiple of 0.001, a value that a scenario file can repeat, and
+// so that failures never leave less than the default requires.
 func (f FaultModel) Defaults() *FaultModel {
 	p := f.preset()
 	f.Machine, f.MachineRepair, f.MachineMedian = units.Frequency(p.PerDay), engineTime(p.Mean),
 		engineTime(p.Median)
-	up := 1 / (1 + p.PerDay*p.Mean.Days())
-	f.Availability = min(0.99, math.Floor(up*1000)/1000)
+
+	// Uptime and downtime alternate. Per day of uptime, a machine is down for PerDay * Mean.
+	availability := 1 / (1 + p.PerDay*p.Mean.Days())
+	f.Availability = min(0.99, math.Floor(availability*1000)/1000)
 	return &f
 }
 
@@ -92,24 +114,12 @@ func (f *FaultModel) preset() fleet.MachineReliability {
 	return fleet.Presets()["tpuv4"]
 }
 
-// engineTime converts a time of fleets to a time of keys.
-func engineTime(t fleet.Time) engine.Time {
-	return engine.Time(t/fleet.Millisecond) * engine.Millisecond
-}
-
-// Defaults returns t with the duration of a checkpoint on the machines of f's
-// preset.
-func (t OperationTimes) Defaults(f *FaultModel) *OperationTimes {
-	t.Checkpoint = engineTime(f.preset().Checkpoint)
-	return &t
-}
-
-// Pods are the keys of a fabric of kind "pods-of-cubes".
+// Pods holds the keys of a fabric of kind "pods-of-cubes".
 type Pods struct {
 	Pods int `key:"pods" doc:"number of pods, each with 64 cubes of 4x4x4 chips and 48 optical switches; a job uses one pod" default:"1" min:"1" max:"256"`
 }
 
-// Queue are the keys of [policy.queue]: the order in which waiting jobs start, and
+// Queue holds the keys of [policy.queue]: the order in which waiting jobs start, and
 // the means to make space for them.
 type Queue struct {
 	Discipline    string      `key:"discipline" doc:"which waiting jobs may start, in order of priority and submission: 'fcfs', none before one that does not fit; 'backfill', any that fits; 'easy', any that fits and by estimates does not delay the first that does not" default:"backfill" choices:"fcfs|backfill|easy"`
@@ -120,7 +130,7 @@ type Queue struct {
 	Reserve       int         `key:"reserve" doc:"number of free cubes per pod reserved for interrupted jobs" default:"0" max:"64"`
 }
 
-// FaultPolicy are the keys of [policy.fault]: the reactions to failures, and the order
+// FaultPolicy holds the keys of [policy.fault]: the reactions to failures, and the order
 // of repairs.
 type FaultPolicy struct {
 	OCS              string  `key:"ocs" doc:"reaction to a failed switch: 'wait', jobs of whole cubes wait for its repair; 'route', jobs that opted in restart on routes around it; 'in-place', these change routes without a restart; 'cheapest', these restart on such routes, restart in another pod, or wait, with the lowest expected loss, and return to normal routes after the repair if that is cheaper" default:"route" choices:"wait|route|in-place|cheapest"`
@@ -133,7 +143,8 @@ type FaultPolicy struct {
 	Crews            int     `key:"repair_crews" doc:"maximum number of simultaneous repairs, except remote ones; 0 means no limit" default:"0" max:"100000"`
 }
 
-// OperationTimes are the keys of [policy.times], the durations of operations.
+// OperationTimes holds the keys of [policy.times], the durations of operations. Config.Times has
+// the same durations in the ticks of the simulation.
 type OperationTimes struct {
 	Detect     engine.Time `key:"detect" doc:"time from a failure to the reaction" default:"30s"`
 	Poll       engine.Time `key:"poll" doc:"interval at which the pod manager connects waiting jobs" default:"5s"`
@@ -146,15 +157,27 @@ type OperationTimes struct {
 	Standby    engine.Time `key:"standby" doc:"time to move state to a standby cube" default:"60s"`
 }
 
-// ComparedPlacements are the keys of the table [policy] itself.
+// Defaults returns t with the duration of a checkpoint on the machines of f's
+// preset.
+func (t OperationTimes) Defaults(f *FaultModel) *OperationTimes {
+	t.Checkpoint = engineTime(f.preset().Checkpoint)
+	return &t
+}
+
+// ComparedPlacements holds the key of the table [policy] itself.
 type ComparedPlacements struct {
 	Placements []string `key:"placements" doc:"placements to compare, one row each" choices:"@placements" default:"static-first-fit,static-best-fit,reconfigurable"`
 }
 
-// Keys are the keys of [policy] and its sub-tables.
+// Keys holds the keys of [policy] and its sub-tables.
 type Keys struct {
 	ComparedPlacements
 	Queue Queue
 	Fault FaultPolicy
 	Times OperationTimes
+}
+
+// engineTime converts a time of package fleet, in milliseconds, to the finer ticks of keys.
+func engineTime(t fleet.Time) engine.Time {
+	return engine.Time(t/fleet.Millisecond) * engine.Millisecond
 }
