@@ -1,6 +1,10 @@
-// This file reads and checks the keys that place ranks on nodes: policy.mapping,
-// policy.mappings and policy.endpoints. A mapping is an order of dimensions, an
-// assignment of dimensions to axes, a search, or a file with one endpoint per rank.
+// This file reads and checks the keys that place ranks on endpoints, the nodes of a fabric
+// that send and receive: policy.mapping, policy.mappings and policy.endpoints.
+//
+// A mapping is one of four texts: an order of the dimensions of parallelism, an assignment
+// of these dimensions to axes of the fabric, the name of a search, or the name of a file
+// with one endpoint per rank. The key mapping chooses one mapping, and the key mappings
+// lists several that a run compares. The key endpoints holds the content of files.
 
 package scenarios
 
@@ -12,19 +16,22 @@ import (
 	"sim/scenarios/schema"
 )
 
-// mappingKey, mappingsKey and endpointsKey are the keys for the positions of ranks.
+// The keys for the positions of ranks.
 const mappingKey, mappingsKey, endpointsKey = "policy.mapping", "policy.mappings", "policy.endpoints"
 
 // normaliseMappings replaces mappings that are written as tables of axes by texts, before
-// the keys are read. It also records the names of compared mappings, since they determine
-// the decision that the scenario compares.
+// the keys are read.
+//
+// It also stores the compared mappings in the scenario, earlier than other keys. A scenario
+// compares the policies of one decision, and Scenario.decision needs the mappings to find
+// out which: if several are listed, it is the decision on mappings.
 func (c *checker) normaliseMappings() {
 	policy := schema.Child(c.Root, "policy")
 	if v, given := policy["mapping"]; given {
 		policy["mapping"] = axesText(v)
 	}
 
-	// The decoder returns a list of tables with a type of its own.
+	// The TOML decoder returns a list that holds only tables as []map[string]any.
 	var list []any
 	switch v := policy["mappings"].(type) {
 	case []any:
@@ -45,6 +52,9 @@ func (c *checker) normaliseMappings() {
 		}
 	}
 	policy["mappings"] = list
+
+	// Other workloads have no ranks to place. The key is then not read, and must not change
+	// the decision. Jobs of a scenario with several jobs always have ranks.
 	if k := c.s.workload(); k != nil && k.hasMappings || c.describesJobs() {
 		c.s.Policy.Mapping.Mappings = names
 	}
@@ -58,29 +68,28 @@ func axesText(v any) any {
 		return v
 	}
 
-	axes := map[string]string{}
+	axes := map[string]string{} // axis of each dimension
 	for dim, axis := range table {
 		text, ok := axis.(string)
 		if !ok {
-			return v // Read rejects the table
+			return v // schema.Reader.Read reports the invalid value
 		}
 		axes[dim] = text
 	}
 	return mapping.AxesText(axes)
 }
 
-// readMappings reads the mappings that are files. Results name such a mapping by its file
-// name without the directory.
+// readMappings reads the mappings that are files into policy.endpoints. Results name such a
+// mapping by its file name without the directory.
 //
-// A resolved scenario lists the endpoints of these files in policy.endpoints, and then no
-// file is read.
+// A resolved scenario already has policy.endpoints, with one row for each file. No file is
+// read then.
 func (c *checker) readMappings() {
 	k := &c.s.Policy.Mapping
 	if !c.s.canMapRanks() || !c.OK(mappingKey, mappingsKey, endpointsKey) {
 		return
 	}
 
-	// If the endpoints are given, as in a resolved scenario, no file is read.
 	files := k.FileNames()
 	if c.Given(endpointsKey) {
 		if len(k.Endpoints) != len(files) {
@@ -120,8 +129,8 @@ func (c *checker) readMappings() {
 		k.Endpoints = append(k.Endpoints, list)
 	}
 
-	// policy.endpoints now holds the content of the files, whose directories are no longer
-	// needed.
+	// policy.endpoints now holds the content of the files, so mappings keep only the file
+	// names.
 	c.MarkGiven(endpointsKey)
 	shorten := func(name string) string {
 		if slices.Contains(files, name) {
@@ -136,6 +145,7 @@ func (c *checker) readMappings() {
 		k.Mappings[i] = shorten(name)
 	}
 
+	// Files in different directories may have the same name.
 	for i, name := range k.Mappings {
 		if slices.Contains(k.Mappings[:i], name) {
 			c.rejectf(mappingsKey, "two files are called %s; name them differently", schema.Quote(name))
@@ -144,22 +154,25 @@ func (c *checker) readMappings() {
 }
 
 // checkMappings rejects scenarios that would compare several mappings and several policies
-// of the fabric at once.
+// of the decision after the mapping, such as routers, at once. A decision is a key of
+// [policy] that lists alternatives; a run compares the alternatives of one decision.
 func (c *checker) checkMappings() {
 	k := &c.s.Policy.Mapping
 	if c.Given(mappingKey) && len(k.Mappings) > 0 {
 		c.conflictf(mappingsKey, "conflicts with policy.mapping; keep one of the two")
 	}
-	d, next := c.s.decision(), c.s.decisionAfterMapping()
 	if !c.s.canMapRanks() || len(k.Mappings) == 0 {
 		return
 	}
 
-	key := "policy." + next.policyKey
-	if listed := *next.list(&c.s.Policy); len(listed) > 1 && c.OK(key) {
-		c.conflictf(key+" policy."+d.policyKey,
+	compared, later := c.s.decision(), c.s.decisionAfterMapping()
+	comparedNames, laterNames := *compared.list(&c.s.Policy), *later.list(&c.s.Policy)
+	comparedKey, laterKey := "policy."+compared.policyKey, "policy."+later.policyKey
+	if len(laterNames) > 1 && c.OK(laterKey) {
+		bothKeys := laterKey + " " + comparedKey // conflictf separates the keys by a space
+		c.conflictf(bothKeys,
 			"%d %s and %d %s would be compared; list one of the %s, or give one of the %s",
-			len(listed), next.policyKey, len(*d.list(&c.s.Policy)), d.policyKey,
-			next.policyKey, d.policyKey)
+			len(laterNames), later.policyKey, len(comparedNames), compared.policyKey,
+			later.policyKey, compared.policyKey)
 	}
 }

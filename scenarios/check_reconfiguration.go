@@ -1,5 +1,6 @@
-// This file checks allocators that move circuits during an iteration against the keys
-// that they conflict with, such as trials and lost circuits.
+// This file checks allocators that move circuits during an iteration (reconfiguration)
+// against the keys that they conflict with, such as trials and lost circuits. Such an
+// allocator is one with topology.Row.Moves.
 
 package scenarios
 
@@ -17,7 +18,8 @@ import (
 const maxReconfigurationDelay = 24 * 3600 * engine.Second
 
 // checkReconfiguration rejects keys that conflict with allocators that move circuits during
-// an iteration.
+// an iteration, or with trials that decide on circuits again during an iteration. Unknown
+// allocators are reported when policy.allocators is read.
 func checkReconfiguration(c *checker) {
 	if !c.OK("policy.allocators", "engine.level") || len(c.s.Jobs) > 0 {
 		return
@@ -26,14 +28,9 @@ func checkReconfiguration(c *checker) {
 	c.conflictIf(c.OK("fabric.reconfiguration_delay") && c.s.Fabric.Delay > maxReconfigurationDelay,
 		"fabric.reconfiguration_delay",
 		"is %v, and no more than %v can be simulated", c.s.Fabric.Delay, maxReconfigurationDelay)
-	// A rotor that changes faster than its switches move never carries traffic.
-	r := &c.s.Policy.Rotor
-	usesRotor := c.IsUsed("policy.rotor") && c.OK("policy.rotor", "fabric.reconfiguration_delay")
-	c.conflictIf(usesRotor && !r.Carries(c.s.Fabric.SwitchingModel()), "policy.rotor.period",
-		"%v is not longer than fabric.reconfiguration_delay, or than a change of each of the %d switches that hold all circuits, so circuits never carry traffic; lengthen it",
-		r.Period, r.Switches)
+	checkRotorPeriod(c)
 
-	// Circuits are decided again, after losses of circuits in a trial, for all replicas.
+	// After losses of circuits, a trial decides on the circuits of all replicas together.
 	redecides := c.s.Trials.Reaction == "redecide" && c.OK("trials")
 	isDecomposed := c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas")
 	c.conflictIf(redecides && isDecomposed, "trials.reaction workload.replicas",
@@ -43,13 +40,14 @@ func checkReconfiguration(c *checker) {
 		row, err := topology.Find(name)
 		key := fmt.Sprintf("policy.allocators.%d", i)
 		c.conflictIf(err == nil && row.Given && redecides, key+" trials.reaction",
-			"%s has fixed circuits, which a loss of ports does not change; leave it out, or set react = \"keep\"",
+			"%s has fixed circuits, which a loss of ports does not change; leave it out, or set reaction = \"keep\"",
 			schema.Quote(name))
 		if err != nil || !row.Moves {
 			continue
 		}
-		// The allocator moves circuits during an iteration, for a single job whose replicas
-		// move theirs together.
+
+		// The allocator moves circuits during an iteration. It decides for a single job, and
+		// for all its replicas together.
 		c.conflictIf(c.s.Engine.Level == "static", key+" engine.level",
 			`%s moves circuits in an iteration, and level "static" has no time; leave it out, or set engine.level = "flow"`,
 			schema.Quote(name))
@@ -68,8 +66,34 @@ func checkReconfiguration(c *checker) {
 	}
 }
 
+// checkRotorPeriod rejects a period of the allocator rotor that is too short: if circuits
+// change again before the preceding change is complete, they never carry traffic. If a
+// change of one switch stops all circuits (SwitchTiming.StopsAll), the switches share the
+// period.
+func checkRotorPeriod(c *checker) {
+	if !c.IsUsed("policy.rotor") || !c.OK("policy.rotor", "fabric.reconfiguration_delay") {
+		return
+	}
+	rotor, switching := &c.s.Policy.Rotor, c.s.Fabric.SwitchingModel()
+	if rotor.Carries(switching) {
+		return
+	}
+
+	changeTime := "fabric.reconfiguration_delay"
+	if switching.StopsAll {
+		changeTime += fmt.Sprintf(" times the %d switches, each of which stops all circuits when it changes",
+			rotor.Switches)
+	}
+	c.conflictf("policy.rotor.period",
+		"%v is not longer than %s, so circuits never carry traffic; lengthen it",
+		rotor.Period, changeTime)
+}
+
 // checkPortTolerance rejects policy.port_tolerance if no listed allocator reads it. An
 // allocator reads it if it reads the options of delta-fast.
+//
+// A cell of a sweep (isCell) is accepted: the sweep may vary the allocators, and some cells
+// then have none that reads the key.
 func checkPortTolerance(c *checker) {
 	const key = "policy.port_tolerance"
 	p := &c.s.Policy
@@ -77,14 +101,16 @@ func checkPortTolerance(c *checker) {
 		return
 	}
 
-	// A port-lending job and arbiters of several jobs read it too.
+	// A port-lending job reads it too, and so do the allocators of several jobs.
 	if p.HasLender() || len(c.s.Jobs) > 0 {
 		return
 	}
-	readsTolerance := func(name string) bool {
+	// The reader has already reported an unknown allocator. It might be a misspelt one that
+	// reads the key, so it counts as a reader.
+	mayReadTolerance := func(name string) bool {
 		row, err := topology.Find(name)
 		return err != nil || slices.Contains(row.Reads, "delta-fast")
 	}
-	c.conflictIf(!slices.ContainsFunc(p.Allocators, readsTolerance), key,
+	c.conflictIf(!slices.ContainsFunc(p.Allocators, mayReadTolerance), key,
 		`is read by no allocator that is listed; leave it out, or add "delta-fast" to policy.allocators`)
 }

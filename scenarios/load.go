@@ -1,5 +1,6 @@
 // This file loads scenarios from files, from memory, or from the scenarios that are built
-// into the program.
+// into the program. Load and Parse decode a file, merge its bases (key base), apply the
+// overrides of --set, and check all keys.
 
 package scenarios
 
@@ -25,21 +26,26 @@ var embedded embed.FS
 
 // EmbeddedScenarios returns the names of the built-in scenarios, such as
 // "scenarios/deepseek671b.toml", in order.
-func EmbeddedScenarios() []string { return slices.Clone(embeddedFiles()[false]) }
+func EmbeddedScenarios() []string { return slices.Clone(embeddedFiles().scenarios) }
 
 // EmbeddedStudies returns the names of the built-in studies, such as
 // "scenarios/paper/delta-fig6.toml", in order.
-func EmbeddedStudies() []string { return slices.Clone(embeddedFiles()[true]) }
+func EmbeddedStudies() []string { return slices.Clone(embeddedFiles().studies) }
 
-// embeddedFiles returns the built-in files, directory by directory. The key true holds the
-// studies, and false the scenarios.
-var embeddedFiles = sync.OnceValue(func() map[bool][]string {
-	names := map[bool][]string{}
+// embeddedLists holds the names of the built-in files, directory by directory.
+type embeddedLists struct{ scenarios, studies []string }
+
+// embeddedFiles returns the names of the built-in scenarios and studies. It reads the files
+// once, because their content determines which are studies.
+var embeddedFiles = sync.OnceValue(func() (lists embeddedLists) {
 	for _, name := range embeddedNames() {
-		study := isStudyFile(name, readEmbedded(strings.TrimPrefix(name, "scenarios/")))
-		names[study] = append(names[study], name)
+		if isStudyFile(name, readEmbedded(strings.TrimPrefix(name, "scenarios/"))) {
+			lists.studies = append(lists.studies, name)
+		} else {
+			lists.scenarios = append(lists.scenarios, name)
+		}
 	}
-	return names
+	return lists
 })
 
 // embeddedNames returns the names of all built-in files without reading any of them.
@@ -59,13 +65,12 @@ func embeddedNames() (names []string) {
 	return names
 }
 
-// maxSummaryChars is the maximum number of bytes of a summary, so that sim list shows it in
-// one line.
-const maxSummaryChars = 90
+// maxSummaryBytes is the maximum length of a summary. sim list then shows it in one line.
+const maxSummaryBytes = 90
 
 // Summary describes a built-in scenario or study in one line. It returns the first sentence
 // of the comment at the top of the file if that is longer than the title and has at most
-// maxSummaryChars bytes, else the title.
+// maxSummaryBytes bytes, else the title.
 func Summary(name string) string {
 	data := readEmbedded(strings.TrimPrefix(name, "scenarios/"))
 	title := ""
@@ -73,7 +78,8 @@ func Summary(name string) string {
 		title, _ = src.root["title"].(string)
 	}
 
-	// Collect the words of the comment until its first sentence ends.
+	// Collect the words of the comment until its first sentence ends. A full stop inside
+	// parentheses does not end it.
 	comment := ""
 	for line := range strings.Lines(string(data)) {
 		text, ok := strings.CutPrefix(line, "#")
@@ -89,7 +95,7 @@ func Summary(name string) string {
 			}
 
 			comment = strings.Trim(comment, " .:;")
-			if len(comment) <= maxSummaryChars && len(comment) > len(title) {
+			if len(comment) <= maxSummaryBytes && len(comment) > len(title) {
 				return comment
 			}
 			return title
@@ -120,14 +126,16 @@ func Load(path string, overrides []string) (*Scenario, error) {
 	return Parse(name, data, overrides)
 }
 
-// openFile reads a scenario file from disk, or a built-in one.
+// openFile reads a scenario file from disk, or a built-in one if there is no such file.
 func openFile(file string) (name string, data []byte, fault *Diagnostic) {
-	return (*fileSet)(nil).open(file)
+	var disk *fileSet // a nil set is the disk
+	return disk.open(file)
 }
 
-// open reads a scenario file, or a built-in one if there is no such file. On failure fault
-// holds the reason.
+// open reads a scenario file of the set, or a built-in one if the set has no such file. name
+// is the path of the file that was read. On failure fault holds the reason.
 func (f *fileSet) open(file string) (name string, data []byte, fault *Diagnostic) {
+	// A set in memory fails only if it does not contain the file.
 	if !f.readsDisk() {
 		if data, err := f.read(file, schema.MaxFileBytes); err == nil {
 			return file, data, nil
@@ -155,9 +163,10 @@ func (f *fileSet) open(file string) (name string, data []byte, fault *Diagnostic
 	}
 
 	if err != nil {
-		var p *fs.PathError
-		if errors.As(err, &p) {
-			err = p.Err
+		// The diagnostic has the path already, so it omits the path of the error.
+		var pathError *fs.PathError
+		if errors.As(err, &pathError) {
+			err = pathError.Err
 		}
 		return "", nil, &Diagnostic{
 			File:    file,
@@ -172,24 +181,24 @@ func (f *fileSet) open(file string) (name string, data []byte, fault *Diagnostic
 // ".toml".
 func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 	// The directory and the extension may be missing.
-	asked := path.Clean(filepath.ToSlash(file))
-	if path.Ext(asked) != ".toml" {
-		asked += ".toml"
+	wanted := path.Clean(filepath.ToSlash(file))
+	if path.Ext(wanted) != ".toml" {
+		wanted += ".toml"
 	}
 	for _, name := range embeddedNames() {
 		inside := strings.TrimPrefix(name, "scenarios/")
-		if asked == name || asked == inside || asked == path.Base(name) {
+		if wanted == name || wanted == inside || wanted == path.Base(name) {
 			return name, readEmbedded(inside), nil
 		}
 	}
 
-	// Suggest a similar name.
+	// Suggest a similar name in the diagnostic.
 	var known []string
 	for _, name := range append(EmbeddedScenarios(), EmbeddedStudies()...) {
 		known = append(known, strings.TrimSuffix(path.Base(name), ".toml"))
 	}
 	hint := text.DidYouMean(
-		strings.TrimSuffix(path.Base(asked), ".toml"), known,
+		strings.TrimSuffix(path.Base(wanted), ".toml"), known,
 		"name a file, or what sim list scenarios or sim list studies names",
 	)
 	hint = strings.TrimPrefix(hint, "; ")
@@ -206,8 +215,9 @@ func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
 	return c.finish()
 }
 
-// parse is Parse without the check of the keys: it decodes the file, merges the files that
-// it is based on, and applies the overrides. Other files are read from f.
+// parse is the first half of Parse, without the check of the keys. It decodes the file,
+// merges the files that it is based on, and applies the overrides. Other files are read
+// from f. The checker that it returns completes the second half in finish.
 func parse(name string, data []byte, overrides []string, f *fileSet) (*checker, Diagnostics) {
 	src, faults := decodeFile(name, data)
 	if faults != nil {
@@ -216,14 +226,18 @@ func parse(name string, data []byte, overrides []string, f *fileSet) (*checker, 
 
 	src.files = f
 
-	// The base must be known before files are merged. Other overrides are applied after it.
+	// An override of the base must be applied before files are merged, all other overrides
+	// afterwards.
 	for _, o := range overrides {
 		if key, raw, ok := strings.Cut(o, "="); ok && strings.TrimSpace(key) == baseKey {
 			src.root[baseKey], src.baseOverridden = schema.DecodeValue(strings.TrimSpace(raw)), true
 		}
 	}
 
-	faults = src.inherit(0)
+	const depth = 0 // no other file is based on this one
+	faults = src.inherit(depth)
+
+	// A file that describes a study is not a scenario.
 	for _, table := range []string{"sweep", "plot"} {
 		if _, given := src.root[table]; given {
 			faults = append(faults, Diagnostic{
@@ -250,7 +264,8 @@ func parse(name string, data []byte, overrides []string, f *fileSet) (*checker, 
 	return c, nil
 }
 
-// finish checks all keys and returns the scenario, or Diagnostics.
+// finish checks all keys and returns the scenario, or Diagnostics. Jobs and tiers are
+// resolved as scenarios of their own.
 func (c *checker) finish() (*Scenario, error) {
 	switch {
 	case c.describesJobs():
@@ -258,6 +273,8 @@ func (c *checker) finish() (*Scenario, error) {
 	case c.hasTiers():
 		c.resolveTiers()
 	default:
+		// These checks need valid keys. resolveJobs and resolveTiers make them for each job,
+		// and for the workload on the outermost tier.
 		if c.resolve(); len(c.Diagnostics) == 0 {
 			checkReplicaMode(c)
 			checkDuration(c)
@@ -270,7 +287,8 @@ func (c *checker) finish() (*Scenario, error) {
 	return c.s, nil
 }
 
-// defaultName is the file's name without .toml, made fit for a directory.
+// defaultName returns the default name of a scenario: the name of its file without .toml,
+// changed so that it can be the name of a directory.
 func defaultName(file string) string {
 	name := strings.TrimSuffix(path.Base(filepath.ToSlash(file)), ".toml")
 
@@ -282,7 +300,7 @@ func defaultName(file string) string {
 
 		return r
 	}, strings.ToValidUTF8(name, "-"))
-	name = strings.TrimLeft(name, ".")
+	name = strings.TrimLeft(name, ".") // no hidden directory, and not ".."
 	if len(name) > schema.MaxText {
 		name = strings.ToValidUTF8(name[:schema.MaxText], "")
 	}

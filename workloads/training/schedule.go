@@ -1,3 +1,24 @@
+// This file defines pipeline schedules: the orders in which the stages of a pipeline process
+// micro-batches. Program returns the order of one stage.
+//
+// F is a forward pass, B computes the gradients of its input, and W computes the gradients
+// of its weights. A backward pass is B and W together, or divided into the two. p is the
+// number of stages. A warm-up is the forward passes before the first backward pass. The
+// idle time of a stage is called the bubble.
+//
+// Sources:
+//
+//   - 1F1B: Narayanan et al., "Memory-Efficient Pipeline-Parallel DNN Training", ICML 21
+//     (PipeDream-Flush).
+//   - Eager 1F1B: Zhuang et al., "On Optimizing the Communication of Model Parallelism",
+//     MLSys 23.
+//   - GPipe: Huang et al., "GPipe: Efficient Training of Giant Neural Networks using
+//     Pipeline Parallelism", NeurIPS 19.
+//   - Interleaved 1F1B: Narayanan et al., "Efficient Large-Scale Language Model Training on
+//     GPU Clusters Using Megatron-LM", SC 21.
+//   - ZB-H1, ZB-H2: Qi et al., "Zero Bubble Pipeline Parallelism", ICLR 24.
+//   - DualPipe: DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024.
+
 package training
 
 import (
@@ -5,25 +26,23 @@ import (
 	"slices"
 )
 
-// Schedules: the orders in which a pipeline stage processes micro-batches, Spec.Schedule.
-// F is a forward pass, B computes the gradients of its input and W the gradients of its
-// weights. p is the number of stages.
+// The schedules, values of Spec.Schedule.
 const (
 	// OneFOneB (1F1B) warms up with one forward pass per following stage, then alternates
-	// between forward and backward passes (PipeDream-Flush).
+	// between forward and backward passes.
 	OneFOneB = "1f1b"
 	// Eager is 1F1B with two warm-up forward passes per following stage. A transfer
-	// between stages may then take as long as a pass without delaying it (Zhuang et al.
-	// 2023, Sec. 4).
+	// between stages may then take as long as a pass without delaying the next stage
+	// (Zhuang et al., Sec. 4).
 	Eager       = "eager-1f1b"
 	GPipe       = "gpipe"            // GPipe computes all forward passes, then all backward passes.
-	Interleaved = "interleaved-1f1b" // Interleaved is 1F1B with several model chunks per stage (Megatron-LM).
+	Interleaved = "interleaved-1f1b" // Interleaved is 1F1B with several model chunks per stage.
 	// ZBH1 is 1F1B with divided backward passes. W is postponed to fill idle time, as
 	// long as no stage stores more micro-batches than the first one does under 1F1B (Qi
-	// et al. 2024, Sec. 2.1).
+	// et al., Sec. 2.1).
 	ZBH1 = "zb-h1"
 	// ZBH2 doubles the warm-up and the delay of W, and stores up to 2p - 1 micro-batches
-	// (Qi et al. 2024, Sec. 2.2).
+	// (Qi et al., Sec. 2.2).
 	ZBH2 = "zb-h2"
 	// DualPipe sends half of the micro-batches through the pipeline in the opposite
 	// direction. Each stage holds two parts of the model, one per direction, so there are
@@ -31,10 +50,11 @@ const (
 	DualPipe = "dualpipe"
 )
 
-// Schedules are all schedules; the first is the default.
+// Schedules lists all schedules with a description in one line. The first one is the
+// default.
 var Schedules = []struct{ Name, Doc string }{
 	{OneFOneB, "a forward and a backward pass in turn, after as many forwards as stages follow"},
-	{Eager, "1f1b after twice as many forwards, so that transfers have the time of a pass"},
+	{Eager, "1f1b after twice as many forwards, so a transfer may take as long as a pass without delay"},
 	{GPipe, "all forward passes, then all backward passes"},
 	{Interleaved, "1f1b over virtual_stages chunks of the model a stage"},
 	{ZBH1, "1f1b with gradients of weights put off into the bubble, holding no more activations"},
@@ -59,152 +79,185 @@ type Pass struct {
 	Chunk      int
 	Microbatch int
 	// OverlapsNext marks a forward pass that is computed together with the following
-	// backward pass. Each hides the communication of the other. Both start when both can
-	// start and end when the second one ends.
+	// backward pass of the program, so that each hides the communication of the other. The
+	// pair starts when the inputs of both passes are available. Both passes end after the
+	// sum of their compute times.
 	OverlapsNext bool
 }
 
 // Program returns the passes of a stage in order.
 func (s *Spec) Program(stage int) []Pass {
-	after := s.PP - 1 - stage // following stages
+	following := s.PP - 1 - stage // number of stages behind this one
 	switch s.Schedule {
 	case DualPipe:
 		return s.dualPipe(stage)
 	case Eager:
-		return s.alternating(2*after, -1)
+		return s.alternating(2*following, undivided)
 	case ZBH1:
-		return s.alternating(after, stage)
+		return s.alternating(following, stage)
 	case ZBH2:
-		return s.alternating(2*after, 2*stage)
+		return s.alternating(2*following, 2*stage)
 	case GPipe:
-		return s.alternating(s.Microbatches, -1)
+		return s.alternating(s.Microbatches, undivided)
 	case Interleaved:
-		// Narayanan et al. 2021, Sec. 2.2: two passes per following stage, plus one round
-		// of every chunk but the last.
-		return s.alternating(2*after+(s.Chunks-1)*s.PP, -1)
+		// Two passes per following stage, plus p passes of every chunk but the last
+		// (Narayanan et al., SC 21, Sec. 2.2).
+		return s.alternating(2*following+(s.Chunks-1)*s.PP, undivided)
 	}
-	return s.alternating(after, -1)
+	return s.alternating(following, undivided)
 }
 
+// undivided is the weightDelay of schedules whose backward passes are not divided.
+const undivided = -1
+
 // alternating returns a program that warms up with warmUp forward passes, then alternates
-// between forward and backward passes. If weightDelay is not negative, backward passes
-// are divided: weight gradients follow weightDelay passes behind input gradients, until
-// there are no forward passes left.
+// between forward and backward passes.
+//
+// If weightDelay is not undivided, backward passes are divided into B and W. As long as
+// there are forward passes, W of a micro-batch follows weightDelay passes B later than its
+// own B. Afterwards, each B is followed by the earliest W that is missing, and the remaining
+// W end the program.
 func (s *Spec) alternating(warmUp, weightDelay int) []Pass {
-	n := s.Microbatches * s.Chunks
+	n := s.Microbatches * s.Chunks // forward passes of a stage
 	warmUp = min(warmUp, n)
-	steps := make([]Pass, 0, 3*n)
-	numBackward, numWeights := 0, 0
-	backward := func(delay int) {
+	passes := make([]Pass, 0, 3*n)
+	numBackward, numWeights := 0, 0 // backward passes or B, and W, in the program so far
+
+	addWeights := func() {
+		w := s.backward(numWeights)
+		w.Kind = WeightGradientPass
+		passes = append(passes, w)
+		numWeights++
+	}
+	// addBackward adds a backward pass. If it is divided, it adds B, and then a W if more
+	// than delay of them are missing.
+	addBackward := func(delay int) {
 		b := s.backward(numBackward)
 		numBackward++
-		if weightDelay < 0 {
-			steps = append(steps, b)
+		if weightDelay == undivided {
+			passes = append(passes, b)
 			return
 		}
 		b.Kind = InputGradientPass
-		if steps = append(steps, b); numBackward-numWeights > delay {
-			w := s.backward(numWeights)
-			w.Kind = WeightGradientPass
-			steps = append(steps, w)
-			numWeights++
+		passes = append(passes, b)
+		if numBackward-numWeights > delay {
+			addWeights()
 		}
 	}
 
 	for i := range n {
-		if steps = append(steps, s.forward(i)); i >= warmUp {
-			backward(weightDelay)
+		passes = append(passes, s.forward(i))
+		if i >= warmUp {
+			addBackward(weightDelay)
 		}
 	}
 	for numBackward < n {
-		backward(0)
+		addBackward(0)
 	}
-	for ; weightDelay >= 0 && numWeights < n; numWeights++ {
-		w := s.backward(numWeights)
-		w.Kind = WeightGradientPass
-		steps = append(steps, w)
+	if weightDelay != undivided {
+		for numWeights < n {
+			addWeights()
+		}
 	}
-	return steps
+	return passes
 }
 
-// forward returns the i-th forward pass of a stage. In each round, PP micro-batches pass
-// through one chunk after another.
+// forward returns the i-th forward pass of a stage, from 0. With several chunks, passes are
+// in rounds of PP micro-batches: these pass through chunk 0, then through chunk 1, and so on.
 func (s *Spec) forward(i int) Pass {
-	round, in := i/(s.PP*s.Chunks), i%(s.PP*s.Chunks)
 	if s.Chunks == 1 {
 		return Pass{Microbatch: i}
 	}
-	return Pass{Chunk: in / s.PP, Microbatch: round*s.PP + in%s.PP}
+	passesPerRound := s.PP * s.Chunks
+	round, index := i/passesPerRound, i%passesPerRound
+	return Pass{Chunk: index / s.PP, Microbatch: round*s.PP + index%s.PP}
 }
 
-// backward returns the i-th backward pass of a stage. It mirrors forward, with the last
-// chunk first.
+// backward returns the i-th backward pass of a stage, from 0. Micro-batches are in the order
+// of forward passes, and chunks in reverse order.
 func (s *Spec) backward(i int) Pass {
-	o := s.forward(i)
-	return Pass{Kind: BackwardPass, Chunk: s.Chunks - 1 - o.Chunk, Microbatch: o.Microbatch}
+	f := s.forward(i)
+	return Pass{Kind: BackwardPass, Chunk: s.Chunks - 1 - f.Chunk, Microbatch: f.Microbatch}
 }
 
-// dualPipe returns the program of a stage under DualPipe (DeepSeek-V3, Sec. 3.2.1).
+// dualPipe returns the program of a stage under DualPipe (DeepSeek-V3, Sec. 3.2.1 and
+// Fig. 5). The numbers of passes per phase are those of dualpipe.py in the authors'
+// repository github.com/deepseek-ai/DualPipe, in which phases are called steps 1 to 8.
 //
-// Micro-batches enter at both ends of the pipeline. near denotes the micro-batches that
-// enter at the end closer to this stage, far the micro-batches from the other end.
+// Micro-batches enter at both ends of the pipeline, one half at each end. Seen from a stage,
+// near micro-batches enter at the end that is closer to the stage, far ones at the other.
 func (s *Spec) dualPipe(stage int) []Pass {
 	half := s.Microbatches / 2
-	depth := min(stage, s.PP-1-stage) // stages between this one and the nearer end
-	inner := s.PP/2 - 1 - depth       // stages between this one and the middle
+	outer := min(stage, s.PP-1-stage) // stages between this one and the nearer end
+	inner := s.PP/2 - 1 - outer       // stages between this one and the middle
+
+	var passes []Pass
+	var numForward, numBackward [2]int // passes so far, indexed by direction
+	var pendingWeights []Pass          // postponed weight gradients
+
+	// Directions of micro-batches, as seen from the stage.
 	const near, far = 0, 1
 
-	var steps []Pass
-	var forwards, backwards [2]int
-	var pendingWeights []Pass // postponed weight gradients
-
-	chunk := func(side int) int {
+	// chunkOf returns the chunk that processes micro-batches of a direction. Chunk 0 serves
+	// the micro-batches that enter at stage 0, which is the near end of the first half.
+	chunkOf := func(direction int) int {
 		if stage >= s.PP/2 {
-			return 1 - side
+			return 1 - direction
 		}
-		return side
+		return direction
 	}
-	newPass := func(w PassKind, side int, counts *[2]int) Pass {
-		c := chunk(side)
-		x := Pass{Kind: w, Chunk: c, Microbatch: c*half + counts[side]}
-		counts[side]++
-		return x
-	}
-
-	forward := func(side int) { steps = append(steps, newPass(ForwardPass, side, &forwards)) }
-	backward := func(side int) { steps = append(steps, newPass(BackwardPass, side, &backwards)) }
-	splitBackward := func(side int) {
-		x := newPass(InputGradientPass, side, &backwards)
-		steps = append(steps, x)
-		x.Kind = WeightGradientPass
-		pendingWeights = append(pendingWeights, x)
-	}
-	weights := func() { steps, pendingWeights = append(steps, pendingWeights[0]), pendingWeights[1:] }
-	overlapped := func(f, b int) {
-		forward(f)
-		steps[len(steps)-1].OverlapsNext = true
-		backward(b)
+	// newPass returns the next pass of a direction; counts has the number of preceding ones.
+	// Micro-batches of chunk 1 follow those of chunk 0 in number.
+	newPass := func(kind PassKind, direction int, counts *[2]int) Pass {
+		chunk := chunkOf(direction)
+		pass := Pass{Kind: kind, Chunk: chunk, Microbatch: chunk*half + counts[direction]}
+		counts[direction]++
+		return pass
 	}
 
-	// Warm up with near passes, then with passes from both ends.
+	// These functions append passes to the program.
+	forward := func(direction int) {
+		passes = append(passes, newPass(ForwardPass, direction, &numForward))
+	}
+	backward := func(direction int) {
+		passes = append(passes, newPass(BackwardPass, direction, &numBackward))
+	}
+	inputGradient := func(direction int) { // W is postponed
+		pass := newPass(InputGradientPass, direction, &numBackward)
+		passes = append(passes, pass)
+		pass.Kind = WeightGradientPass
+		pendingWeights = append(pendingWeights, pass)
+	}
+	weightGradient := func() { // the earliest postponed W
+		passes = append(passes, pendingWeights[0])
+		pendingWeights = pendingWeights[1:]
+	}
+	overlapped := func(forwardDirection, backwardDirection int) {
+		forward(forwardDirection)
+		passes[len(passes)-1].OverlapsNext = true
+		backward(backwardDirection)
+	}
+
+	// Step 1: near forward passes, until the first far micro-batch can have arrived.
 	for range 2 * inner {
 		forward(near)
 	}
-	for range depth + 1 {
+	// Step 2: forward passes in both directions, until the first gradient can have arrived.
+	for range outer + 1 {
 		forward(near)
 		forward(far)
 	}
-
-	// Fill the pipeline with divided backward passes.
+	// Step 3: the first far gradients return. W fills the time until the next one.
 	for range inner {
-		splitBackward(far)
-		weights()
+		inputGradient(far)
+		weightGradient()
 		forward(far)
 	}
 
-	// Steady state: overlapped forward and backward passes.
-	for i := range half - s.PP + depth + 1 {
-		// In the middle stages, the far backward pass needs the near forward pass.
+	// Step 4, the steady state: overlapped forward and backward passes in both directions.
+	for i := range half - s.PP + outer + 1 {
+		// In the two middle stages, the first pair is not overlapped, which shortens the
+		// bubble.
 		if i == 0 && inner == 0 {
 			forward(near)
 			backward(far)
@@ -213,34 +266,44 @@ func (s *Spec) dualPipe(stage int) []Pass {
 		}
 		overlapped(far, near)
 	}
+	// Step 5: all near forward passes are done.
 	for range inner {
 		backward(far)
 		overlapped(far, near)
 	}
 
-	// Drain the pipeline. Weight gradients fill the idle time.
-	for i := range 2 * (depth + 1) { // far and near alternate; the second half is divided
-		if side := far - i%2; i <= depth {
-			backward(side)
+	// Step 6: all forward passes are done. Backward passes of both directions alternate,
+	// beginning with far. In the second half, W is postponed.
+	direction := far
+	for i := range 2 * (outer + 1) {
+		if i <= outer {
+			backward(direction)
 		} else {
-			splitBackward(side)
+			inputGradient(direction)
 		}
+		direction = near + far - direction
 	}
+	// Step 7: the last near gradients. W fills the time until the next one.
 	for range inner {
-		weights()
-		splitBackward(near)
+		weightGradient()
+		inputGradient(near)
 	}
+	// Step 8: the remaining W.
 	for len(pendingWeights) > 0 {
-		weights()
+		weightGradient()
 	}
-	return steps
+	return passes
 }
 
 // checkSchedule fails if the schedule does not support the job's pipeline.
 func (s *Spec) checkSchedule() error {
+	isKnown := s.Schedule == "" // the default
+	for _, known := range Schedules {
+		isKnown = isKnown || known.Name == s.Schedule
+	}
+
 	switch {
-	case s.Schedule != "" && !slices.ContainsFunc(Schedules,
-		func(z struct{ Name, Doc string }) bool { return z.Name == s.Schedule }):
+	case !isKnown:
 		return fmt.Errorf("training: unknown schedule %q", s.Schedule)
 	case s.Schedule == DualPipe && (s.PP%2 != 0 || s.Microbatches%2 != 0 ||
 		s.Microbatches < 2*s.PP || s.Chunks != 2):
@@ -256,7 +319,8 @@ func (s *Spec) checkSchedule() error {
 	return nil
 }
 
-// ModelCopies returns the number of copies of each part of the model in a replica.
+// ModelCopies returns the number of copies of each part of the model in a replica. DualPipe has
+// one for each direction.
 func (s *Spec) ModelCopies() int {
 	if s.Schedule == DualPipe {
 		return 2
@@ -264,12 +328,12 @@ func (s *Spec) ModelCopies() int {
 	return 1
 }
 
-// VirtualStages returns the number of virtual stages of a replica. Chunk c of stage i is
-// virtual stage c x PP + i.
+// VirtualStages returns the number of virtual stages of a replica. A virtual stage is one
+// chunk of one stage: chunk c of stage i is virtual stage c x PP + i.
 func (s *Spec) VirtualStages() int { return s.PP * s.Chunks }
 
 // modelParts returns the number of parts into which the model is divided, and the part
-// that virtual stage v holds.
+// that virtual stage v holds. The second copy has its parts in reverse order.
 func (s *Spec) modelParts(v int) (n, part int) {
 	n, part = s.VirtualStages()/s.ModelCopies(), v
 	if v >= n {
@@ -278,16 +342,19 @@ func (s *Spec) modelParts(v int) (n, part int) {
 	return n, part
 }
 
-// stagePath returns the virtual stages through which a micro-batch passes, in order.
+// stagePath returns the virtual stages through which a micro-batch passes, in order. If there
+// are two copies of the model, the second half of the micro-batches passes through the
+// second copy.
 func (s *Spec) stagePath(microbatch int) []int {
-	n := s.VirtualStages() / s.ModelCopies()
-	r := make([]int, n)
-	for i := range r {
-		if r[i] = i; s.ModelCopies() > 1 && microbatch >= s.Microbatches/2 {
-			r[i] = s.VirtualStages() - 1 - i
+	isSecondCopy := s.ModelCopies() > 1 && microbatch >= s.Microbatches/2
+	path := make([]int, s.VirtualStages()/s.ModelCopies())
+	for i := range path {
+		path[i] = i
+		if isSecondCopy {
+			path[i] = s.otherModelCopy(i)
 		}
 	}
-	return r
+	return path
 }
 
 // otherModelCopy returns the virtual stage with the other copy of the layers of v, or v if
@@ -303,19 +370,25 @@ func (s *Spec) otherModelCopy(v int) int {
 // without duplicates. The lower stage comes first in each pair.
 func (s *Spec) Neighbours() [][2]int {
 	var all [][2]int
-	add := func(a, b int) {
-		if a != b {
+	// add adds the stages of two virtual stages.
+	add := func(v, w int) {
+		if a, b := v%s.PP, w%s.PP; a != b {
 			all = append(all, [2]int{min(a, b), max(a, b)})
 		}
 	}
-	for _, i := range []int{0, s.Microbatches - 1} {
-		r := s.stagePath(i)
-		for k := range len(r) - 1 {
-			add(r[k]%s.PP, r[k+1]%s.PP)
+
+	// Activations and their gradients follow the paths of micro-batches. The first and the
+	// last micro-batch have all different paths: there is one path per copy of the model.
+	for _, microbatch := range []int{0, s.Microbatches - 1} {
+		path := s.stagePath(microbatch)
+		for i := range len(path) - 1 {
+			add(path[i], path[i+1])
 		}
 	}
+
+	// The copies of a part exchange the gradients of its weights.
 	for v := range s.VirtualStages() {
-		add(v%s.PP, s.otherModelCopy(v)%s.PP)
+		add(v, s.otherModelCopy(v))
 	}
 	slices.SortFunc(all, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	return slices.Compact(all)

@@ -1,3 +1,12 @@
+// This file explains the result of a router: the sums over groups of links, the links that
+// are busy for the longest time (bottlenecks), the pairs of nodes whose flows use them, and
+// the parts of the mean delay of packets.
+//
+// Two networks occur. routingSystem.Whole is the fabric with all links up; its link rates
+// are nominal rates. routingResult.routerNetwork is the network for which the router
+// chose paths; a link that was down at that time has rate 0 in it. Links have the same
+// indices in both.
+
 package paths
 
 import (
@@ -17,8 +26,9 @@ import (
 const (
 	maxExplainedLinks = 5 // links with the largest loads
 	maxExplainedPairs = 3 // pairs of nodes per explained link
-	// maxTracedHops limits the links of all paths that are followed to find the
-	// users of a link. Following them takes some tenths of a second.
+	// maxTracedHops limits the total length of the paths, in links, that are followed to
+	// find the node pairs that use a bottleneck. Following that many takes some tenths of
+	// a second.
 	maxTracedHops = 5e7
 	// loadTolerance is the relative difference below which loads count as equal.
 	// Loads that are sums of shares have rounding errors.
@@ -30,13 +40,14 @@ const (
 func (a *routingResult) explainTraffic(ctx context.Context) *result.Traffic {
 	r := a.system
 	out := &result.Traffic{
-		LinkRateBitsPerS: float64(r.s.Fabric.LinkRate), FailAtS: r.s.Fabric.FailAt.Seconds(),
-		Chain: a.criticalChain(),
+		LinkRateBitsPerS: float64(r.s.Fabric.LinkRate),
+		FailAtS:          r.s.Fabric.FailAt.Seconds(),
+		Chain:            a.criticalChain(),
+		Groups:           a.linkGroups(),
 	}
-	out.Groups = a.linkGroups()
 
-	// The users of bottlenecks are known only if following all paths is fast
-	// enough.
+	// The node pairs whose flows use the bottlenecks are known only if following all
+	// paths is fast enough.
 	bottlenecks := a.addBottlenecks(out)
 	if float64(a.pathLoads.SumHops) <= maxTracedHops {
 		a.addPairs(ctx, out, bottlenecks)
@@ -50,7 +61,7 @@ func (a *routingResult) explainTraffic(ctx context.Context) *result.Traffic {
 	return out
 }
 
-// relativeRate returns the rate of a link relative to the link rate of the fabric.
+// relativeRate returns the nominal rate of a link relative to the link rate of the fabric.
 func (r *routingSystem) relativeRate(link int) float64 {
 	return r.Whole.Links[link].Rate / float64(r.s.Fabric.LinkRate)
 }
@@ -80,7 +91,7 @@ func (a *routingResult) linkGroups() []result.LinkGroup {
 			g.Drained++
 		}
 
-		// Links that are down have no capacity.
+		// Links that were down when paths were chosen have no capacity.
 		if a.routerNetwork.Links[i].Rate > 0 {
 			g.Capacity += r.relativeRate(i)
 			g.MaxLoad = max(g.MaxLoad, load/r.relativeRate(i))
@@ -98,18 +109,21 @@ func (a *routingResult) linkGroups() []result.LinkGroup {
 	return slices.DeleteFunc(groups, func(g result.LinkGroup) bool { return g.Links == 0 })
 }
 
-// addBottlenecks adds the links that are busy for the longest time, and returns
-// their indices.
+// addBottlenecks adds the maxExplainedLinks links that are busy for the longest time, and
+// returns their indices. out.NumTied counts all links that are busy for the maximum time.
 func (a *routingResult) addBottlenecks(out *result.Traffic) []int32 {
-	var links []int32 // used links, the busiest first
+	var links []int32 // links with a load
 	for i := range a.system.Whole.Links {
 		if a.linkLoads[i] > 0 {
 			links = append(links, int32(i))
 		}
 	}
 
-	// Sort the links by the time for which they are busy. Of equal times, the
-	// first link comes first.
+	// Sort the links by the time for which they are busy, the busiest first. Links with
+	// equal times stay in the order of their indices.
+	//
+	// busyTime is in units of the time for which a link of the fabric's link rate carries
+	// one message.
 	busyTime := func(link int32) float64 {
 		return a.linkLoads[link] / a.system.relativeRate(int(link))
 	}
@@ -118,7 +132,7 @@ func (a *routingResult) addBottlenecks(out *result.Traffic) []int32 {
 		if math.Abs(x-y) > loadTolerance*max(x, y) {
 			return cmp.Compare(y, x)
 		}
-		return cmp.Compare(i, j)
+		return 0
 	})
 
 	// Count the links that are busy for as long as the first.
@@ -146,7 +160,8 @@ func (a *routingResult) addBottlenecks(out *result.Traffic) []int32 {
 	return links
 }
 
-// nodeName returns the coordinates of a node, its name or its number.
+// nodeName returns the coordinates of a node on a torus, or the name of a node if it has
+// one, or its number.
 func (r *routingSystem) nodeName(node int32) string {
 	switch {
 	case r.Torus != nil:
@@ -164,29 +179,34 @@ func (r *routingSystem) nodeName(node int32) string {
 }
 
 // delayParts divides the mean delay of packets into serialisation, link latency
-// and waiting. It is exact if all packets were delivered and measured.
+// and waiting. The parts are exact if all packets were delivered and measured.
 func (a *routingResult) delayParts() *result.DelayParts {
 	s := a.Stats
-	var packets int64
-	var busy, latency engine.Time // sums over links
+
+	// Sum over all links and packets.
+	var hops int64
+	var busy, latency engine.Time
 	for i, l := range s.Links {
-		packets += l.Packets
+		hops += l.Packets
 		busy += l.Busy
 		latency += a.Packets.Network.Links[i].Latency * engine.Time(l.Packets)
 	}
 
-	// Busy times and latencies are means over delivered packets. The remaining
-	// delay is waiting.
+	// Divide by the number of packets that have left the network. It includes dropped
+	// packets, because these have loaded links too. The rest of the measured mean delay is
+	// waiting.
 	d := &result.DelayParts{Exact: s.Delivered == s.Injected && s.Delay.Count == s.Injected}
-	if delivered := float64(s.Injected - s.InFlight()); delivered > 0 {
-		d.Hops = float64(packets) / delivered
-		d.SerialS = busy.Seconds() / delivered
-		d.LatencyS = latency.Seconds() / delivered
+	if left := float64(s.Delivered + s.Dropped); left > 0 {
+		d.Hops = float64(hops) / left
+		d.SerialS = busy.Seconds() / left
+		d.LatencyS = latency.Seconds() / left
 	}
 	d.WaitS = s.Delay.MeanSeconds() - d.SerialS - d.LatencyS
+
+	// The rest is negative if the measured packets crossed fewer links than the mean, or
+	// because of rounding. Then there is no waiting, and the two other parts are scaled so
+	// that they add up to the mean delay.
 	if d.WaitS < 0 {
-		// The measured packets crossed fewer links than the mean, or it is a
-		// rounding error.
 		scale := 1 + d.WaitS/(d.SerialS+d.LatencyS)
 		d.SerialS, d.LatencyS, d.WaitS = d.SerialS*scale, d.LatencyS*scale, 0
 	}
