@@ -1,3 +1,16 @@
+// This file reads workload files of SimAI (Wang et al., "SimAI: Unifying Architecture
+// Design and Performance Tuning for Large-Scale Large Language Model Training with
+// Scalability and Precision", NSDI 25). They describe the layers of one pipeline stage.
+// simai_cut.go divides the layers into micro-batches and creates the programs of ranks.
+//
+// Abbreviations: TP, DP, EP and PP are tensor, data, expert and pipeline parallelism; vpp is
+// the number of chunks of the model per stage (virtual pipeline parallelism); ga is the
+// number of micro-batches, whose gradients accumulate. A replica is a group of TP x PP ranks
+// with a complete copy of the model, so DP is the number of replicas.
+//
+// Errors are made by invalid(want, problem). The accepted value comes first, but the
+// message has the order "PROBLEM; want WANT".
+
 package trace
 
 import (
@@ -10,16 +23,17 @@ import (
 	"sim/engine"
 )
 
-// Groups of a SimAI workload, by index in Job.Groups.
+// The groups of ranks that take part in the collectives of a SimAI workload, as indices into
+// Job.Groups.
 const (
-	simTP int32 = iota
-	simDP
-	simEP
-	simDPEP
+	simTP   int32 = iota // tensor-parallel: the ranks of one replica and stage
+	simDP                // data-parallel: the ranks with the same position in all replicas
+	simEP                // expert-parallel: the ranks of simDP in EP consecutive replicas
+	simDPEP              // the ranks of simDP that hold the same experts
 )
 
-// simPolicies are the supported values of the first word. Other policies order operations
-// differently.
+// simPolicies are the supported values of the first word of a file, the policy. Other
+// policies order operations differently.
 var simPolicies = []string{"HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_TRANSFORMER", "MICRO"}
 
 // simUnsupported are the known policies that are rejected by name.
@@ -31,8 +45,8 @@ func isSimAI(begin []byte) bool {
 	return firstWordIs(begin, slices.Concat(simPolicies, simUnsupported)...)
 }
 
-// simAIReader reads a workload text of AICB and SimAI 1.7. It holds the operations of one
-// pipeline stage:
+// simAIReader reads a workload file of SimAI 1.7, as its generator AICB writes it. The file
+// holds the operations of one pipeline stage:
 //
 //	HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 ep: 1 pp: 2 ga: 4 all_gpus: 32
 //	2
@@ -46,85 +60,115 @@ func isSimAI(begin []byte) bool {
 type simAIReader struct {
 	file   string
 	policy string
-	// Degrees of parallelism, micro-batches (ga) and ranks.
+	// Degrees of parallelism, number of micro-batches (ga) and number of ranks.
 	tp, ep, pp, vpp, ga, gpus int
-	// pp_comm: bytes to the next stage per micro-batch, for a tensor-parallel group.
+	// stageBytes is pp_comm: the bytes that the ranks of a tensor-parallel group send
+	// together to the next stage, per micro-batch.
 	stageBytes int64
-	// Rows that are checkpoints, and rows recomputed from them.
+	// Indices of the rows that are checkpoints, and of the rows whose activations are
+	// recomputed from them.
 	checkpointRows, recomputedRows []int
 	rows                           []simRow
-	rankOrder                      string
-	dp                             int
-	// Counts for notes: sizes without a collective, collectives without a size, and times
-	// of 1 ns, which stand for unknown times.
+
+	rankOrder string // order of dimensions in rank numbers, such as "tp-pp-dp"; see rank
+	dp        int    // number of replicas
+	// Counts for Job.Notes: sizes without a collective, collectives without a size, and
+	// times of 1 ns, which stand for unknown times.
 	numUncalledSizes, numEmptyCalls, numUnknownTimes int
 }
 
-// simRow is a layer.
+// simRow is a row of the file: the passes through a layer.
 type simRow struct {
 	name   string
 	parts  [3]simPart  // forward pass, input gradient, weight gradient
 	update engine.Time // time of the weight update
-	line   int         // line of the file, from 1, and its offset
-	offset int
+	line   int         // line of the file, from 1
+	offset int         // offset of the line in the file, in bytes
 	// isRecomputed reports whether its gradients need the activations recomputed from a
 	// checkpoint.
 	isRecomputed bool
 	isCheckpoint bool // its output is stored for recomputation
 }
 
-// simPart is a computation followed by an optional collective.
+// simPart is a part of a row: a computation followed by an optional collective.
 type simPart struct {
 	duration engine.Time
 	hasCall  bool // the collective exists
 	coll     Collective
 	group    int32 // simTP to simDPEP
-	bytes    int64
+	bytes    int64 // size of the collective
 }
 
-// simCollectives are the names of collectives. They are compared as prefixes, as in
-// SimAI.
+// simPartColumns describes the columns of a simPart: three adjacent columns with the time,
+// the collective and its size.
+type simPartColumns struct {
+	first               int    // index of the column with the time, from 0
+	timeName, bytesName string // names of the columns in errors, with numbers from 1
+	// defaultGroup is the group of a collective whose name has no suffix.
+	defaultGroup int32
+}
+
+// simParts describes the columns of the three parts of a row.
+var simParts = [3]simPartColumns{
+	{2, "column 3, a time in ns", "column 5, bytes", simTP},  // forward pass
+	{5, "column 6, a time in ns", "column 8, bytes", simTP},  // input gradient
+	{8, "column 9, a time in ns", "column 11, bytes", simDP}, // weight gradient
+}
+
+const (
+	numRowColumns = 12
+	// minRowBytes is the minimum length of a row: a character and a separator per column.
+	minRowBytes = 2 * numRowColumns
+)
+
+// simCollectives are the names of collectives. A suffix may follow that names a group.
 var simCollectives = []struct {
 	name string
 	coll Collective
-}{{"ALLREDUCE", AllReduce}, {"ALLGATHER", AllGather}, {"REDUCESCATTER", ReduceScatter}, {"ALLTOALL", AllToAll},
-	{"BROADCAST", Broadcast}}
+}{
+	{"ALLREDUCE", AllReduce},
+	{"ALLGATHER", AllGather},
+	{"REDUCESCATTER", ReduceScatter},
+	{"ALLTOALL", AllToAll},
+	{"BROADCAST", Broadcast},
+}
 
 // readSimAI reads the file and creates the programs of its ranks.
-func readSimAI(files []File, h *ReadOptions) (*Job, error) {
-	s := &simAIReader{file: files[0].Name, tp: 1, ep: 1, pp: 1, vpp: 1, ga: 1, gpus: h.GPUs,
-		rankOrder: h.RankOrder}
+func readSimAI(files []File, options *ReadOptions) (*Job, error) {
+	s := &simAIReader{file: files[0].Name, tp: 1, ep: 1, pp: 1, vpp: 1, ga: 1, gpus: options.GPUs,
+		rankOrder: options.RankOrder}
 	l := &lineReader{file: files[0]}
-	if err := s.read(l, h); err != nil {
+	if err := s.read(l, options); err != nil {
 		return nil, err
 	}
-	return s.job(l, h)
+	return s.job(l, options)
 }
 
 // read reads the header, the number of rows and the rows.
-func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
+func (s *simAIReader) read(l *lineReader, options *ReadOptions) error {
 	if !l.scan() {
 		return l.invalid("a policy such as "+simPolicies[0], "is empty")
 	}
-	if err := s.header(l, strings.Fields(l.Text), h); err != nil {
+	if err := s.header(strings.Fields(l.Text), options); err != nil {
 		return l.locate(err)
 	}
 	if !l.scan() {
 		return l.invalid("the number of rows", "ends after its first line")
 	}
 
-	// The second line is the number of rows. A row takes at least 24 bytes.
-	rows, err := parseInteger("the number of rows", strings.TrimSpace(l.Text), 1, MaxBytes/24)
+	// The second line is the number of rows.
+	rows, err := parseInteger("the number of rows", strings.TrimSpace(l.Text), 1, MaxBytes/minRowBytes)
 	if err != nil {
 		return l.locate(err)
 	}
 
-	// Each row has at least two operations.
-	ends := bytes.Count(l.file.Data, []byte{'\n'})
-	if err := countOperations(l.file.Name, 2*ends); err != nil {
+	// Reject too long files before memory is allocated: a row stands for at least two
+	// operations, a forward and a backward pass.
+	lines := bytes.Count(l.file.Data, []byte{'\n'})
+	if err := countOperations(l.file.Name, 2*lines); err != nil {
 		return err
 	}
-	s.rows = make([]simRow, 0, min(int(rows), ends))
+	s.rows = make([]simRow, 0, min(int(rows), lines))
 
 	for l.scan() {
 		f := l.fields(l.Text)
@@ -166,16 +210,19 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 }
 
 // header reads the first line: a policy, followed by names with values in any order.
-func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
-	if len(f) == 0 || !slices.Contains(simPolicies, f[0]) {
-		return invalid("one of "+strings.Join(simPolicies, ", "), "the policy is %.40q", append(f, "")[0])
+// f are its words.
+func (s *simAIReader) header(f []string, options *ReadOptions) error {
+	if len(f) > 0 {
+		s.policy = f[0]
 	}
-	s.policy = f[0]
+	if !slices.Contains(simPolicies, s.policy) {
+		return invalid("one of "+strings.Join(simPolicies, ", "), "the policy is %.40q", s.policy)
+	}
 
-	// Numbers and lists of the header, by name.
-	fields := map[string]*int{"model_parallel_NPU_group": &s.tp, "ep": &s.ep, "pp": &s.pp,
+	// The fields of s that numbers and lists of the header set, by their names in the header.
+	numbers := map[string]*int{"model_parallel_NPU_group": &s.tp, "ep": &s.ep, "pp": &s.pp,
 		"vpp": &s.vpp, "ga": &s.ga, "all_gpus": &s.gpus}
-	list := map[string]*[]int{"checkpoints": &s.checkpointRows, "checkpoint_initiates": &s.recomputedRows}
+	lists := map[string]*[]int{"checkpoints": &s.checkpointRows, "checkpoint_initiates": &s.recomputedRows}
 	given := map[string]bool{}
 
 	for i := 1; i < len(f); i++ {
@@ -183,7 +230,8 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 		if given[name] {
 			return invalid("each once", "%.40q occurs twice", name)
 		}
-		if given[name] = true; value == "" {
+		given[name] = true
+		if value == "" {
 			// The value may be a separate word.
 			if i++; i >= len(f) {
 				return invalid("a value after it", "%.40q has no value", name)
@@ -194,10 +242,10 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 		var err error
 		var n int64
 		switch {
-		case fields[name] != nil:
+		case numbers[name] != nil:
 			n, err = parseInteger(name, value, 1, MaxRanks)
-			*fields[name] = int(n)
-		case list[name] != nil:
+			*numbers[name] = int(n)
+		case lists[name] != nil:
 			if n, err = parseInteger(name, value, 0, int64(len(f)-i-1)); err != nil {
 				return err
 			}
@@ -205,11 +253,11 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 			// A list is its length followed by its elements.
 			for range n {
 				i++
-				row, err := parseInteger(name, f[i], 0, MaxBytes/24)
+				row, err := parseInteger(name, f[i], 0, MaxBytes/minRowBytes)
 				if err != nil {
 					return err
 				}
-				*list[name] = append(*list[name], int(row))
+				*lists[name] = append(*lists[name], int(row))
 			}
 
 		case name == "pp_comm":
@@ -226,12 +274,13 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 		}
 	}
 
-	if h.GPUs > 0 && given["all_gpus"] && h.GPUs != s.gpus {
-		return invalid("workload.gpus left out", "all_gpus is %d, and workload.gpus %d", s.gpus, h.GPUs)
+	if options.GPUs > 0 && given["all_gpus"] && options.GPUs != s.gpus {
+		return invalid("workload.gpus left out", "all_gpus is %d, and workload.gpus %d", s.gpus, options.GPUs)
 	}
 
 	// Check that the ranks form whole replicas.
-	switch replicaRanks := s.tp * s.pp; {
+	replicaRanks := s.tp * s.pp
+	switch {
 	case s.gpus == 0:
 		return invalid("workload.gpus = N, their number",
 			"the header does not say all_gpus, how many ranks there are")
@@ -242,13 +291,13 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 		return invalid("an EP that divides DP", "DP %d is not a multiple of EP %d", s.gpus/replicaRanks, s.ep)
 	}
 
-	s.dp = s.gpus / (s.tp * s.pp)
+	s.dp = s.gpus / replicaRanks
 	return nil
 }
 
 // row reads the twelve columns of a layer.
 func (s *simAIReader) row(f []string) (r simRow, err error) {
-	if len(f) != 12 {
+	if len(f) != numRowColumns {
 		return r, invalid("12: name, dependency, and of forward pass, input gradient and weight gradient time, collective and bytes, and the time of the update",
 			"a row of %d columns", len(f))
 	}
@@ -258,79 +307,77 @@ func (s *simAIReader) row(f []string) (r simRow, err error) {
 		math.MaxInt64); err != nil {
 		return r, err
 	}
-	for p := range r.parts {
-		t := &r.parts[p]
 
-		// Without a suffix, collectives of passes are tensor-parallel, collectives of
-		// weight gradients data-parallel.
-		defaultGroup := [...]int32{simTP, simTP, simDP}[p]
-		column := 2 + 3*p
-		ns, err := parseInteger([...]string{"column 3, a time in ns", "column 6, a time in ns",
-			"column 9, a time in ns"}[p], f[column], 0, int64(maxComputeTime/engine.Nanosecond))
+	const maxNanoseconds = int64(maxComputeTime / engine.Nanosecond)
+	for p := range r.parts {
+		part, columns := &r.parts[p], &simParts[p]
+		ns, err := parseInteger(columns.timeName, f[columns.first], 0, maxNanoseconds)
 		if err != nil {
 			return r, err
 		}
-
-		if t.duration = engine.Time(ns) * engine.Nanosecond; ns == 1 {
+		part.duration = engine.Time(ns) * engine.Nanosecond
+		if ns == 1 { // AICB writes it for unknown times
 			s.numUnknownTimes++
 		}
-		if t.bytes, err = parseWhole([...]string{"column 5, bytes", "column 8, bytes",
-			"column 11, bytes"}[p], f[column+2], 0, MaxMessageBytes); err != nil {
+
+		part.bytes, err = parseWhole(columns.bytesName, f[columns.first+2], 0, MaxMessageBytes)
+		if err != nil {
 			return r, err
 		}
-		if err := s.collective(t, f[column+1], defaultGroup); err != nil {
+		if err := s.collective(part, f[columns.first+1], columns.defaultGroup); err != nil {
 			return r, err
 		}
 	}
 
-	ns, err := parseInteger("column 12, a time in ns", f[11], 0, int64(maxComputeTime/engine.Nanosecond))
+	ns, err := parseInteger("column 12, a time in ns", f[11], 0, maxNanoseconds)
 	r.update = engine.Time(ns) * engine.Nanosecond
 	return r, err
 }
 
-// collective parses the name of a collective and the suffix of its group.
-func (s *simAIReader) collective(t *simPart, name string, defaultGroup int32) error {
+// collective parses the name of a collective and the suffix of its group. The size of the
+// collective, part.bytes, is known.
+func (s *simAIReader) collective(part *simPart, name string, defaultGroup int32) error {
 	if name == "NONE" {
-		if t.bytes > 0 {
+		if part.bytes > 0 {
 			s.numUncalledSizes++
 		}
 		return nil
 	}
 
-	i := slices.IndexFunc(simCollectives, func(c struct {
-		name string
-		coll Collective
-	}) bool {
-		return strings.HasPrefix(name, c.name)
-	})
-
-	if i < 0 {
+	var base, suffix string // name is base + suffix
+	for _, c := range simCollectives {
+		if rest, ok := strings.CutPrefix(name, c.name); ok {
+			base, suffix, part.coll = c.name, rest, c.coll
+			break
+		}
+	}
+	if base == "" {
 		return invalid("NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, of a group _EP or _DP_EP",
 			"the collective is %.40q", name)
 	}
 
-	t.coll = simCollectives[i].coll
-	switch suffix := name[len(simCollectives[i].name):]; suffix {
+	switch suffix {
 	case "":
-		t.group = defaultGroup
+		part.group = defaultGroup
 	case "_EP":
-		t.group = simEP
+		part.group = simEP
 	case "_DP_EP":
-		t.group = simDPEP
+		part.group = simDPEP
 	default:
 		return invalid("_EP, _DP_EP or nothing", "the group of the collective %.40q is %.40q",
-			simCollectives[i].name, suffix)
+			base, suffix)
 	}
 
-	if t.bytes == 0 {
+	if part.bytes == 0 {
 		s.numEmptyCalls++
 		return nil
 	}
-	t.hasCall = true
+	part.hasCall = true
 	return nil
 }
 
-// rank returns the rank with tensor coordinate t, data coordinate d and stage p.
+// rank returns the rank with tensor coordinate t, data coordinate d and stage p. Ranks are
+// numbered with t running fastest. rankOrder determines which of the two others is next.
 func (s *simAIReader) rank(t, d, p int) int32 {
 	if s.rankOrder == "tp-pp-dp" {
 		return int32(t + s.tp*(p+s.pp*d))
@@ -338,19 +385,27 @@ func (s *simAIReader) rank(t, d, p int) int32 {
 	return int32(t + s.tp*(d+s.dp*p))
 }
 
-// groups returns the groups in the order simTP, simDP, simEP, simDPEP. Their sets are
-// sorted by stage.
+// groups returns the groups in the order simTP, simDP, simEP, simDPEP. A group consists of
+// sets of ranks, and each set makes a collective call of its own. The sets are sorted by
+// stage.
 func (s *simAIReader) groups() (all []Group, err error) {
-	replica := int(s.rank(0, 1, 0))
-	stage := s.rank(0, 0, 1) // distances in ranks
+	// Distances between the numbers of ranks that differ by 1 in one coordinate.
+	replicaStride := int(s.rank(0, 1, 0))
+	stageStride := s.rank(0, 0, 1)
+
 	for _, g := range []struct {
-		name       string
-		size, step int
-	}{{"tp", s.tp, 1}, {"dp", s.dp, replica}, {"ep", s.ep, replica}, {"dp-ep", s.dp / s.ep, replica * s.ep}} {
-		sets := strideSets(s.gpus, g.size, g.step)
+		name         string
+		size, stride int // ranks per set, and distance between them
+	}{
+		{"tp", s.tp, 1},
+		{"dp", s.dp, replicaStride},
+		{"ep", s.ep, replicaStride},
+		{"dp-ep", s.dp / s.ep, replicaStride * s.ep},
+	} {
+		sets := strideSets(s.gpus, g.size, g.stride)
 
 		// Calls are expanded in the order of sets, so sort these by stage.
-		stageOf := func(set []int32) int { return int(set[0]/stage) % s.pp }
+		stageOf := func(set []int32) int { return int(set[0]/stageStride) % s.pp }
 		slices.SortStableFunc(sets, func(a, b []int32) int { return stageOf(a) - stageOf(b) })
 		group, err := NewGroup(g.name, s.gpus, sets)
 		if err != nil {
@@ -364,14 +419,14 @@ func (s *simAIReader) groups() (all []Group, err error) {
 
 // job creates the job. The ranks of a stage share a program. Operations are counted
 // before memory is allocated for them, because few rows may stand for many operations.
-func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
+func (s *simAIReader) job(l *lineReader, options *ReadOptions) (*Job, error) {
 	j := &Job{Ranks: s.gpus, Ops: make([][]Op, s.gpus)}
 	var err error
 	if j.Groups, err = s.groups(); err != nil {
 		return nil, l.locate(err)
 	}
 
-	// The dimensions in the order of rank numbers.
+	// The dimensions in the order of rank numbers, the fastest first.
 	j.Dims = []Dim{{"tp", s.tp}, {"dp", s.dp}, {"pp", s.pp}}
 	if s.rankOrder == "tp-pp-dp" {
 		j.Dims[1], j.Dims[2] = j.Dims[2], j.Dims[1]
@@ -382,15 +437,20 @@ func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 		return nil, err
 	}
 
-	count := &simProgramBuilder{countOnly: true} // count operations before allocating memory
-	s.appendProgram(count, step, 0, h.Schedule)
+	// Count the operations of the first stage. Other stages have about as many. Empty rows
+	// have no operations, but recomputation may pass through them very often, so passes
+	// through rows are limited too.
+	count := &simProgramBuilder{countOnly: true}
+	s.appendProgram(count, step, 0, options.Schedule)
 	if err := countOperations(s.file, max(count.numOps*s.pp, count.numRows)); err != nil {
 		return nil, err
 	}
 
+	// Create the programs. A middle stage exchanges two messages per micro-batch more than
+	// the first one, which has no stage before it.
 	for p := range s.pp {
 		b := &simProgramBuilder{ops: make([]Op, 0, count.numOps+2*s.ga)}
-		s.appendProgram(b, step, p, h.Schedule)
+		s.appendProgram(b, step, p, options.Schedule)
 		for d := range s.dp {
 			for t := range s.tp {
 				j.Ops[s.rank(t, d, p)] = b.ops
@@ -406,7 +466,8 @@ func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 		}
 	}
 
-	if s.numUnknownTimes > 3*len(s.rows)/2 {
+	numTimes := len(simParts) * len(s.rows)
+	if s.numUnknownTimes > numTimes/2 {
 		j.Notes = append(j.Notes, Note{Text: "times are 1 ns, which AICB writes where it does not know: most of the computing is missing",
 			Count: s.numUnknownTimes})
 	}
@@ -417,6 +478,6 @@ func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 		})
 	}
 
-	j.Stage = s.measuredStage(step, h)
+	j.Stage = s.measuredStage(step, options)
 	return j, nil
 }

@@ -1,30 +1,39 @@
+// This file turns the rows of a SimAI workload (simai.go) into programs of ranks. The rows
+// describe one stage; all stages execute the same rows, and exchange messages for each
+// micro-batch.
+
 package trace
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"sim/engine"
 	"sim/workloads/training"
 )
 
-// simStepRows divides the rows of a stage: those before the first micro-batch, one block
-// per micro-batch, and those after the last. A file without separate micro-batches is one
-// block.
+// simStepRows holds the rows of a training step of one stage, divided into micro-batches.
 type simStepRows struct {
-	before, after []simRow
-	microbatches  [][]simRow
+	before       []simRow   // rows before the first micro-batch
+	microbatches [][]simRow // rows of each micro-batch; one element if the file does not separate them
+	after        []simRow   // rows after the last micro-batch
 }
 
-// stepRowPrefixes start the names of rows that a step executes once, after the
-// micro-batches.
-var stepRowPrefixes = []string{"cross_entropy", "optimizer", "embedding_norm"}
+// isStepRow reports whether a step executes a row once, after the micro-batches. Such rows
+// are recognised by the beginning of their names.
+func isStepRow(row *simRow) bool {
+	for _, prefix := range []string{"cross_entropy", "optimizer", "embedding_norm"} {
+		if strings.HasPrefix(row.name, prefix) {
+			return true
+		}
+	}
+	return false
+}
 
 // divideRows divides the rows into micro-batches. A single stage executes its rows in
-// order, so they form one block. With several stages, each micro-batch starts with a row
-// embedding_layer. If there are not ga such rows, micro-batches have equal numbers of
-// rows.
+// order, so they need not be divided. With several stages, each micro-batch starts with a
+// row embedding_layer. If there are not ga such rows, the rows are divided into ga
+// micro-batches of equal numbers of rows.
 //
 // Micro-batches may differ in times, collectives and bytes. divideRows fails if they
 // cannot be separated.
@@ -38,16 +47,14 @@ func (s *simAIReader) divideRows() (simStepRows, error) {
 		return simStepRows{microbatches: [][]simRow{s.rows}}, nil
 	}
 
+	// Find the first row of each micro-batch, and the end of the last micro-batch.
 	var starts []int
 	end := len(s.rows)
-
-	// Find the first rows of micro-batches and the rows after them.
-	for i, r := range s.rows {
-		if strings.HasPrefix(r.name, "embedding_layer") {
+	for i := range s.rows {
+		row := &s.rows[i]
+		if strings.HasPrefix(row.name, "embedding_layer") {
 			starts = append(starts, i)
-		} else if len(starts) > 0 &&
-			slices.ContainsFunc(stepRowPrefixes,
-				func(name string) bool { return strings.HasPrefix(r.name, name) }) {
+		} else if len(starts) > 0 && isStepRow(row) {
 			end = i
 			break
 		}
@@ -58,25 +65,28 @@ func (s *simAIReader) divideRows() (simStepRows, error) {
 			"the micro-batches of the stage cannot be told apart"), s.file, s.rows[0].line, s.rows[0].offset)
 	}
 
+	// Divide the rows into micro-batches of equal numbers of rows if their first rows do not
+	// show the division.
 	begin := starts[0]
-	if rows := end - begin; len(starts) != s.ga && rows%s.ga != 0 {
-		r := s.rows[begin]
-		return simStepRows{}, locate(
-			invalid(fmt.Sprintf("ga = %d of them, or a multiple of %d rows", s.ga, s.ga),
-				"%d rows and %d micro-batches that begin with embedding_layer stand from here on, before what the step has once",
-				rows, len(starts)),
-			s.file, r.line, r.offset)
-	} else if len(starts) != s.ga {
-		// Micro-batches of equal numbers of rows.
+	if len(starts) != s.ga {
+		numRows := end - begin
+		if numRows%s.ga != 0 {
+			r := s.rows[begin]
+			return simStepRows{}, locate(
+				invalid(fmt.Sprintf("ga = %d of them, or a multiple of %d rows", s.ga, s.ga),
+					"%d rows and %d micro-batches that begin with embedding_layer stand from here on, before what the step has once",
+					numRows, len(starts)),
+				s.file, r.line, r.offset)
+		}
 		starts = starts[:0]
 		for i := range s.ga {
-			starts = append(starts, begin+i*rows/s.ga)
+			starts = append(starts, begin+i*numRows/s.ga)
 		}
 	}
 
 	step := simStepRows{before: s.rows[:begin], after: s.rows[end:]}
 	for i, from := range starts {
-		// A block extends to the start of the next one.
+		// A micro-batch extends to the start of the next one.
 		to := end
 		if i+1 < len(starts) {
 			to = starts[i+1]
@@ -87,18 +97,18 @@ func (s *simAIReader) divideRows() (simStepRows, error) {
 	return step, nil
 }
 
-// simProgramBuilder appends the operations of a rank, or only counts them.
+// simProgramBuilder builds the program of a rank, or only counts its operations.
 type simProgramBuilder struct {
-	ops    []Op
-	numOps int // operations so far
-	// Forward passes of rows so far, including empty ones.
-	numRows   int
-	countOnly bool // do not store operations
-	// Operation for which the next one waits; -1 if none.
+	ops       []Op // nil if countOnly is set
+	numOps    int  // operations so far
+	numRows   int  // forward passes through rows so far, including rows without operations
+	countOnly bool // count operations without storing them
+	// last is the operation for which the next one waits, as an index into ops; -1 if the
+	// next one can start at once.
 	last int32
 }
 
-// add appends an operation that also waits for the last one.
+// add appends an operation that also waits for operation last, and returns its index.
 func (b *simProgramBuilder) add(o Op) int32 {
 	if b.last >= 0 {
 		o.After = append(o.After, b.last)
@@ -106,7 +116,8 @@ func (b *simProgramBuilder) add(o Op) int32 {
 	return b.addDetached(o)
 }
 
-// addDetached appends an operation that waits only for its After.
+// addDetached appends an operation that waits only for the operations in its field After,
+// and returns its index.
 func (b *simProgramBuilder) addDetached(o Op) int32 {
 	if b.numOps++; !b.countOnly {
 		b.ops = append(b.ops, o)
@@ -149,12 +160,12 @@ func (b *simProgramBuilder) addForward(rows []simRow) {
 // addBackward appends the backward pass of some rows, the last row first. For each row,
 // the input gradient precedes the weight gradient, whose collective delays only the
 // weight update (SimAI's order). Rows that need a checkpoint first repeat the forward
-// pass from it. A schedule may postpone weight gradients: work is the part of the pass to
-// append.
-func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
+// pass from it. A schedule may postpone weight gradients, so kind selects the part of the
+// pass: the input gradients, the weight gradients, or both.
+func (b *simProgramBuilder) addBackward(rows []simRow, kind training.PassKind) {
 	for i := len(rows) - 1; i >= 0 && !b.isFull(); i-- {
 		r := &rows[i]
-		if r.isRecomputed && work != training.WeightGradientPass {
+		if r.isRecomputed && kind != training.WeightGradientPass {
 			// Recompute the rows from the last checkpoint.
 			first := i
 			for first > 0 && !rows[first].isCheckpoint {
@@ -163,10 +174,10 @@ func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
 			b.addForward(rows[first:i])
 		}
 
-		if work != training.WeightGradientPass {
+		if kind != training.WeightGradientPass {
 			b.addPart(r.name+" input gradient", &r.parts[1], true)
 		}
-		if work == training.InputGradientPass {
+		if kind == training.InputGradientPass {
 			continue
 		}
 
@@ -185,15 +196,15 @@ func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
 	}
 }
 
-// appendProgram appends the operations of a rank of a stage.
+// appendProgram appends the operations of a rank of a stage. All ranks of a stage share the
+// program, so peers of messages are given as distances in rank numbers.
 func (s *simAIReader) appendProgram(b *simProgramBuilder, step simStepRows, stage int, schedule string) {
 	b.last = -1
 	b.addForward(step.before)
 
-	// A single stage has no messages.
-	if len(step.microbatches) == 1 && s.pp == 1 {
+	// A single stage executes its rows in order, without messages.
+	if s.pp == 1 {
 		b.addForward(step.microbatches[0])
-
 		b.addForward(step.after)
 		b.addBackward(step.after, training.BackwardPass)
 		b.addBackward(step.microbatches[0], training.BackwardPass)
@@ -201,15 +212,15 @@ func (s *simAIReader) appendProgram(b *simProgramBuilder, step simStepRows, stag
 		return
 	}
 
-	// Several stages exchange pp_comm with their neighbours, in equal parts by the TP
-	// ranks. Tag 2k is the forward message of micro-batch k, 2k+1 the backward message.
-	next := s.rank(0, 0, 1) - s.rank(0, 0, 0)
-	bytes := (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)
+	// Stages exchange s.stageBytes per micro-batch with their neighbours. Each TP rank sends
+	// an equal part. Tag 2k is the forward message of micro-batch k, 2k+1 the backward
+	// message.
+	toNextStage := s.rank(0, 0, 1) - s.rank(0, 0, 0)
 
 	// addMessage appends a message. Only receives delay the next operation.
 	addMessage := func(kind OpKind, peer int32, tag int) {
 		id := b.add(Op{Name: fmt.Sprintf("micro-batch %d %s", tag/2+1, kind), Kind: kind,
-			Bytes: bytes, Peer: peer, Tag: uint32(tag)})
+			Bytes: s.rankStageBytes(), Peer: peer, Tag: uint32(tag)})
 		if kind == Recv {
 			b.last = id
 		}
@@ -224,20 +235,20 @@ func (s *simAIReader) appendProgram(b *simProgramBuilder, step simStepRows, stag
 		case training.ForwardPass:
 			// A forward pass receives from the previous stage and sends to the next.
 			if stage > 0 {
-				addMessage(Recv, -next, tag)
+				addMessage(Recv, -toNextStage, tag)
 			}
 			b.addForward(step.microbatches[p.Microbatch])
 			if stage < s.pp-1 {
-				addMessage(Send, next, tag)
+				addMessage(Send, toNextStage, tag)
 			}
-
 		default:
+			// A backward pass receives from the next stage and sends to the previous one.
 			if stage < s.pp-1 {
-				addMessage(Recv, next, tag+1)
+				addMessage(Recv, toNextStage, tag+1)
 			}
 			b.addBackward(step.microbatches[p.Microbatch], p.Kind)
 			if stage > 0 {
-				addMessage(Send, -next, tag+1)
+				addMessage(Send, -toNextStage, tag+1)
 			}
 		}
 	}
@@ -247,38 +258,46 @@ func (s *simAIReader) appendProgram(b *simProgramBuilder, step simStepRows, stag
 	b.addBackward(step.before, training.BackwardPass)
 }
 
-// measuredStage summarises a stage, for pods that hold whole stages. The GPUs of a stage compute
-// in lockstep. Communication within the stage lengthens passes; communication with other
-// stages and replicas is transfers. A file without separate micro-batches is one
-// micro-batch.
-func (s *simAIReader) measuredStage(step simStepRows, h *ReadOptions) *training.MeasuredStage {
-	m := &training.MeasuredStage{GPUs: s.tp * s.ep, Microbatches: len(step.microbatches),
-		PipelineBytes: (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)}
+// rankStageBytes returns the bytes that one rank sends to the next stage per micro-batch.
+func (s *simAIReader) rankStageBytes() int64 {
+	tp := int64(s.tp)
+	return (s.stageBytes + tp - 1) / tp
+}
 
-	// inside returns the time of a part, including communication within the stage.
-	inside := func(t *simPart) (d engine.Time) {
-		n := 0
+// measuredStage summarises a stage, for simulations of pods that hold whole stages. The GPUs
+// of a stage compute in lockstep. Communication within the stage lengthens its passes.
+// Communication with other stages and replicas becomes transfers. A file without separate
+// micro-batches is one micro-batch.
+func (s *simAIReader) measuredStage(step simStepRows, options *ReadOptions) *training.MeasuredStage {
+	m := &training.MeasuredStage{GPUs: s.tp * s.ep, Microbatches: len(step.microbatches),
+		PipelineBytes: s.rankStageBytes()}
+
+	// partTime returns the time of a part, including a collective within the stage, and adds
+	// the bytes of the collective to m.
+	partTime := func(t *simPart) engine.Time {
+		ranks := 0 // that take part in the collective; 0 if it is among replicas
 		switch t.group {
 		case simTP:
-			n = s.tp
+			ranks = s.tp
 		case simEP:
-			n = s.ep
+			ranks = s.ep
 		}
 
-		if d = t.duration; t.hasCall && n > 1 {
-			wire := t.coll.Wire(t.bytes, n)
-			m.IntraStageBytes += wire
-			if h.IntraStageRate > 0 {
-				d += engine.Time(8 * float64(wire) / float64(h.IntraStageRate) * float64(engine.Second))
+		duration := t.duration
+		if t.hasCall && ranks > 1 {
+			sent := t.coll.Wire(t.bytes, ranks)
+			m.IntraStageBytes += sent
+			if options.IntraStageRate > 0 {
+				seconds := 8 * float64(sent) / float64(options.IntraStageRate)
+				duration += engine.Time(seconds * float64(engine.Second))
 			}
 		}
-
-		return d
+		return duration
 	}
 
-	// across adds the bytes of a collective among replicas. It leaves a stage once per TP
-	// rank, and all of its GPUs send a part.
-	across := func(t *simPart) {
+	// addSync adds the bytes of a collective among replicas to m. The collective leaves a
+	// stage once per TP rank, and all GPUs of the stage send a part.
+	addSync := func(t *simPart) {
 		if !t.hasCall {
 			return
 		}
@@ -290,47 +309,49 @@ func (s *simAIReader) measuredStage(step simStepRows, h *ReadOptions) *training.
 		}
 	}
 
-	// sum returns the times of rows and adds the bytes that they synchronise.
-	sum := func(rows []simRow) (forward, backward, weights engine.Time) {
+	// sumRows returns the times of the passes through some rows and adds the bytes of their
+	// collectives to m. weights is the part of backward that computes weight gradients and
+	// updates.
+	sumRows := func(rows []simRow) (forward, backward, weights engine.Time) {
 		for i := range rows {
 			r := &rows[i]
 			for p := range r.parts {
-				across(&r.parts[p])
+				addSync(&r.parts[p])
 			}
-			forward += inside(&r.parts[0])
-			w := inside(&r.parts[2]) + r.update
-			backward = backward + inside(&r.parts[1]) + w
-			weights = weights + w
+			forward += partTime(&r.parts[0])
+			w := partTime(&r.parts[2]) + r.update
+			backward += partTime(&r.parts[1]) + w
+			weights += w
 		}
-
 		return forward, backward, weights
 	}
 
-	var whole training.MeasuredPass
+	// The passes have the mean time of all micro-batches. m.Passes has the times of each
+	// micro-batch, and is nil if they are equal.
+	var total training.MeasuredPass
 	passesDiffer := false
-
-	// Pass times per micro-batch and their average.
 	for _, rows := range step.microbatches {
 		var p training.MeasuredPass
-		p.Forward, p.Backward, p.Weights = sum(rows)
+		p.Forward, p.Backward, p.Weights = sumRows(rows)
 		m.Passes = append(m.Passes, p)
-		whole.Forward = whole.Forward + p.Forward
-		whole.Backward = whole.Backward + p.Backward
-		whole.Weights = whole.Weights + p.Weights
+		total.Forward += p.Forward
+		total.Backward += p.Backward
+		total.Weights += p.Weights
 		passesDiffer = passesDiffer || p != m.Passes[0]
 	}
 
 	n := engine.Time(len(step.microbatches))
-	if m.Forward, m.Backward, m.Weights = whole.Forward/n, whole.Backward/n, whole.Weights/n; !passesDiffer {
+	m.Forward, m.Backward, m.Weights = total.Forward/n, total.Backward/n, total.Weights/n
+	if !passesDiffer {
 		m.Passes = nil
 	}
 
-	first, last, _ := sum(step.before)
-	tailed, ended, _ := sum(step.after)
-
-	// The prologue is the forward pass of the rows before the micro-batches. The epilogue
-	// has both passes of the rows after them and the backward pass of the rows before.
-	m.Prologue = first
-	m.Epilogue = tailed + ended + last
+	// The prologue is the forward pass through the rows before the micro-batches. The
+	// epilogue has both passes through the rows after them, and the backward pass through
+	// the rows before.
+	beforeForward, beforeBackward, _ := sumRows(step.before)
+	afterForward, afterBackward, _ := sumRows(step.after)
+	m.Prologue = beforeForward
+	m.Epilogue = afterForward + afterBackward + beforeBackward
 	return m
 }
