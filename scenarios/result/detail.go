@@ -1,6 +1,9 @@
 // This file declares the content of detail.json: what figures and explanations of a run
-// show, apart from the metrics. The names in JSON are part of the file format and stay as
-// they are; some differ from the names of fields, and their comments say so.
+// show, apart from the metrics.
+//
+// The JSON names are part of the file format and never change. Four of them differ from
+// the names of fields: Tracks are "lanes", Torus is "lattice", Move.Event is "when", and
+// Pair.DP is "twin".
 //
 // Circuits join pods through optical switches. A bundle is the set of circuits between two
 // pods. The DP peers of a pod are the pods that hold the same pipeline stage of other
@@ -18,8 +21,7 @@ type Detail struct {
 	Reference Simulation   `json:"reference"`
 	Policies  []Simulation `json:"policies"`
 	Windows   Windows      `json:"windows"`
-	// Omitted lists, for people, the parts that were sampled or left out because of their
-	// size.
+	// Omitted lists, in words, the parts that were sampled or left out because of their size.
 	Omitted []string `json:"omitted,omitempty"`
 }
 
@@ -46,9 +48,9 @@ type Simulation struct {
 	// all policies, or if no packets were simulated.
 	DelayShared *Delay    `json:"delay_shared,omitempty"`
 	LoadShare   float64   `json:"load_share,omitempty"`
-	Schedule    *Schedule `json:"schedule,omitempty"`
-	Traffic     *Traffic  `json:"traffic,omitempty"` // loads of links
-	Fleet       *Fleet    `json:"fleet,omitempty"`
+	Schedule    *Schedule `json:"schedule,omitempty"` // collective on a scale-up domain
+	Traffic     *Traffic  `json:"traffic,omitempty"`  // which traffic loads the links
+	Fleet       *Fleet    `json:"fleet,omitempty"`    // figures of a fleet of pods over months
 	// Jobs has one entry per job if the scenario has several. In an entry, Policy is the
 	// name of the job, and Topology contains only its circuits. The total ports of a pod
 	// are then the ports that the job uses and the ports that no job uses.
@@ -136,7 +138,7 @@ type Pair struct {
 	A        int  `json:"a"` // index into Topology.Pods
 	B        int  `json:"b"` // index into Topology.Pods
 	Circuits int  `json:"circuits"`
-	DP       bool `json:"twin,omitempty"` // leads to the DP peer of pod A in a neighbouring replica, its twin
+	DP       bool `json:"twin,omitempty"` // leads to the DP peers of pod A in neighbouring replicas
 	// Copies is the number of equal bundles of pod A that the entry stands for. It is 2 for
 	// a bundle to DP peers on a ring of more than two replicas, where a replica has two
 	// neighbours, and otherwise 1.
