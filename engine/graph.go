@@ -83,8 +83,8 @@ var ErrCycle = errors.New("engine: dependencies form a cycle")
 // If it is false, e.To is on the node that sends the data, and waits only until the last bit has
 // left.
 //
-// A transfer from a node to itself is received where it is sent, so its successors on that node
-// need the arrival too. The result has no meaning if e.From is a compute task, whose data do not
+// A transfer from a node to itself arrives at the node that sends it, so its successors on that
+// node need the arrival too. The result has no meaning if e.From is a compute task, whose data do not
 // travel.
 func (g *Graph) NeedsArrival(e Edge) bool {
 	from, to := &g.Tasks[e.From], &g.Tasks[e.To]

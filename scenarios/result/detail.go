@@ -160,8 +160,8 @@ type PathStep struct {
 }
 
 // Windows are the times in which transfers can be active, before a topology is chosen
-// (package topology, type Windows). Algorithms and figures are those of "DELTA: A DAG-aware
-// Efficient OCS Logical Topology Optimization Framework for AIDCs".
+// (package topology, type Windows). Numbers of algorithms and figures refer to "DELTA: A
+// DAG-aware Efficient OCS Logical Topology Optimization Framework for AIDCs".
 //
 // The slices are indexed by transfer between pods: computes and communication inside pods
 // are contracted into delays between these transfers (the paper's reduced DAG).

@@ -36,11 +36,11 @@ type Process struct {
 	Weibull float64 // shape of the Weibull distribution of times to failure; 1 is exponential
 	Repair  Spread  // distribution of the time to repair
 	// RemoteShare is the fraction of repairs that are made remotely, without a repair crew,
-	// such as those of optical links (TPU v4 paper, Sec. 3.6.3). Their duration follows
-	// RemoteRepair instead of Repair.
+	// such as many repairs of optical links (TPU v4 paper, Sec. 3.6.3). The duration of a
+	// remote repair follows RemoteRepair instead of Repair.
 	RemoteShare  float64
 	RemoteRepair Spread
-	// Log, if not nil, replaces random failures and repairs by those of a log. Only the
+	// Log, if not nil, replaces random failures and repairs by logged outages. Only the
 	// process of machines can have a log.
 	Log *FaultLog
 }

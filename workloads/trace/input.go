@@ -95,8 +95,8 @@ type problemError struct{ problem, want string }
 
 func (e problemError) Error() string { return e.problem + "; want " + e.want }
 
-// invalid returns a problemError. format and args state the problem; want, which comes
-// first, is what is accepted instead.
+// invalid returns a problemError. want is the accepted value, and precedes the problem, which
+// format and args state.
 func invalid(want, format string, args ...any) error {
 	return problemError{fmt.Sprintf(format, args...), want}
 }

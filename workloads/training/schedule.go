@@ -181,8 +181,8 @@ func (s *Spec) backward(i int) Pass {
 }
 
 // dualPipe returns the program of a stage under DualPipe (DeepSeek-V3, Sec. 3.2.1 and
-// Fig. 5). The numbers of passes per phase are those of dualpipe.py in the authors'
-// repository github.com/deepseek-ai/DualPipe, in which phases are called steps 1 to 8.
+// Fig. 5). The numbers of passes per phase come from dualpipe.py in the authors'
+// repository github.com/deepseek-ai/DualPipe, which calls the phases steps 1 to 8.
 //
 // Micro-batches enter at both ends of the pipeline, one half at each end. Seen from a stage,
 // near micro-batches enter at the end that is closer to the stage, far ones at the other.
@@ -207,7 +207,7 @@ func (s *Spec) dualPipe(stage int) []Pass {
 		return direction
 	}
 	// newPass returns the next pass of a direction; counts has the number of preceding ones.
-	// Micro-batches of chunk 1 follow those of chunk 0 in number.
+	// Micro-batches of chunk 0 have numbers from 0, micro-batches of chunk 1 from half.
 	newPass := func(kind PassKind, direction int, counts *[2]int) Pass {
 		chunk := chunkOf(direction)
 		pass := Pass{Kind: kind, Chunk: chunk, Microbatch: chunk*half + counts[direction]}
