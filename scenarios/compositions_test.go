@@ -221,7 +221,7 @@ func TestMatrix(t *testing.T) {
 // physicalReasons are parts of diagnostics of compositions that cannot exist, by physics or by
 // definition. All other reasons are missing features, which the matrix shows in italics.
 var physicalReasons = []string{
-	"asks for dimensions", "which needs", "moves nothing among the nodes", `level "flow" simulates messages`,
+	"refers to dimensions", "which needs", "moves nothing among the nodes", `level "flow" simulates messages`,
 }
 
 // compositionMatrix runs the cells of the matrix and collects the reasons of rejected cells.
