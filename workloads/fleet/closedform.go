@@ -1,3 +1,8 @@
+// This file has closed forms of the availability of parts that fail independently, and of
+// the time of jobs that write checkpoints. Simulations are compared with them. Equations
+// of Daly refer to J. T. Daly, "A higher order estimate of the optimum checkpoint interval
+// for restart dumps", Future Generation Computer Systems 22, 2006.
+
 package fleet
 
 import "math"
@@ -15,7 +20,7 @@ func BinomialTail(c, n int, p float64) float64 {
 	return min(1, sum)
 }
 
-// choose returns the binomial coefficient, with a relative error of 1e-12.
+// choose returns the binomial coefficient of n and k, with a relative error of 1e-12.
 func choose(n, k int) float64 {
 	c := 1.0
 	for i := range min(k, n-k) {
@@ -24,9 +29,10 @@ func choose(n, k int) float64 {
 	return c
 }
 
-// PoissonTail returns the probability of k or more events of a Poisson distribution.
+// PoissonTail returns the probability that a number with a Poisson distribution of the given
+// mean is k or more.
 func PoissonTail(k int, mean float64) float64 {
-	below, term := 0.0, math.Exp(-mean)
+	below, term := 0.0, math.Exp(-mean) // probability of fewer than i events, and of i events
 	for i := range k {
 		below += term
 		term *= mean / float64(i+1)
@@ -47,8 +53,11 @@ func (r *Rates) CubeAvailability() float64 {
 
 // SliceGoodput returns the expected fraction of a pod of n cubes that slices of c cubes
 // can use, if any cubes that are up can form a slice. It is the expectation of
-// floor(up/c) c / n (Jouppi et al., ISCA 23, Fig. 4).
+// floor(k/c) c / n, where k is the number of cubes that are up (Jouppi et al., "TPU v4",
+// ISCA 23, Fig. 4). Each cube is up with probability up.
 func SliceGoodput(c, n int, up float64) float64 {
+	// The expectation of a number of slices is the sum over i >= 1 of the probability of at
+	// least i slices, which need k = i c cubes.
 	sum := 0.0
 	for k := c; k <= n; k += c {
 		sum += BinomialTail(k, n, up) * float64(c)
@@ -99,7 +108,10 @@ func ExpectedDuration(work, t, d, r, m Time) Time {
 	return FromSeconds(n*stretch((t+d).Seconds()) + stretch(work.Seconds()-n*t.Seconds()))
 }
 
-// Newsvendor returns the optimal number of spares among n parts, each up with probability
+// Newsvendor solves the newsvendor problem of operations research for spares: how many parts
+// to keep in reserve if both a missing and an idle part cost something.
+//
+// It returns the optimal number of spares among n parts, each up with probability
 // up independently, if a missing part costs k times as much as an idle spare. It is the
 // minimum r with P(at most r are down) >= k / (k + 1).
 func Newsvendor(n int, up, k float64) int {

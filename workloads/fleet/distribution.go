@@ -1,3 +1,5 @@
+// This file has the distributions of durations, and of times between failures.
+
 package fleet
 
 import (
@@ -49,6 +51,8 @@ func (s Spread) Draw(r *rand.Rand) Time {
 	default:
 		x = math.Exp(s.Sigma*r.NormFloat64() - s.Sigma*s.Sigma/2)
 	}
+
+	// In all forms, x has mean 1.
 	if s.Mean == 0 {
 		return 0
 	}
@@ -64,7 +68,7 @@ func drawGap(r *rand.Rand, perDay, shape float64) Time {
 		return MaxTime
 	}
 	if shape != 1 {
-		x = math.Pow(x, 1/shape) / math.Gamma(1+1/shape)
+		x = math.Pow(x, 1/shape) / math.Gamma(1+1/shape) // with mean 1
 	}
 	return max(Millisecond, FromSeconds(x/perDay*Day.Seconds()))
 }
@@ -80,13 +84,15 @@ func (s Spread) Residual(elapsed Time) Time {
 	if elapsed <= 0 || s.Mean == 0 {
 		return s.Mean
 	}
-	// The part of a lognormal duration with parameters m and v = s^2 beyond x has the
-	// mean e^(m+v/2) Q((ln x-m)/s - s) / Q((ln x-m)/s), where Q is the tail of the normal
-	// distribution.
+
+	// Let the logarithm of a duration have mean m and variance s^2. The duration itself has
+	// mean e^(m+s^2/2). Durations longer than x have mean e^(m+s^2/2) Q(z-s) / Q(z), where
+	// z = (ln x - m) / s and Q is the tail of the normal distribution. The function tail
+	// is 2 Q, whose factor cancels.
 	z := math.Log(elapsed.Seconds()/s.Mean.Seconds())/s.Sigma + s.Sigma/2
 	tail := func(x float64) float64 { return math.Erfc(x / math.Sqrt2) }
 	if tail(z) < 1e-300 {
-		return elapsed // the tail underflows; assume the same time again
+		return elapsed // the tail underflows: assume that the elapsed time passes once more
 	}
 	return FromSeconds(s.Mean.Seconds()*tail(z-s.Sigma)/tail(z)) - elapsed
 }

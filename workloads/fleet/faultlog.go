@@ -1,3 +1,6 @@
+// This file reads logs of faults, and replays them as the failures of machines. A server is
+// a computer of the logged system, a machine one of the simulated fleet.
+
 package fleet
 
 import "math"
@@ -19,8 +22,9 @@ type faultEvent struct {
 	Type string   `json:"event_type"`
 }
 
-// ReadFaults reads a log of faults in the format of InfiniteHBD (Shou et al., SIGCOMM
-// 25). It is a JSON list of the starts and ends of faults, sorted by time in days.
+// ReadFaults reads a log of faults in the format of InfiniteHBD (Shou et al., "InfiniteHBD:
+// Building Datacenter-Scale High-Bandwidth Domain for LLM with Optical Circuit Switching
+// Transceivers", SIGCOMM 25). It is a JSON list of the starts and ends of faults, sorted by time in days.
 // servers is the number of servers of the logged system.
 //
 // A server is down while it has at least one fault. A fault that ends without a start has
@@ -28,12 +32,12 @@ type faultEvent struct {
 func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 	l := &logReader{name: name, data: data}
 	type server struct {
-		faults int  // current faults
-		since  Time // start of the current outage
-		list   []Outage
+		faults int      // faults that have started and not ended
+		since  Time     // start of the current outage
+		list   []Outage // outages that have ended
 	}
-	known := map[string]*server{}
-	var order []*server
+	known := map[string]*server{} // servers with faults, by name
+	var order []*server           // the same, in the order of their first faults
 	f := &FaultLog{}
 	err := entries(l, func(e *faultEvent) error {
 		switch {
@@ -45,6 +49,8 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 			return l.errorf("ends an entry of another type; want fault_start or fault_end")
 		}
 		f.Span = FromSeconds(*e.Time * Day.Seconds())
+
+		// Find the server of the entry.
 		s := known[*e.Node]
 		if s == nil {
 			if len(order) == servers {
@@ -53,6 +59,8 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 			s = &server{}
 			known[*e.Node], order = s, append(order, s)
 		}
+
+		// Count its current faults. An outage ends with the last of them.
 		switch {
 		case e.Type == "fault_start":
 			if s.faults++; s.faults == 1 {
@@ -76,6 +84,8 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 		l.line = 1
 		return nil, l.errorf("holds no fault")
 	}
+
+	// Outages without an end last until the end of the log.
 	f.Servers = make([][]Outage, servers)
 	for i, s := range order {
 		if s.faults > 0 {
@@ -90,13 +100,15 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 // Process returns the failure process of the log: it replays the log, and its rates are
 // the log's averages.
 func (f *FaultLog) Process() Process {
-	n, down := 0, Time(0)
-	for _, s := range f.Servers {
-		n += len(s)
-		for _, o := range s {
+	n, down := 0, Time(0) // number of outages, and their total duration
+	for _, outages := range f.Servers {
+		n += len(outages)
+		for _, o := range outages {
 			down += o.Duration
 		}
 	}
+
+	// Uptime may be 0; the rate then is very large instead of infinite.
 	up := float64(len(f.Servers))*f.Span.Days() - down.Days()
 	return Process{PerDay: float64(n) / max(up, math.SmallestNonzeroFloat64), Weibull: 1,
 		Repair: Spread{Form: Constant, Mean: down / Time(max(1, n))}, Log: f}
@@ -107,10 +119,10 @@ func (f *FaultLog) Process() Process {
 type history struct {
 	outages []Outage // of the server
 	span    Time     // duration of the log
-	// start of the current pass through the log; negative for the first one with an
-	// offset
+	// base is the simulated time at which the current pass through the log starts. It is
+	// negative in the first pass if the machine starts in the middle of the log.
 	base Time
-	next int // index in outages
+	next int // index in outages of the next outage
 }
 
 // history returns the outages of machine i of n. Machines are spread evenly over the
@@ -120,8 +132,10 @@ type history struct {
 // not fail at the same time.
 func (f *FaultLog) history(i, n int) *history {
 	servers := len(f.Servers)
-	position := i * stride(n) % n
+	position := i * stride(n) % n // of the machine in the order of servers
 	server := position * servers / n
+
+	// The server is used by the machines at positions first to end - 1.
 	first := (server*n + servers - 1) / servers // first machine of this server
 	end := ((server+1)*n + servers - 1) / servers
 	offset := f.Span / Time(end-first) * Time(position-first)
@@ -129,11 +143,12 @@ func (f *FaultLog) history(i, n int) *history {
 }
 
 // stride returns a number coprime to n, near n divided by the golden ratio. Its multiples
-// modulo n are spread evenly. The machines of each cube and of each pod are thus an even
+// modulo n are different and spread evenly (Fibonacci hashing; Knuth, "The Art of Computer
+// Programming", vol. 3, Sec. 6.4). The machines of each cube and of each pod are thus an even
 // sample of the servers.
 func stride(n int) int {
 	for s := int(float64(n) / math.Phi); ; s++ {
-		a, b := n, s
+		a, b := n, s // Euclid's algorithm
 		for b != 0 {
 			a, b = b, a%b
 		}

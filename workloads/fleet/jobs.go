@@ -1,3 +1,5 @@
+// This file draws the jobs of a fleet: their arrivals, slices, durations and priorities.
+
 package fleet
 
 import (
@@ -7,11 +9,11 @@ import (
 	"slices"
 )
 
-// Band is a priority. Jobs of a lower band come first.
+// Band is a priority of jobs, as in Borg. Jobs with a lower value come first.
 type Band int8
 
-// The bands of priority (Verma et al., "Large-scale cluster management at Google with
-// Borg", EuroSys 15, Sec. 2.5, has more).
+// The bands of priority. Borg has more of them (Verma et al., "Large-scale cluster management
+// at Google with Borg", EuroSys 15, Sec. 2.5).
 const (
 	Prod Band = iota
 	Batch
@@ -43,15 +45,16 @@ type Source interface {
 	Next() (Job, bool) // Next returns the next job, or false after the last one.
 }
 
-// fig13 is the number of jobs admitted on each of 60 days, read off the paper's Fig. 13.
+// fig13 is the number of jobs admitted on each of 60 days, read off Fig. 13 of Zu et al., "Resiliency at Scale: Managing Google's TPUv4 Machine Learning
+// Supercomputer", NSDI 24.
 var fig13 = [...]int{
 	103, 99, 143, 176, 102, 129, 120, 96, 118, 99, 88, 239, 180, 172, 102, 195, 258, 163, 149, 205,
 	88, 91, 125, 142, 125, 189, 164, 180, 182, 115, 155, 145, 210, 186, 100, 162, 135, 233, 144, 97,
 	97, 69, 67, 118, 161, 163, 183, 175, 77, 51, 103, 208, 109, 130, 110, 54, 81, 127, 196, 168,
 }
 
-// Fig13 returns the number of jobs admitted on each of the 60 days of the paper's Fig.
-// 13.
+// Fig13 returns the number of jobs admitted on each of the 60 days of Fig. 13 of the TPU v4
+// paper (Zu et al., NSDI 24).
 func Fig13() []int { return slices.Clone(fig13[:]) }
 
 // Demand describes random jobs. Each property is drawn from its own random stream.
@@ -167,7 +170,7 @@ type jobGenerator struct {
 
 	number int    // number of the next job
 	now    Time   // last arrival of the Poisson process
-	day    int    // next day to be drawn
+	day    int    // next day to be drawn, if arrivals are given by day
 	today  []Time // remaining arrivals of the current day
 }
 
@@ -187,20 +190,26 @@ func (d *jobGenerator) Next() (Job, bool) {
 
 // drawRest draws the properties of a job other than its slice and its work.
 func (d *jobGenerator) drawRest(j *Job) {
+	// x is a point on the weights of the bands, laid end to end.
 	x := d.bands.Float64() * (d.Bands[Prod] + d.Bands[Batch] + d.Bands[Free])
 	for j.Band = Prod; j.Band < Free && x >= d.Bands[j.Band]; j.Band++ {
 		x -= d.Bands[j.Band]
 	}
 	j.AcceptsFaultRouting = d.routes.Float64() < d.FaultRoutingShare
+
+	// The error of the estimate is between 1/EstimateFactor and EstimateFactor. Exact
+	// estimates are not rounded.
 	factor := math.Pow(d.EstimateFactor, 2*d.estimates.Float64()-1)
-	if j.Estimate = j.Work; d.EstimateFactor != 1 {
+	j.Estimate = j.Work
+	if d.EstimateFactor != 1 {
 		j.Estimate = FromSeconds(j.Work.Seconds() * factor)
 	}
-	x = 2 * d.traffic.Float64()
-	j.Traffic = Traffic{x * d.Traffic.AllToAll, x * d.Traffic.Neighbours}
+
+	scale := 2 * d.traffic.Float64()
+	j.Traffic = Traffic{scale * d.Traffic.AllToAll, scale * d.Traffic.Neighbours}
 }
 
-// arrival draws the next arrival.
+// arrival draws the time of the next arrival. It returns at least Until after the last one.
 func (d *jobGenerator) arrival() Time {
 	if d.ByDay == nil {
 		d.now += drawGap(d.arrivals, d.PerDay, 1)

@@ -1,3 +1,5 @@
+// This file defines mixes: the distribution of the slices that jobs request.
+
 package fleet
 
 import (
@@ -80,7 +82,7 @@ func (m Mix) SmallestFit(chips int) (Shape, bool) {
 // mixSampler draws slices of a mix.
 type mixSampler struct {
 	mix Mix
-	sum []float64 // cumulative weights
+	sum []float64 // cumulative weights: sum[i] is the weight of mix[0] to mix[i]
 }
 
 // newMixSampler returns a sampler of a mix.
@@ -94,7 +96,7 @@ func newMixSampler(m Mix) *mixSampler {
 	return d
 }
 
-// sample draws a slice.
+// sample draws a slice, with a probability proportional to its weight.
 func (d *mixSampler) sample(r *rand.Rand) Shape {
 	x := r.Float64() * d.sum[len(d.sum)-1]
 	i := sort.Search(len(d.sum), func(i int) bool { return d.sum[i] > x })

@@ -1,3 +1,6 @@
+// This file defines slices: the tori of chips that jobs request. A slice consists of whole
+// cubes of 4x4x4 chips, which optical switches join, or is a part of one cube.
+
 package fleet
 
 import (
@@ -8,7 +11,8 @@ import (
 	"strings"
 )
 
-// The components of a pod (Sec. 3.1 of the paper).
+// The components of a pod (Zu et al., "Resiliency at Scale: Managing Google's TPUv4 Machine
+// Learning Supercomputer", NSDI 24, Sec. 3.1).
 const (
 	Side         = 4                        // chips of a cube along each dimension
 	CubeChips    = Side * Side * Side       // chips per cube
@@ -18,7 +22,7 @@ const (
 	CubeLinks    = 96                       // optical links of a cube: 16 on each of 6 faces
 	CubeCables   = 80                       // electrical links between the machines of a cube
 	PodSwitches  = 48                       // optical circuit switches of a pod
-	maxSide      = 256                      // chips: 64 cubes in a row
+	maxSide      = 256                      // maximum number of chips along a dimension: 64 cubes in a row
 )
 
 // ErrShape is wrapped by errors about invalid slices.
@@ -87,7 +91,7 @@ func ParseShape(text string) (Shape, error) {
 func (s Shape) check() error {
 	a, b, c := s.Dims[0], s.Dims[1], s.Dims[2]
 	isWholeCubes := a%Side == 0 && b%Side == 0 && c%Side == 0
-	isPartOfCube := c <= Side && s.Chips() < CubeChips && powerOfTwo(a) && powerOfTwo(b) && powerOfTwo(c)
+	isPartOfCube := c <= Side && s.Chips() < CubeChips && isPowerOfTwo(a) && isPowerOfTwo(b) && isPowerOfTwo(c)
 	switch {
 	case !isWholeCubes && !isPartOfCube:
 		return fmt.Errorf("%w: %s; sides are multiples of %d chips, or 1, 2 and %d within a cube",
@@ -100,5 +104,5 @@ func (s Shape) check() error {
 	return nil
 }
 
-// powerOfTwo reports whether n is a power of two.
-func powerOfTwo(n int) bool { return n&(n-1) == 0 }
+// isPowerOfTwo reports whether n, which is positive, is a power of two.
+func isPowerOfTwo(n int) bool { return n&(n-1) == 0 }

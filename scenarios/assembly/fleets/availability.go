@@ -1,3 +1,6 @@
+// This file measures the availability of a fleet: what its pods could offer to a slice of a
+// given size if there were no jobs, and how fragmented the free cubes are.
+
 package fleets
 
 import (
@@ -8,30 +11,31 @@ import (
 	"sim/workloads/fleet"
 )
 
-// availability measures what pods could offer if no jobs were on them: a slice of
-// a given number of cubes. It also measures the fragmentation of the free cubes.
+// availability measures two properties of pods. The capacity of a pod without its jobs is
+// integrated over time. The fragmentation of the free cubes of a pod is sampled at regular
+// times.
 type availability struct {
 	cubes      int         // size of the slice; 0 measures only fragmentation
-	shape      fleet.Shape // the slice
-	fixedCubes uint64      // bit set of the cubes of a slice with a fixed place
+	shape      fleet.Shape // shape of the slice
+	fixedCubes uint64      // bit set of the cubes of a slice that is always at the same place
 
-	current      []podCapacity // capacity of each pod since the last change
-	switchesSeen []int         // failed switches of each pod at that time
-	isStale      bool          // a cube failed or recovered since then
+	current      []podCapacity // capacity of each pod since the last change, indexed by pod
+	switchesSeen []int         // number of failed switches at the last change, indexed by pod
+	isStale      bool          // a cube failed or recovered since the last change
 	sums         podCapacity   // integrals over time, in milliseconds, summed over pods
 
 	nextSample       fleet.Time    // time of the next sample of free cubes
-	boxes            []fleet.Shape // shapes of slices in a static grid, the largest first
+	boxes            []fleet.Shape // shapes of slices without optical switches, the largest first; nil with switches
 	starts           int           // placements of jobs
-	samples          int           // samples with a free cube
+	samples          int           // samples of pods that have a free cube
 	fragmentationSum float64       // sum over samples
 }
 
-// podCapacity describes a pod without its jobs.
+// podCapacity is the capacity of a pod without its jobs, or an integral of capacities.
 type podCapacity struct {
-	slice   float64 // 1 if it has space for the slice
-	fixed   float64 // 1 if it has space for the slice at its fixed place
-	goodput float64 // share of the chips in as many slices as fit
+	slice   float64 // 1 if the slice fits
+	fixed   float64 // 1 if the slice fits at its fixed place
+	goodput float64 // share of the pod's chips in the maximum number of disjoint slices that fit
 }
 
 // newAvailability returns the measurement for the pods and the placement of a
@@ -45,14 +49,19 @@ func newAvailability(c *Config, policy placement.Policy) *availability {
 		return w
 	}
 
-	// Without optical switches, a slice is the smallest box that is large enough.
 	w.current, w.switchesSeen = make([]podCapacity, c.Pods), make([]int, c.Pods)
+
+	// With optical switches, any cubes form a slice, and a row of cubes stands for all
+	// shapes. Without, the slice is the smallest box with enough cubes: the last such box,
+	// since the smallest boxes are at the end.
 	w.shape = fleet.Shape{Dims: [3]int{fleet.Side, fleet.Side, fleet.Side * w.cubes}}
-	for _, b := range w.boxes { // the last one is the smallest box that is large enough
+	for _, b := range w.boxes {
 		if b.Cubes() >= w.cubes {
 			w.shape = b
 		}
 	}
+
+	// The fixed place is the first cubes of a pod.
 	w.fixedCubes = ^uint64(0) >> (fleet.PodCubes - w.cubes)
 	return w
 }
@@ -63,7 +72,7 @@ const sampleInterval = 6 * fleet.Hour
 // gridBoxes returns the shapes of boxes in the 4x4x4 grid of a pod's cubes, the
 // largest first.
 func gridBoxes() []fleet.Shape {
-	const side = 4
+	const side = 4 // cubes along each dimension of the grid
 	var list []fleet.Shape
 	for n := fleet.PodCubes; n > 0; n-- {
 		for a := 1; a <= side; a++ {
@@ -89,6 +98,7 @@ func (w *availability) advance(s *simulation, from fleet.Time) {
 		return
 	}
 
+	// Capacities change only if a cube or a switch fails or recovers.
 	for p := range s.pods {
 		if down := s.pods[p].switchesDown(); w.isStale || down != w.switchesSeen[p] {
 			w.switchesSeen[p], w.current[p] = down, w.podCapacity(s, p)
@@ -101,17 +111,15 @@ func (w *availability) advance(s *simulation, from fleet.Time) {
 	w.isStale = false
 }
 
-// podCapacity returns what pod p could offer without its jobs.
+// podCapacity returns the capacity of pod p without its jobs.
 func (w *availability) podCapacity(s *simulation, p int) podCapacity {
 	pod := *s.pods[p].Pod
 	for i := range pod.Cubes {
 		pod.Cubes[i].Used, pod.Cubes[i].Held = 0, 0
 	}
 
-	up := pod.Free()
+	up := pod.Free() // bit set of cubes
 	var c podCapacity
-
-	// The slice fits at its fixed place.
 	if up&w.fixedCubes == w.fixedCubes {
 		c.fixed = 1
 	}
@@ -127,7 +135,8 @@ func (w *availability) podCapacity(s *simulation, p int) podCapacity {
 		c.slice = 1
 	}
 	if s.policy.Rewires() {
-		c.goodput = float64(bits.OnesCount64(up)/w.cubes*w.cubes) / fleet.PodCubes
+		slices := bits.OnesCount64(up) / w.cubes
+		c.goodput = float64(slices*w.cubes) / fleet.PodCubes
 	}
 	return c
 }

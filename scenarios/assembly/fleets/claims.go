@@ -1,3 +1,6 @@
+// This file reserves places for jobs, and tries placements on copies of pods. A place is the
+// set of chips that a job uses: whole cubes, or chips of one cube.
+
 package fleets
 
 import (
@@ -7,16 +10,16 @@ import (
 	"sim/policies/placement"
 )
 
-// claim reserves a place for a job while other jobs still leave it. The chips of
-// the place that are free are held, so no other job gets them.
+// claim reserves a place for a job while other jobs still leave it. The chips of the place
+// are marked as held (placement.Cube.Held), so no other job gets them when they become free.
 type claim struct {
 	job   *fleetJob
-	pod   int
+	pod   int // index of the pod
 	place placement.Place
 }
 
-// addClaim reserves a place for a job. Chips of other jobs at the place stay
-// theirs until these have left.
+// addClaim reserves a place for a job. Other jobs may still use chips of the place until
+// they have left.
 func (s *simulation) addClaim(j *fleetJob, pod int, place placement.Place) *claim {
 	c := &claim{j, pod, place}
 	s.claims = append(s.claims, c)
@@ -45,12 +48,13 @@ func (s *simulation) resolveClaims() error {
 		c := s.claims[i]
 		chips := chipsOf(&c.place)
 
-		// The place is lost if a part of it fails or is closed for maintenance.
-		// Only slices of whole cubes need links between cubes.
+		// The place is ready if the job waits for it and no job uses it any more. It is lost
+		// if a part of it fails or is closed for maintenance. Only slices of whole cubes
+		// need the optical links of cubes.
 		isReady, isLost := c.job.phase == phaseClaimed, false
 		for _, cube := range c.place.Cubes {
 			x := &s.pods[c.pod].Cubes[cube]
-			needsLinks := c.place.Chips == 0
+			needsLinks := c.place.Chips == 0 // whole cubes
 			if x.Closed > 0 || x.Down&chips != 0 || needsLinks && x.Unlinked > 0 {
 				isLost = true
 			}
@@ -59,7 +63,7 @@ func (s *simulation) resolveClaims() error {
 			}
 		}
 
-		// A job may not run if too many switches are down.
+		// The place is lost, too, if too many switches of the pod are down.
 		slowdown := s.allowedSlowdown(c.job, c.pod)
 		if slowdown == 0 {
 			isLost = true
@@ -73,8 +77,8 @@ func (s *simulation) resolveClaims() error {
 		s.setHeld(c, false)
 		c.job.claim = nil
 
-		// A job whose place is lost returns to the queue if it waits. Otherwise it
-		// goes there at the end of its checkpoint.
+		// A job whose place is lost returns to the queue. If it is still writing a
+		// checkpoint, it returns at the end of the checkpoint instead.
 		switch {
 		case !isLost:
 			if err := s.startJob(c.job, c.pod, c.place, slowdown); err != nil {
@@ -99,8 +103,8 @@ func (s *simulation) podWithout(p int, jobs []departure) *placement.Pod {
 
 // removeJobs removes jobs from a copy of their pod.
 func (s *simulation) removeJobs(p *placement.Pod, jobs []departure) {
-	for _, l := range jobs {
-		s.setUsed(p, &s.slots[l.slot].place, false)
+	for _, d := range jobs {
+		s.setUsed(p, &s.slots[d.slot].place, false)
 	}
 }
 

@@ -1,3 +1,7 @@
+// This file defines the state of a job in a simulation, and the arithmetic of its runs. A run
+// is the time from the start of work until the job ends, leaves or is interrupted. It
+// alternates between intervals of work and checkpoints.
+
 package fleets
 
 import (
@@ -7,7 +11,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// jobPhase is the state of a job between its submission and its end.
+// jobPhase is the state of a job between its submission and its end. A job can go through
+// the phases several times.
 type jobPhase int8
 
 // Phases of a job.
@@ -26,26 +31,28 @@ const (
 type fleetJob struct {
 	fleet.Job
 	phase    jobPhase
-	pod      int
-	place    placement.Place
-	doneWork fleet.Time // work that is not lost any more
-	queuedAt fleet.Time // time of the last entry into the queue
+	pod      int             // index of the pod of place
+	place    placement.Place // chips that the job uses
+	doneWork fleet.Time      // work that is not lost any more
+	queuedAt fleet.Time      // time of the last entry into the queue
 	// phaseStart is the start of the phase. In phaseLeaving and phaseTakeover it
 	// is the start of the preceding run, and runEnd is the end of this run.
 	phaseStart, runEnd fleet.Time
 
-	// The following fields describe the current run.
+	// Properties of the current run.
 
-	slowdown       float64    // duration of work relative to paths without faults
+	slowdown       float64    // duration of work, relative to its duration on paths without faults
 	interval       fleet.Time // work between checkpoints
 	rerouted       bool       // uses paths around a failed switch
 	onBadMachine   bool       // a machine has an undetected failure
-	failsPreflight bool       // preflight will detect it
-	attempts       int        // number of placements
+	failsPreflight bool       // preflight will detect that failure
+	attempts       int        // number of placements so far
 
-	returned       bool       // evicted or interrupted before; comes first in its band
-	interrupted    bool       // interrupted by a failure before
-	requestedRatio float64    // duration of work on the requested slice, relative to the actual one
+	// Properties of all runs.
+
+	returned       bool       // was evicted or interrupted, and so comes first in its band
+	interrupted    bool       // was interrupted by a failure
+	requestedRatio float64    // duration of work on the requested slice, relative to its duration on the actual slice
 	lastMove       fleet.Time // time of the last preemption or move; 0 means never
 	claim          *claim     // reserved place; nil without a reservation
 }
@@ -66,7 +73,7 @@ func (j *fleetJob) remainingRun(t *Times) runSchedule {
 		checkpoints = (work - 1) / j.interval // no checkpoint after the last interval
 	}
 	length := work + checkpoints*t.Checkpoint
-	if float64(checkpoints)*float64(t.Checkpoint) > float64(fleet.MaxTime) { // overflow
+	if float64(checkpoints)*float64(t.Checkpoint) > float64(fleet.MaxTime) { // may have overflowed
 		length = fleet.MaxTime
 	}
 	return runSchedule{length, t.Checkpoint, j.interval}
@@ -80,13 +87,13 @@ func (j *fleetJob) estimatedRun(t *Times) fleet.Time {
 	return x.remainingRun(t).length
 }
 
-// checkpointed returns the part of the first span of a run that complete
-// checkpoints contain.
+// checkpointed returns the time of the run that its last complete checkpoint covers, if the
+// run has lasted for span.
 func (r runSchedule) checkpointed(span fleet.Time) fleet.Time {
 	return span - span%(r.interval+r.checkpoint)
 }
 
-// split divides the first span of a run into work and writing checkpoints.
+// split divides the first span of a run into the times of work and of writing checkpoints.
 func (r runSchedule) split(span fleet.Time) (running, writing fleet.Time) {
 	cycle := r.interval + r.checkpoint
 	n, rest := span/cycle, span%cycle
@@ -127,7 +134,8 @@ func (s *simulation) remainingWork(j *fleetJob) fleet.Time {
 	return max(0, work)
 }
 
-// workIn returns the work that the job does in a time of running.
+// workIn returns the work that the job does in a time of running. Work is measured in time
+// on paths without faults.
 func (j *fleetJob) workIn(running fleet.Time) fleet.Time {
 	return fleet.Time(float64(running) / j.slowdown)
 }
@@ -142,20 +150,22 @@ func (s *simulation) chargeRun(j *fleetJob, end fleet.Time, keepsAll bool) {
 		saved = r.checkpointed(span)
 	}
 
-	// The measured part is from lo to hi, relative to the start of the run. Its
-	// charge is the difference between the charges up to hi and up to lo.
-	lo := min(max(j.phaseStart, s.account.from), end) - j.phaseStart
-	hi := min(end, max(s.account.until, j.phaseStart)) - j.phaseStart
-	chips := int64(j.Shape.Chips())
-	runHi, writeHi := r.split(min(hi, saved))
-	runLo, writeLo := r.split(min(lo, saved))
-	work := j.workIn(runHi) - j.workIn(runLo)
-	if hi > lo {
+	// Only the part of the run within the measured time is charged. It is between first and
+	// last, relative to the start of the run. Its charge is the difference between the
+	// charges up to last and up to first.
+	first := min(max(j.phaseStart, s.account.from), end) - j.phaseStart
+	last := min(end, max(s.account.until, j.phaseStart)) - j.phaseStart
+	if last > first {
+		runToLast, writeToLast := r.split(min(last, saved))
+		runToFirst, writeToFirst := r.split(min(first, saved))
+		work := j.workIn(runToLast) - j.workIn(runToFirst)
+
+		chips := int64(j.Shape.Chips())
 		s.account.byUse[Work] += chips * int64(work)
 		s.account.requestedWork += float64(chips*int64(work)) * j.requestedRatio
-		s.account.byUse[Routing] += chips * int64(runHi-runLo-work)
-		s.account.byUse[Checkpoint] += chips * int64(writeHi-writeLo)
-		s.account.byUse[Rework] += chips * int64(max(0, hi-max(lo, saved)))
+		s.account.byUse[Routing] += chips * int64(runToLast-runToFirst-work)
+		s.account.byUse[Checkpoint] += chips * int64(writeToLast-writeToFirst)
+		s.account.byUse[Rework] += chips * int64(max(0, last-max(first, saved)))
 	}
 
 	running, _ := r.split(saved)

@@ -1,3 +1,8 @@
+// This file handles the failures, repairs and planned maintenance of optical circuit
+// switches. The switches of a pod connect the faces of its cubes, a third of them in each
+// dimension. A slice of whole cubes has links through every switch, so it needs paths
+// around a switch that is down.
+
 package fleets
 
 import (
@@ -5,13 +10,13 @@ import (
 	"sim/workloads/fleet"
 )
 
-// switchDim returns the dimension whose links a switch of a pod connects.
+// switchDim returns the dimension, 0 to 2, whose links a switch of a pod connects.
 func switchDim(number int) int { return number / (fleet.PodSwitches / 3) }
 
 // allowedSlowdown returns the slowdown of a job in pod p, or 0 if the job may not
-// run there. While a switch is down, only some jobs of whole cubes may run: those
-// that accept paths around it, and with the reaction "cheapest" only if these are
-// expected to be cheaper than waiting.
+// run there. If a switch is down, a job of whole cubes may run only if it accepts paths
+// around the switch. With the reaction "cheapest", these paths must also be expected to
+// cost less than waiting.
 func (s *simulation) allowedSlowdown(j *fleetJob, p int) float64 {
 	down := s.pods[p].switchesDown()
 	switch {
@@ -21,7 +26,7 @@ func (s *simulation) allowedSlowdown(j *fleetJob, p int) float64 {
 		return 0
 	}
 
-	// Exactly one switch is down.
+	// Exactly one switch is down. Find its dimension.
 	for dim, n := range s.pods[p].switchesOut {
 		if n == 0 {
 			continue
@@ -60,9 +65,9 @@ func (s *simulation) residualOutage(p int) fleet.Time {
 	return s.config.Rates[kind].Repair.Residual(s.now - s.pods[p].switchDownTime)
 }
 
-// switchDown takes a switch out of service. Each slice of whole cubes has links
-// through every switch of its pod. If the outage is planned, jobs write a
-// checkpoint before it.
+// switchDown takes a switch out of service. It stops the jobs of whole cubes in the pod,
+// except jobs that change their paths without a restart. If the outage is planned, jobs
+// write a checkpoint before they stop.
 func (s *simulation) switchDown(pod, number int, isMaintenance bool) {
 	p := &s.pods[pod]
 	p.switchesOut[switchDim(number)]++
@@ -99,7 +104,8 @@ func (s *simulation) reroute(slot int32, slowdown float64) {
 	s.startRun(slot)
 }
 
-// startSwitchMaintenance starts the planned maintenance of the switch of part x.
+// startSwitchMaintenance starts the planned maintenance of part x, a switch. Parts are
+// numbered pod by pod.
 func (s *simulation) startSwitchMaintenance(x int) {
 	_, number := partKind(x % partsPerPod)
 	s.switchDown(x/partsPerPod, number, true)
@@ -137,7 +143,7 @@ func (s *simulation) switchUp(pod, number int) {
 			s.reroute(slot, 1)
 		case s.config.OCS == ReactionInPlace && (j.phase == phaseSetup || j.phase == phaseTakeover):
 			if j.phase == phaseTakeover {
-				s.chargePhase(j, true) // at the speed of the run before
+				s.chargePhase(j, true) // the preceding run, with its slowdown
 			}
 			j.slowdown, j.rerouted = 1, false
 		case s.config.OCS == ReactionCheapest && j.phase == phaseRunning:
@@ -150,8 +156,8 @@ func (s *simulation) switchUp(pod, number int) {
 	}
 }
 
-// reshape gives a job the slice with as many chips on which its step is shortest,
-// if the placement chooses slices. Work and estimate shrink accordingly.
+// reshape changes the slice of a job to the shape with the same number of chips on which its
+// step is shortest, if the placement chooses shapes. Work and estimate shrink accordingly.
 func (s *simulation) reshape(j *fleetJob) {
 	r, ok := s.policy.(placement.Reshaper)
 	if !ok || j.Shape.Cubes() == 0 {
@@ -171,7 +177,7 @@ func (s *simulation) reshape(j *fleetJob) {
 		}
 	}
 
-	// Times are at least one tick, so that every job takes time.
+	// Times stay at least one tick, so that every job takes time.
 	rescale := func(t fleet.Time) fleet.Time {
 		return max(fleet.Millisecond, fleet.FromSeconds(t.Seconds()*minRatio))
 	}
