@@ -1,3 +1,6 @@
+// This file computes what every placement could achieve at best: upper bounds on goodput,
+// lower bounds on turnaround, and the number of additional slices that fit.
+
 package fleets
 
 import (
@@ -13,9 +16,10 @@ import (
 // its submission and setup, with its checkpoints.
 func goodputBound(ctx context.Context, c *Config) (float64, error) {
 	jobs, sum := c.Jobs(), 0.0
-	s := &simulation{config: c.withoutSwitches()} // has the longest checkpoint intervals
+	s := &simulation{config: c.withoutSwitches()} // without switches, failures are rarer and checkpoint intervals longer
 	for n := 0; ; n++ {
-		if n&(1<<12-1) == 0 && ctx.Err() != nil {
+		const checkEvery = 4096 // jobs between checks of ctx
+		if n%checkEvery == 0 && ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
 		x, ok := jobs.Next()
@@ -26,8 +30,8 @@ func goodputBound(ctx context.Context, c *Config) (float64, error) {
 		j.interval = s.checkpointInterval(j)
 		remaining := c.End - max(c.Start, x.Submit+c.Times.Preflight+c.Times.Session)
 		if remaining > 0 {
-			// One checkpoint of the remaining time may have been written before
-			// it.
+			// One of the checkpoints may have been written before the measured time, and
+			// leaves its duration to work.
 			work, _ := j.remainingRun(&c.Times).split(remaining)
 			work = min(x.Work, work+c.Times.Checkpoint, remaining)
 			sum += float64(x.Shape.Chips()) * float64(work)
@@ -37,14 +41,14 @@ func goodputBound(ctx context.Context, c *Config) (float64, error) {
 	return min(1, sum/(float64(c.chips())*float64(c.End-c.Start))), nil
 }
 
-// uncontendedReference describes the jobs that are submitted in the measured time
-// and fit an empty pod, if no other jobs competed with them.
+// uncontendedReference describes an ideal in which jobs do not compete for cubes. It covers
+// the jobs that are submitted in the measured time and fit an empty pod.
 type uncontendedReference struct {
 	turnaround float64 // lower bound on the mean time from submission to the end, in seconds
 	efficiency float64 // expected work relative to the time for which jobs have chips
 }
 
-// uncontendedBounds computes the reference.
+// uncontendedBounds computes the reference for the jobs of the simulation.
 //
 // The bound on the turnaround is the larger of two bounds. In the first, each job
 // starts when it is submitted. In the second, one server with all chips serves the
@@ -55,7 +59,8 @@ type uncontendedReference struct {
 func (s *simulation) uncontendedBounds() uncontendedReference {
 	c, source := s.config, s.config.Jobs()
 	server := srptServer{chips: float64(c.chips()), remaining: engine.NewQueue(0)}
-	var alone, work, occupied float64 // in milliseconds; in chip-seconds
+	var alone float64          // sum of turnarounds if each job starts at once, in milliseconds
+	var work, occupied float64 // sums of work, and of the time for which jobs have chips, in chip-seconds
 	for {
 		x, ok := source.Next()
 		if !ok || x.Submit >= c.End || s.ctx.Err() != nil {
@@ -87,7 +92,7 @@ func (s *simulation) uncontendedBounds() uncontendedReference {
 	if n == 0 {
 		return uncontendedReference{}
 	}
-	turnaround := max(server.finish(float64(c.End)), alone) / n / 1000
+	turnaround := max(server.finish(float64(c.End)), alone) / n / 1000 // in seconds
 	return uncontendedReference{turnaround, work / occupied}
 }
 
@@ -140,7 +145,7 @@ func (r *srptServer) finish(until float64) float64 {
 // others idle. The sizes of the first 10,000 jobs are weighted by cube-time.
 func newsvendorSpares(c *Config) int {
 	up := c.Rates.CubeAvailability()
-	cubes, time := 0.0, 0.0 // sums of cubes and of 1, weighted by cube-time
+	cubes, time := 0.0, 0.0 // sums of the cubes of jobs, and of 1, both weighted by cube-time
 	source := c.Jobs()
 
 	for n := 0; n < 10_000; n++ {
@@ -161,8 +166,8 @@ func newsvendorSpares(c *Config) int {
 }
 
 // sampleFreeSlices counts how many more slices of 8 cubes fit, once per day while
-// there are jobs. It counts the slices that the placement finds, and the most that
-// boxes in the grid allow.
+// there are jobs. It counts the slices that the placement finds, and the maximum number of
+// disjoint boxes of 2x2x2 free cubes in the grid.
 func (s *simulation) sampleFreeSlices() {
 	c := &s.counters
 	for ; c.nextSample*fleet.Day <= s.now; c.nextSample++ {

@@ -24,17 +24,22 @@ import (
 	"sim/workloads/fleet"
 )
 
-// Values of Queue.Discipline. In each of them, jobs are ordered by band. Within a
-// band, jobs that were interrupted come first, then the order of submission
+// Values of Queue.Discipline. Under each of them, waiting jobs are ordered by priority band.
+// Within a band, jobs that were interrupted come first, and then the order of submission
 // counts.
 const (
-	FCFS     = "fcfs"     // no job starts before one that does not fit
-	Backfill = "backfill" // any job that fits
-	EASY     = "easy"     // any job that fits and, by the estimates, does not delay the first that does not
+	// FCFS (first come, first served) starts no job before an earlier one that does not fit.
+	FCFS = "fcfs"
+	// Backfill starts any job that fits.
+	Backfill = "backfill"
+	// EASY starts any job that fits and, by the users' estimates of durations, does not
+	// delay the first job that does not fit (Lifka, "The ANL/IBM SP Scheduling System",
+	// JSSPP 95).
+	EASY = "easy"
 )
 
-// Values of Fault.OCS and Fault.Machine: the reactions to a failed switch, or to a
-// failed machine or link.
+// Values of FaultPolicy.OCS and FaultPolicy.Machine: the reactions to a failed switch, or to
+// a failed machine or link.
 const (
 	ReactionWait       = "wait"        // switch: wait until it is repaired
 	ReactionRoute      = "route"       // switch: restart on paths around it, if the job accepts them
@@ -44,13 +49,13 @@ const (
 	ReactionCheapest   = "cheapest"    // the reaction with the lowest expected loss of time, except in-place
 )
 
-// Values of Fault.Maintenance.
+// Values of FaultPolicy.Maintenance: when planned maintenance of a cube starts.
 const (
-	MaintenanceDrain    = "drain"      // jobs write a checkpoint and leave
+	MaintenanceDrain    = "drain"      // when it is due; jobs write a checkpoint and leave
 	MaintenanceAtJobEnd = "at-job-end" // no job is placed; maintenance starts when the last job has ended
 )
 
-// Values of Fault.Order.
+// Values of FaultPolicy.Order: which part is repaired next.
 const (
 	RepairSwitchesFirst = "switches" // switches before other parts
 	RepairByArrival     = "arrival"  // in the order of failures
@@ -60,8 +65,8 @@ const (
 type Times struct {
 	Detect       fleet.Time // from a failure to the reaction
 	Poll         fleet.Time // interval at which the pod manager connects waiting jobs
-	Switch       fleet.Time // mirrors move, all of a job at the same time
-	LinkTraining fleet.Time // then links are trained and verified
+	Switch       fleet.Time // the mirrors of switches move; all mirrors of a job move at the same time
+	LinkTraining fleet.Time // after that, links are trained and verified
 	Preflight    fleet.Time // check of the machines; 0 means none
 	Session      fleet.Time // compile, set up, restore a checkpoint
 	Checkpoint   fleet.Time // write a checkpoint; the job stops for this time
@@ -75,8 +80,8 @@ type Times struct {
 type Config struct {
 	Queue
 	FaultPolicy
-	Seed uint64
-	Pods int
+	Seed uint64 // of all random numbers
+	Pods int    // number of pods
 	// Record stores all events, for the files and figures of a run.
 	Record bool
 	// MeasuredCubes is the number of cubes of a slice whose availability is
@@ -87,7 +92,7 @@ type Config struct {
 	LogNote string // properties that a log of jobs lacks; "" if it is complete
 
 	Rates      fleet.Rates // failures and repairs, by kind of part
-	Start, End fleet.Time  // measured time
+	Start, End fleet.Time  // measured time; the simulation begins at 0
 	Times      Times
 
 	MinPreemptionGap fleet.Time // minimum time between two preemptions of a job
@@ -100,8 +105,8 @@ type Config struct {
 	// around a failed switch of dimension dim. It is at least 1, or 0 if the job
 	// must wait for the switch. With two failed switches, jobs always wait.
 	RouteSlowdown func(ctx context.Context, j *fleet.Job, dim int) (float64, error)
-	// ShapeSlowdown returns the duration of a job's step on another slice with as
-	// many chips, relative to its own slice.
+	// ShapeSlowdown returns the duration of a job's step on another slice with the same
+	// number of chips, relative to its own slice.
 	ShapeSlowdown func(ctx context.Context, j *fleet.Job, s fleet.Shape) (float64, error)
 }
 

@@ -1,3 +1,5 @@
+// This file counts the events of a simulation for its metrics.
+
 package fleets
 
 import (
@@ -9,20 +11,20 @@ import (
 
 // Counts are the numbers of events in the measured time.
 type Counts struct {
-	Submitted         int                 // jobs
+	Submitted         int                 // submitted jobs
 	Rejected          int                 // submitted jobs that do not fit an empty pod
-	Ended             int                 // jobs
+	Ended             int                 // jobs that ended
 	Interrupted       int                 // jobs with at least one interruption by a failure
 	Interrupts        int                 // interruptions by failures
-	Evictions         int                 // departures for maintenance
-	Preemptions       int                 // for jobs of a higher band
-	Migrations        int                 // moves that make space or return to paths without detours
+	Evictions         int                 // departures of jobs for maintenance
+	Preemptions       int                 // departures of jobs for jobs of a higher band
+	Migrations        int                 // moves of jobs that make space, or return to paths without detours
 	PreflightFailures int                 // starts that preflight stopped
-	Takeovers         int                 // by standby cubes
+	Takeovers         int                 // standby cubes that replaced a cube of a running job
 	Links             int                 // cross-connects of the slices that were set up
-	Connections       int                 // cross-connects of these that had to be made
-	Failures          [fleet.NumParts]int // by kind of part
-	Repairs           [fleet.NumParts]int // by kind of part
+	Connections       int                 // the part of Links that was not connected already
+	Failures          [fleet.NumParts]int // indexed by kind of part
+	Repairs           [fleet.NumParts]int // indexed by kind of part
 	// Waits are the times from submission to the first placement, or to the end,
 	// of the jobs that fit an empty pod; sorted.
 	Waits []fleet.Time
@@ -32,23 +34,23 @@ type Counts struct {
 	Turnaround float64
 }
 
-// counters are the counts of a running simulation, with the state that they need.
-// Counts and integrals begin with the measured time; the state includes the time
-// before.
+// counters are the counts of a running simulation, with the state from which they are
+// computed. Counts and integrals cover the measured time only. The state also covers the
+// time before.
 type counters struct {
 	Counts
 	lastTime fleet.Time // time of the last event
 
-	fitsEmptyPod  map[fleet.Shape]bool // cached results of placements
+	fitsEmptyPod  map[fleet.Shape]bool // whether a slice fits; caches results of the placement
 	waiting       map[*fleetJob]bool   // jobs that were not placed yet
 	unfinished    map[*fleetJob]bool   // placeable jobs that have not ended
 	placeableJobs int                  // submitted jobs that fit an empty pod
-	turnaroundSum int64                // of ended jobs, in milliseconds
+	turnaroundSum int64                // sum of the turnaround times of ended jobs, in milliseconds
 
-	runningJobs   int   // at present
-	reroutedJobs  int   // of these, on paths around a failed switch
-	runTime       int64 // integrals of these two, in job-milliseconds
-	reroutedTime  int64
+	runningJobs   int   // jobs that run at present
+	reroutedJobs  int   // running jobs on paths around a failed switch
+	runTime       int64 // integral of runningJobs, in job-milliseconds
+	reroutedTime  int64 // integral of reroutedJobs, in job-milliseconds
 	tolerableTime int64 // time with at most one failed switch, in pod-milliseconds
 
 	nextSample              fleet.Time // day of the next sample of free slices
@@ -67,9 +69,8 @@ func newCounters() counters {
 // isMeasured reports whether the measured time has begun.
 func (s *simulation) isMeasured() bool { return s.now >= s.config.Start }
 
-// increment increments a counter in the measured time.
+// increment increments a counter if the measured time has begun.
 func (s *simulation) increment(n *int) {
-	// Jobs that never fit are rejected immediately.
 	if s.isMeasured() {
 		*n++
 	}
@@ -105,8 +106,8 @@ func (t *counters) countPlaced(s *simulation, j *fleetJob) {
 	}
 }
 
-// countConnections counts the cross-connects of a slice. made is the number that
-// were not connected already.
+// countConnections counts the cross-connects of a slice that is set up: one per cube and
+// switch. connections is the number of them that were not connected already.
 func (t *counters) countConnections(s *simulation, j *fleetJob, connections int) {
 	if s.isMeasured() {
 		t.Links += fleet.PodSwitches * j.Shape.Cubes()
@@ -149,12 +150,13 @@ func (t *counters) advance(s *simulation) {
 	}
 }
 
-// finish adds the jobs that are waiting or running at the end.
+// finish adds the times of the jobs that are waiting or running at the end of the
+// simulation.
 func (t *counters) finish(s *simulation) {
 	for j := range t.waiting {
 		t.Waits = append(t.Waits, s.config.End-j.Submit)
 	}
-	slices.Sort(t.Waits)
+	slices.Sort(t.Waits) // also makes the result independent of the order of the map
 	for j := range t.unfinished {
 		t.turnaroundSum += int64(s.config.End - j.Submit)
 	}

@@ -1,3 +1,6 @@
+// This file handles the events of a simulation: the ends of the phases of jobs, and the
+// failures and repairs of machines, links and cubes. switches.go handles switches.
+
 package fleets
 
 import (

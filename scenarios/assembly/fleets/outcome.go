@@ -1,3 +1,5 @@
+// This file runs a simulation and computes its result.
+
 package fleets
 
 import (
@@ -9,9 +11,9 @@ import (
 
 // Outcome is the result of a simulation under one placement, in the measured time.
 type Outcome struct {
-	Chips     int            // of the fleet
+	Chips     int            // chips of the fleet
 	Span      fleet.Time     // measured time
-	TimeByUse [NumUses]int64 // in chip-milliseconds
+	TimeByUse [NumUses]int64 // in chip-milliseconds, indexed by TimeUse
 	// RequestedWork is the time, in chip-milliseconds, that the work would take on
 	// the slices that the jobs requested.
 	RequestedWork float64
@@ -20,7 +22,7 @@ type Outcome struct {
 	ExpectedEfficiency      float64 // efficiency that checkpoints and failures allow
 	SlicesFit, MaxSlicesFit float64 // means over samples; see sampleFreeSlices
 	MeanRunning             float64 // mean number of running jobs
-	MeanRerouted            float64 // mean number of these on paths around a failed switch
+	MeanRerouted            float64 // mean number of running jobs on paths around a failed switch
 	TolerableShare          float64 // share of pod-time with at most one failed switch
 
 	availability *availability
@@ -61,7 +63,8 @@ func Simulate(ctx context.Context, c *Config, policy placement.Policy) (*Outcome
 		return nil, err
 	}
 
-	// The reference uses the placement results that the simulation cached.
+	// The bounds need to know which slices fit an empty pod, which the simulation has found
+	// out for all submitted jobs.
 	t := &s.counters
 	best := s.uncontendedBounds()
 	if s.slowdownErr != nil {

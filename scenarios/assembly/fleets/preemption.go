@@ -1,3 +1,6 @@
+// This file makes space for a job that fits nowhere: it moves running jobs to other places
+// (defragmentation), or makes jobs of lower priority leave (preemption).
+
 package fleets
 
 import (
@@ -14,12 +17,12 @@ import (
 // job.
 type departure struct {
 	slot int32
-	cost int64 // in chip-milliseconds
+	cost int64 // chip-time that the departure costs, in chip-milliseconds
 }
 
-// makeSpace makes other jobs leave a place for job j, which fits nowhere. It moves
-// jobs to other places, or preempts jobs of lower bands. It reports whether j has
-// a claim then.
+// makeSpace makes other jobs leave a place for job j, which fits nowhere. It moves jobs to
+// other places, or preempts jobs of lower bands. It reports whether it has reserved a place
+// for j, which gets the place when the jobs have left.
 func (s *simulation) makeSpace(j *fleetJob, pods []int) bool {
 	// Moves cost less than preemptions, so they are tried first.
 	if s.config.Defragment {

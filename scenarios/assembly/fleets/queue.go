@@ -1,3 +1,6 @@
+// This file holds the waiting jobs, grouped so that a placement is not tried in vain: jobs
+// of one class fit the same pods, and a pod has to be tried again only after it changed.
+
 package fleets
 
 import (
@@ -7,8 +10,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// jobClass is what determines whether a job fits, except its work and its
-// estimate. All jobs of a class have one queue.
+// jobClass holds the properties that determine whether a job fits a pod. The jobs of a class
+// share a queue.
 type jobClass struct {
 	shape               fleet.Shape
 	acceptsFaultRouting bool // accepts paths around a failed switch
@@ -20,22 +23,22 @@ type jobClass struct {
 type classQueue struct {
 	jobClass
 	jobs    []*fleetJob
-	triedAt int64 // clock of the jobQueue when no pod had space for a job of the class
-	next    int   // index of the job that is tried next
+	triedAt int64 // jobQueue.clock of the last round in which no pod had space for the class
+	next    int   // index in jobs of the job that is tried next
 }
 
 // jobQueue holds all waiting jobs. It records which pods have changed since the
 // jobs of a class did not fit, so that only these pods are tried again.
 type jobQueue struct {
-	lines map[jobClass]*classQueue
-	order []*classQueue // the same, in the order of their creation
-	clock int64         // number of scheduling rounds
+	lines map[jobClass]*classQueue // queues by class
+	order []*classQueue            // the same queues, in the order of their creation
+	clock int64                    // number of the current scheduling round, from 1
 
 	freedPods []int   // pods by the time of their last change, the latest first
-	freedAt   []int64 // clock of the last change, by pod
+	freedAt   []int64 // clock of the last change, indexed by pod
 
-	tried     []*classQueue // scratch of candidates
-	podBuffer []int         // scratch of openPods
+	tried     []*classQueue // reused by candidates
+	podBuffer []int         // reused by openPods
 }
 
 // newQueue returns an empty queue for a number of pods.
@@ -51,6 +54,8 @@ func newQueue(pods int) jobQueue {
 // noteFreed records that a pod changed, so that jobs may fit now.
 func (q *jobQueue) noteFreed(pod int) {
 	q.freedAt[pod] = q.clock
+
+	// Move the pod to the front of freedPods.
 	i := slices.Index(q.freedPods, pod)
 	copy(q.freedPods[1:i+1], q.freedPods[:i])
 	q.freedPods[0] = pod

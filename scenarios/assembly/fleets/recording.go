@@ -1,3 +1,5 @@
+// This file records the events of a simulation for the files and figures of a run.
+
 package fleets
 
 import (
@@ -26,7 +28,8 @@ type recorder struct {
 
 // attempt is the time from one placement of a job to its departure.
 type attempt struct {
-	number, attempt  int // of the job; of the attempt, from 0
+	number           int // number of the job
+	attempt          int // number of the attempt of this job, from 0
 	shape            fleet.Shape
 	band             fleet.Band
 	pod              int

@@ -1,3 +1,6 @@
+// This file starts waiting jobs, in the order of the queue discipline, at places that the
+// placement chooses.
+
 package fleets
 
 import (

@@ -1,3 +1,5 @@
+// This file holds the state of a simulation, and its event loop.
+
 package fleets
 
 import (
@@ -15,7 +17,7 @@ const (
 	machinesPerPod = fleet.PodCubes * fleet.CubeHosts
 	cablesPerPod   = fleet.PodCubes * fleet.CubeLinks
 	partsPerPod    = machinesPerPod + cablesPerPod + 2*fleet.PodSwitches + fleet.PodCubes
-	slotsPerPod    = fleet.PodCubes * fleet.CubeChips // maximum number of jobs: one per chip
+	slotsPerPod    = fleet.PodCubes * fleet.CubeChips // maximum number of jobs of a pod: one per chip
 )
 
 // wiring is the wiring between cubes and switches. It is the same in all pods.
@@ -31,14 +33,14 @@ type simulation struct {
 	events *engine.Queue // ids by time: 0 is the arrival, then slots, then parts
 	now    fleet.Time
 
-	source  fleet.Source // of jobs
+	source  fleet.Source // source of jobs
 	nextJob *fleetJob    // the next job to arrive; nil after the last one
 	queue   jobQueue     // waiting jobs
 
 	pods      []podState
 	slots     []*fleetJob // placed jobs; nil for free slots
-	freeSlots []int32
-	claims    []*claim // in the order of their creation
+	freeSlots []int32     // indices of free slots
+	claims    []*claim    // in the order of their creation
 
 	parts []partState // of all pods, pod after pod
 	crews repairCrews
@@ -48,8 +50,8 @@ type simulation struct {
 	availability *availability
 	recorder     *recorder
 
-	departures  []departure   // scratch of departureCandidates
-	trialPod    placement.Pod // scratch of podWithout
+	departures  []departure   // reused by departureCandidates
+	trialPod    placement.Pod // reused by podWithout
 	slowdownErr error         // error of Config.RouteSlowdown or ShapeSlowdown
 }
 
@@ -57,11 +59,11 @@ type simulation struct {
 // for each of its cubes.
 type podState struct {
 	*placement.Pod
-	switchesOut     [3]int     // failed switches, by dimension
-	switchDownTime  fleet.Time // when the last of them failed
-	inMaintenance   bool       // this one is in planned maintenance
-	freeCount       int        // cached number of free cubes; see freeCubes
-	hasFreeCount    bool
+	switchesOut     [3]int                  // number of switches that are down, indexed by dimension
+	switchDownTime  fleet.Time              // time at which the last of these switches went down
+	inMaintenance   bool                    // the last of these switches is in planned maintenance
+	freeCount       int                     // cached number of free cubes; see freeCubes
+	hasFreeCount    bool                    // freeCount is valid
 	pendingSwitches []int                   // parts whose maintenance waits for other switches
 	slotsOnCube     [fleet.PodCubes][]int32 // slots of the jobs on each cube
 	badChips        [fleet.PodCubes]uint64  // chips of machines with undetected failures, by cube

@@ -1,3 +1,7 @@
+// This file computes slowdowns: the duration of a job's training step on a slice, relative to
+// its duration on another slice or without a failed switch. Slowdowns come from simulated
+// steps if there are any, else from link loads (package slowdown) or published values.
+
 package fleets
 
 import (
@@ -9,17 +13,19 @@ import (
 	"sim/workloads/fleet"
 )
 
-// Step is the training step of jobs whose slice has a given number of chips.
+// Step is a simulated training step. It is the step of all jobs whose slice has a given
+// number of chips.
 type Step struct {
-	Chips int
-	// Seconds returns the duration of the step on a slice with a failed switch of
-	// dimension down; negative values mean no failure. It is infinite if there are
-	// no paths, and returns the error of the simulation.
+	Chips int // chips of the slice
+	// Seconds simulates the step on a slice and returns its duration in seconds. down is the
+	// dimension whose switch has failed, or negative if none has. The duration is infinite
+	// if the slice has no paths around the switch.
 	Seconds func(ctx context.Context, s fleet.Shape, down int) (float64, error)
 }
 
-// table3Slowdowns are the measured slowdowns of steps with a failed switch (TPU v4
-// paper, Table 3).
+// table3Slowdowns are the measured relative slowdowns of steps with a failed switch (Zu et
+// al., "Resiliency at Scale: Managing Google's TPUv4 Machine Learning Supercomputer",
+// NSDI 24, Table 3).
 var table3Slowdowns = [...]float64{
 	0.005, 0.03, 0.039, 0.086, 0.083, 0.047, 0.026, 0.012, 0.032,
 }
@@ -42,8 +48,8 @@ func (s *Scenario) slowdownFunc() func(context.Context, *fleet.Job, int) (float6
 	return s.routeSlowdown
 }
 
-// streamTable3 is the random stream of the rows of Table 3. It exceeds all numbers
-// of other streams.
+// streamTable3 is the kind of random stream that chooses rows of Table 3. It differs from the
+// kinds of all other streams, which are smaller.
 const streamTable3 = 1 << 40
 
 // routeSlowdown returns the slowdown of a job's step if a switch of dimension dim
@@ -61,7 +67,7 @@ func (s *Scenario) routeSlowdown(ctx context.Context, j *fleet.Job, dim int) (fl
 }
 
 // shapeSlowdown is Config.ShapeSlowdown: the duration of a job's step on another
-// slice with as many chips, relative to its own slice.
+// slice with the same number of chips, relative to its own slice.
 func (s *Scenario) shapeSlowdown(
 	ctx context.Context, j *fleet.Job, to fleet.Shape,
 ) (float64, error) {
@@ -70,42 +76,43 @@ func (s *Scenario) shapeSlowdown(
 	return s.stepRatio(ctx, j, requested, other)
 }
 
-// stepRatio returns the duration of a job's step on one slice relative to another.
+// stepRatio returns the duration of a job's step on slice to, relative to slice from.
 func (s *Scenario) stepRatio(
 	ctx context.Context, j *fleet.Job, from, to slowdown.Slice,
 ) (float64, error) {
 	// Jobs with a simulated step use its durations.
-	for _, x := range s.Steps {
-		if x.Chips == j.Shape.Chips() && j.Shape.Cubes() > 0 {
-			return x.ratio(ctx, from, to)
+	for _, step := range s.Steps {
+		if step.Chips == j.Shape.Chips() && j.Shape.Cubes() > 0 {
+			return step.ratio(ctx, from, to)
 		}
 	}
 
-	a, err := slowdown.LoadsOf(ctx, from)
+	fromLoads, err := slowdown.LoadsOf(ctx, from)
 	if err != nil {
 		return 0, err
 	}
-	b, err := slowdown.LoadsOf(ctx, to)
+	toLoads, err := slowdown.LoadsOf(ctx, to)
 	if err != nil {
 		return 0, err
 	}
 
-	// The shares of a step that wait for traffic grow with the maximum link loads.
-	allToAll := j.Traffic.AllToAll * (b.AllToAll/a.AllToAll - 1)
-	neighbours := j.Traffic.Neighbours * (b.Neighbours/a.Neighbours - 1)
+	// The shares of a step that wait for traffic grow in proportion to the maximum link
+	// loads. The rest of the step does not change.
+	allToAll := j.Traffic.AllToAll * (toLoads.AllToAll/fromLoads.AllToAll - 1)
+	neighbours := j.Traffic.Neighbours * (toLoads.Neighbours/fromLoads.Neighbours - 1)
 	return 1 + allToAll + neighbours, nil
 }
 
 // ratio returns the duration of the step on slice to, relative to slice from.
 func (x *Step) ratio(ctx context.Context, from, to slowdown.Slice) (float64, error) {
-	a, err := x.Seconds(ctx, from.Shape, from.FailedDim)
+	fromSeconds, err := x.Seconds(ctx, from.Shape, from.FailedDim)
 	if err != nil {
 		return 0, err
 	}
-	if a <= 0 || math.IsInf(a, 1) {
+	if fromSeconds <= 0 || math.IsInf(fromSeconds, 1) {
 		return 0, fmt.Errorf("fleet: the step of jobs of %d chips has no routes on a slice %s, or takes no time",
 			x.Chips, from.Shape)
 	}
-	b, err := x.Seconds(ctx, to.Shape, to.FailedDim)
-	return b / a, err
+	toSeconds, err := x.Seconds(ctx, to.Shape, to.FailedDim)
+	return toSeconds / fromSeconds, err
 }
