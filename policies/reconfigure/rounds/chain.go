@@ -22,19 +22,21 @@ const (
 	maxTies = 8
 )
 
-// contractionChain builds the schedules of a base for 1, 2, .. topologies, by contraction
-// and by packing paths again (Sec. 4.3).
+// contractionChain builds the schedules of a base for 1, 2, .. topologies (Sec. 4.3 of "To
+// Reconfigure or Not to Reconfigure"). Each further topology comes from the contraction of a longest
+// round (contractLongestRound). With the new topology, all paths are also packed into rounds again,
+// and the better schedule is kept.
 type contractionChain struct {
 	current *roundSchedule // schedule with the current number of topologies
 	packers []*roundPacker // one per topology
-	// minHops has the minimum hops in any topology, indexed by class of flows.
-	minHops []int32
-	work    int // of all searches so far, see maxTieWork
+	minHops []int32        // minimum hops over all topologies, indexed by class of flows
+	work    int            // work of all searches so far, in the unit of maxTieWork
 	stop    cancellation.Condition
 }
 
-// newContractionChain returns the chain that starts with the only phase of base. Its first
-// schedule is the better of base, if it has rounds, and of its own packing.
+// newContractionChain returns the chain that starts with the topology of base. Its first schedule
+// packs all paths through this topology, or is base itself if base has rounds and takes no more
+// slots.
 func newContractionChain(base *roundSchedule, stop cancellation.Condition) *contractionChain {
 	c := &contractionChain{current: base, stop: stop,
 		minHops: slices.Repeat([]int32{math.MaxInt32}, len(base.src))}
@@ -50,8 +52,9 @@ func newContractionChain(base *roundSchedule, stop cancellation.Condition) *cont
 	return c
 }
 
-// newRoundSchedule returns a schedule without rounds for all flows of n GPUs. The topology
-// is given by offsets, or by edges if offsets is nil.
+// newRoundSchedule returns a schedule without rounds and paths for all flows of n GPUs. The topology
+// is given by offsets, or by edges if offsets is nil. With offsets, only the flows from node 0 are
+// listed, as representatives of their classes.
 func newRoundSchedule(n, k int, offsets []int32, edges scaleup.Topology) *roundSchedule {
 	s := &roundSchedule{n: n, k: k}
 	if offsets != nil {
@@ -91,9 +94,11 @@ func (c *contractionChain) addPacker() {
 	}
 }
 
-// packAll sorts all paths by hops and assigns each to the earliest round in which one of
-// its shortest paths is free, over all topologies with this number of hops. It opens a
-// round if no round is free (Sec. 4.2).
+// packAll returns a schedule that selects new paths and rounds for all flows (first fit; Sec. 4.2 of
+// the paper). Flows with fewer hops come first. A flow gets one of its shortest paths over all
+// topologies: in the first topology with an open round in which such a path is free, and there in
+// the earliest such round. If there is no such topology, it opens a round of the first topology in
+// which it has a shortest path.
 func (c *contractionChain) packAll() *roundSchedule {
 	s := *c.current
 	m := len(s.src)
@@ -113,26 +118,28 @@ func (c *contractionChain) packAll() *roundSchedule {
 		c.stop.Check()
 		h := int(c.minHops[u])
 		path := s.paths[int(u)*s.stride : int(u)*s.stride+h]
-		packer, round := (*roundPacker)(nil), -1
-		phase := int32(0)
+
+		round, phase, firstPhase := -1, -1, -1
 		for i, p := range c.packers {
 			if int(p.hopsTo(s.dst[u])[s.src[u]]) != h {
 				continue
 			}
-			if packer == nil {
-				packer, phase = p, int32(i)
+			if firstPhase < 0 {
+				firstPhase = i
 			}
 			if round = p.findRound(s.src[u], s.dst[u], h, path); round >= 0 {
-				packer = p
+				phase = i
 				break
 			}
 		}
-
 		if round < 0 {
-			packer.openRound(int32(len(s.rounds)))
-			s.rounds = append(s.rounds, roundInfo{phase: phase})
-			round = packer.findRound(s.src[u], s.dst[u], h, path)
+			phase = firstPhase
+			c.packers[phase].openRound(int32(len(s.rounds)))
+			s.rounds = append(s.rounds, roundInfo{phase: int32(phase)})
+			round = c.packers[phase].findRound(s.src[u], s.dst[u], h, path)
 		}
+
+		packer := c.packers[phase]
 		packer.reserve(round, path)
 		s.hops[u], s.round[u] = int32(h), packer.roundNumber[round]
 	}
@@ -141,6 +148,7 @@ func (c *contractionChain) packAll() *roundSchedule {
 		c.work += p.work
 		p.work = 0
 	}
+	// The loop over topologies takes time, too, even without a search.
 	c.work += m * len(c.packers) / 8
 	s.normaliseRounds()
 	return &s
@@ -160,7 +168,7 @@ func (c *contractionChain) addTopology() bool {
 		c.stop.Check()
 		s := current.contractLongestRound(tie)
 		if s == nil {
-			break
+			break // no further longest round
 		}
 		s.mergeRounds(c.stop)
 		s.normaliseRounds()

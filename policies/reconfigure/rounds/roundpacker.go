@@ -10,19 +10,20 @@ import (
 )
 
 // roundPacker packs paths through one topology into rounds so that no link is used twice in
-// a step.
+// a step of a round. All paths of a round start in step 0.
 //
-// In a circulant all sources use the same paths, rotated. One path then stands for the
-// paths of all sources, and it occupies an offset instead of a link. Offsets or links are
-// called resources below.
+// In a circulant all sources use the same paths, rotated. A single path then represents the
+// paths of all sources, and it occupies an offset instead of a link. A resource is an offset of
+// a circulant, and a link of another topology.
 type roundPacker struct {
 	n int
 	// Link i leads to GPU head[i] and occupies resource[i]. The links out of GPU w are
 	// start[w] .. start[w+1]-1.
 	start, head, resource []int32
 	numResources          int
-	// hopsTable[v*n+w] are the hops from w to v, -1 if there is no path. For circulants
-	// there is one row: hopsTable[n-v+w].
+
+	// hopsTable[v*n+w] are the hops from w to v, -1 if there is no path. In a circulant, they
+	// depend only on w-v, and hopsTable[n-v+w] has them.
 	circulant bool
 	hopsTable []int32
 
@@ -34,13 +35,12 @@ type roundPacker struct {
 	roundNumber  []int32 // number in the schedule, indexed by open round
 
 	// Scratch of findRound. reached[w*words:] is the set of rounds in which a free path
-	// reaches w; it is valid if stamp[w] is search, the number of the current search. work
-	// counts its steps, for maxPackWork.
+	// reaches w; it is valid if stamp[w] is search, the number of the current search.
 	reached []uint64
 	stamp   []int32
 	search  int32
-	work    int
-	queue   []int32
+	queue   []int32 // GPUs that the search reaches, in breadth-first order
+	work    int     // words of reached that all searches have computed, for maxPackWork
 }
 
 // newRoundPacker returns a packer without rounds for a topology: of offsets if they are not
@@ -63,7 +63,7 @@ func newRoundPacker(n int, offsets []int32, edges scaleup.Topology, stop cancell
 		}
 
 		from := plan.Reach(n, generators)
-		for i := range 2 * n { // w to v is as far as 0 to v-w
+		for i := range 2 * n { // i = n-v+w; w to v is as far as 0 to v-w
 			p.hopsTable = append(p.hopsTable, from[(2*n-i)%n])
 		}
 	} else {
@@ -98,11 +98,8 @@ func (p *roundPacker) reset() {
 // openRound adds a round with its number in the schedule, and returns its index.
 func (p *roundPacker) openRound(number int32) int {
 	if p.numRounds == p.words*64 {
-		wide := make([]uint64, 2*len(p.used))
-		for i := range len(p.used) / p.words {
-			copy(wide[2*i*p.words:], p.used[i*p.words:(i+1)*p.words])
-		}
-		p.used, p.words = wide, 2*p.words
+		p.used = widenSets(p.used, p.words)
+		p.words *= 2
 		p.reached = make([]uint64, p.n*p.words)
 	}
 
@@ -113,7 +110,8 @@ func (p *roundPacker) openRound(number int32) int {
 
 // findRound returns the earliest open round in which a shortest path from u to v, of h
 // hops, is free, and stores the resources of this path in path. It returns -1 if there is
-// none. It searches breadth first, for all rounds at the same time.
+// no such round. It searches breadth first, for all rounds at the same time: the bit set of a
+// GPU has the rounds in which a free path reaches it.
 func (p *roundPacker) findRound(u, v int32, h int, path []int32) int {
 	if p.steps < h {
 		p.used = append(p.used, make([]uint64, (h-p.steps)*p.numResources*p.words)...)
@@ -123,7 +121,7 @@ func (p *roundPacker) findRound(u, v int32, h int, path []int32) int {
 	p.search++
 	p.stamp[u] = p.search
 
-	// At u, all open rounds are possible.
+	// At u, all open rounds are possible: set the first numRounds bits.
 	remaining := p.numRounds
 	for i := range words {
 		p.reached[int(u)*words+i] = ^uint64(0)
@@ -140,7 +138,7 @@ func (p *roundPacker) findRound(u, v int32, h int, path []int32) int {
 			for i := p.start[w]; i < p.start[w+1]; i++ {
 				x := p.head[i]
 				if int(hops[x]) != h-step-1 {
-					continue
+					continue // not on a shortest path
 				}
 				if p.stamp[x] != p.search {
 					p.stamp[x] = p.search
@@ -185,9 +183,10 @@ func (p *roundPacker) tracePath(u, v int32, h, round int, path []int32) {
 	}
 }
 
-// predecessor returns a GPU from which the path reaches x in a step, and the resource of
-// that hop. It scans the GPUs of the last search, which are few.
-func (p *roundPacker) predecessor(x int32, step int, hops []int32, h, word int, bit uint64) (node, name int32) {
+// predecessor returns a GPU from which the path of h hops reaches x in a step, and the resource of
+// that hop. word and bit are the position of the round in a bit set, and hops the hops to the end
+// of the path. It scans the GPUs that the last search has reached.
+func (p *roundPacker) predecessor(x int32, step int, hops []int32, h, word int, bit uint64) (node, resource int32) {
 	for _, w := range p.queue {
 		if int(hops[w]) != h-step || p.reached[int(w)*p.words+word]&bit == 0 {
 			continue
@@ -204,7 +203,7 @@ func (p *roundPacker) predecessor(x int32, step int, hops []int32, h, word int, 
 
 // reserve marks the resources of a path as used in a round.
 func (p *roundPacker) reserve(round int, path []int32) {
-	for step, name := range path {
-		p.used[(step*p.numResources+int(name))*p.words+round/64] |= 1 << (round % 64)
+	for step, resource := range path {
+		p.used[(step*p.numResources+int(resource))*p.words+round/64] |= 1 << (round % 64)
 	}
 }
