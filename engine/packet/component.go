@@ -1,5 +1,9 @@
 package packet
 
+// This file divides the links of a network into components, which componentSim simulates
+// one after another. It also moves the state of a run between componentSim and the event
+// loop of sim.
+
 import (
 	"cmp"
 	"runtime"
@@ -61,14 +65,21 @@ type linkComponent struct {
 //   - All packets have one size, and all times are multiples of a common unit.
 //   - Each component is a ring or a single link.
 func (z *sim) newComponentSim(w *Work) *componentSim {
-	if z.usesQueues || !z.paths.isSingle() || z.windowInjector != nil || z.tasks != nil || z.log != nil || z.options.SampleEvery > 0 || len(z.injectors) == 0 || len(z.scheduled)+len(z.injectors) >= 1<<ordinalBits {
+	reactsToPackets := z.windowInjector != nil || z.tasks != nil || z.log != nil || z.options.SampleEvery > 0
+	if z.usesQueues || !z.paths.isSingle() || reactsToPackets || len(z.injectors) == 0 || len(z.scheduled)+len(z.injectors) >= 1<<ordinalBits {
 		return nil
 	}
 
 	p := &componentSim{sim: z, packetBytes: z.injectors[0].bytes}
 	for i := range z.injectors {
 		m := &z.injectors[i]
-		if m.process == Periodic && m.interval < 1 || m.process == Greedy && m.nextLink < 0 || m.process == Poisson || m.bytes != p.packetBytes || m.lastBytes != p.packetBytes {
+		if m.bytes != p.packetBytes || m.lastBytes != p.packetBytes {
+			return nil
+		}
+		switch {
+		case m.process == Poisson,
+			m.process == Periodic && m.interval < 1, // several injections per tick
+			m.process == Greedy && m.nextLink < 0:   // packets that need no link
 			return nil
 		}
 	}
@@ -356,59 +367,66 @@ func (p *componentSim) buildLinks() {
 	}
 }
 
-// switchToWindows moves packets and pending events from the event loop.
+// switchToWindows moves packets and pending events from the event loop to p.
 func (p *componentSim) switchToWindows() {
-	k := &p.workers[0]
 	for i := range p.links {
-		l := &p.links[i]
-		saved := &p.sim.scheduled[p.linkIDs[i]]
-		l.busyUntil, l.waitTime, l.head, l.tail, l.maxOccupancy = saved.busyUntil, saved.waitTime, uint64(saved.numPackets)-uint64(saved.queue.length), uint64(saved.numPackets)-uint64(saved.queue.length), saved.maxOccupancy
-
-		p.headArrival[i] = engine.Never
-		for saved.queue.length > 0 {
-			r := p.records.first(&saved.queue)
-			if int(l.tail-l.head) == len(l.buffer) {
-				k.growBuffer(l)
-			}
-			next := r.origin
-			if next >= 0 {
-				next = p.location[next]
-			}
-			time := l.tail & uint64(len(l.buffer)-1)
-			l.buffer[time] = queuedPacket{r.injectTime, r.route, next}
-			if p.hasLatency {
-				l.arrivals[time] = r.time
-				p.addResidue(r.time)
-			}
-			l.tail++
-			p.records.removeFirst(&saved.queue)
-		}
+		p.loadLink(int32(i))
 	}
-
 	for i := range p.senders {
 		p.senders[i].time = engine.Never
 	}
 
 	// The ordinals of pending events follow their order in the calendar.
 	a := p.calendar
-	rank := uint64(0)
-	for _, first := range a.removeRuns() {
-		for id := first; id >= 0; id = a.next[id] {
-			time := a.runs[first].time
-			key := pendingKey(rank)
-			rank++
-			if id < p.senderBase {
-				index := p.linkIndex(p.location[id])
-				p.headKey[index], p.headArrival[index] = key, time
-				k.addPending(key, time, index)
-				continue
-			}
-			index := p.senderIndex[id-p.senderBase]
-			w := &p.senders[index]
-			if w.eventKey, w.time = key, time; w.link >= 0 {
-				k.addPending(key, time, -1-index)
-			}
+	ordinal := uint64(0)
+	for _, head := range a.removeRuns() {
+		time := a.runs[head].time
+		for id := head; id >= 0; id = a.next[id] {
+			p.addLoadedEvent(id, time, pendingKey(ordinal))
+			ordinal++
 		}
+	}
+}
+
+// loadLink copies the state of the scheduled link that corresponds to links[i], and moves
+// its packets to the buffer of links[i].
+func (p *componentSim) loadLink(i int32) {
+	l := &p.links[i]
+	saved := &p.sim.scheduled[p.linkIDs[i]]
+	numDeparted := uint64(saved.numPackets) - uint64(saved.queue.length)
+	l.busyUntil, l.waitTime, l.maxOccupancy = saved.busyUntil, saved.waitTime, saved.maxOccupancy
+	l.head, l.tail = numDeparted, numDeparted
+
+	p.headArrival[i] = engine.Never // until addLoadedEvent
+	for ; saved.queue.length > 0; p.records.removeFirst(&saved.queue) {
+		r := p.records.first(&saved.queue)
+		next := r.origin // on scheduled links, the next link or pathEnd
+		if next >= 0 {
+			next = p.location[next]
+		}
+		p.workers[0].storePacket(l, queuedPacket{r.injectTime, r.route, next}, r.time)
+		if p.hasLatency {
+			p.addResidue(r.time)
+		}
+	}
+}
+
+// addLoadedEvent adds an event of the event loop to the pending events.
+func (p *componentSim) addLoadedEvent(id int32, time engine.Time, key eventKey) {
+	k := &p.workers[0]
+	if !p.isSender(id) {
+		index := p.linkIndex(p.location[id])
+		p.headKey[index], p.headArrival[index] = key, time
+		k.addPending(key, time, index)
+		return
+	}
+
+	// openWindow adds the events of timed sources.
+	index := p.senderIndex[id-p.senderBase]
+	w := &p.senders[index]
+	w.eventKey, w.time = key, time
+	if isGreedy := w.link >= 0; isGreedy {
+		k.addPending(key, time, -1-index)
 	}
 }
 
@@ -419,30 +437,13 @@ func (p *componentSim) switchToEvents() {
 		k := &p.workers[i]
 		k.memoryBytes, k.freeBuffers, k.freeBlocks = 0, [32][]packetBuffer{}, nil
 	}
-
 	for i := range p.links {
-		l := &p.links[i]
-		saved := &p.sim.scheduled[p.linkIDs[i]]
-		saved.busyUntil, saved.waitTime, saved.numPackets, saved.bytes, saved.maxOccupancy, saved.remainder = l.busyUntil, l.waitTime, int64(l.tail), int64(l.tail)*int64(p.packetBytes), l.maxOccupancy, 0
-		arrival := p.headArrival[i]
-		for ; l.head < l.tail; l.head++ {
-			k := l.bufferIndex(l.head)
-			r := &l.buffer[k]
-			next := r.nextLink
-			if next >= 0 {
-				next = p.linkIDs[p.linkIndex(next)]
-			}
-			if p.hasLatency {
-				arrival = l.arrivals[k]
-			}
-			*p.records.add(&saved.queue) = record{time: arrival, injectTime: r.injectTime, route: r.route, bytes: p.packetBytes, origin: next}
-			arrival += l.sendTime
-		}
-		l.buffer, l.arrivals = nil, nil
+		p.saveLink(int32(i))
 	}
 
-	slices.SortStableFunc(p.pending.events, func(a, saved keyedEvent) int { return cmp.Compare(p.eventTime(a.id), p.eventTime(saved.id)) })
-
+	// Schedule the pending events. The list is sorted by key, so a stable sort by time
+	// retains the order of simultaneous events.
+	slices.SortStableFunc(p.pending.events, func(e, f keyedEvent) int { return cmp.Compare(p.eventTime(e.id), p.eventTime(f.id)) })
 	a := p.calendar
 	a.now = p.stats.End
 	a.currentCell = int64(a.now >> a.cellShift)
@@ -454,4 +455,31 @@ func (p *componentSim) switchToEvents() {
 			a.schedule(p.senderBase+w.injector, w.time)
 		}
 	}
+}
+
+// saveLink copies the state of links[i] to the scheduled link that corresponds to it, and
+// moves its packets there.
+func (p *componentSim) saveLink(i int32) {
+	l := &p.links[i]
+	saved := &p.sim.scheduled[p.linkIDs[i]]
+	saved.busyUntil, saved.waitTime, saved.maxOccupancy = l.busyUntil, l.waitTime, l.maxOccupancy
+	saved.numPackets, saved.bytes = int64(l.tail), int64(l.tail)*int64(p.packetBytes)
+	saved.remainder = 0 // transmission times are whole numbers of ticks
+
+	// Without latencies, packets arrive at intervals of one transmission.
+	arrival := p.headArrival[i]
+	for ; l.head < l.tail; l.head++ {
+		index := l.bufferIndex(l.head)
+		r := &l.buffer[index]
+		next := r.nextLink
+		if next >= 0 {
+			next = p.linkIDs[p.linkIndex(next)]
+		}
+		if p.hasLatency {
+			arrival = l.arrivals[index]
+		}
+		*p.records.add(&saved.queue) = record{time: arrival, injectTime: r.injectTime, route: r.route, bytes: p.packetBytes, origin: next}
+		arrival += l.sendTime
+	}
+	l.buffer, l.arrivals = nil, nil
 }

@@ -70,7 +70,7 @@ type componentWindow struct {
 	numComparisons   int64            // comparisons needed to insert them
 	numSparseWindows int              // windows with too few events since the last long dense period; see eventLoopTime
 	numDenseWindows  int              // windows with enough events since the last sparse one
-	numOpened        int              // windows so far
+	numOpened        int              // windows with at least one time so far
 }
 
 // eventKey orders simultaneous events; see componentWindow.
@@ -136,7 +136,8 @@ func (p *componentSim) runUntil(until engine.Time) {
 			break
 		}
 
-		// Continue with the event loop for the rest of the run.
+		// Windows are too slow or need too much memory: use the event loop for the rest of
+		// the run.
 		if p.hasManyTies() || p.exceedsMemory() {
 			p.switchToEvents()
 			p.sim.components = nil
@@ -144,6 +145,7 @@ func (p *componentSim) runUntil(until engine.Time) {
 			return
 		}
 
+		// Use the event loop for some time after the start of the window.
 		if !isDense {
 			p.switchToEvents()
 			loopEnd := until
@@ -172,8 +174,8 @@ func (p *componentSim) runUntil(until engine.Time) {
 		}
 	}
 
-	// Calls with a short interval are not worth the conversion, and later intervals are
-	// as short.
+	// Moving the packets took longer than the windows saved. The intervals of later calls
+	// are likely to be as short, so do not use windows again.
 	if p.switchToEvents(); p.numOpened-numOpened < minComponentWindows && !p.options.forceParallel {
 		p.sim.components = nil
 	}
@@ -363,6 +365,9 @@ func (p *componentSim) openWindow(until engine.Time) (engine.Time, bool) {
 			time, index := base+phase, len(p.times)
 			if time >= p.end || index == maxKeyTimes || (index+1)*p.bitsPerTime > 64 {
 				p.end = min(p.end, time)
+				if index > 0 {
+					p.numOpened++
+				}
 				return p.start, p.isDense()
 			}
 			p.keyBit[index] = 1 << (index * p.bitsPerTime)
@@ -398,12 +403,13 @@ func (p *componentSim) addResidue(t engine.Time) {
 }
 
 // isDense reports whether the window has enough events. It must be at least as long as a
-// transmission, and an eighth of the links and senders must have an event.
+// transmission. It must have more events than an eighth of the links, and than an eighth
+// of all pending events.
 func (p *componentSim) isDense() bool {
 	if len(p.times) == 0 {
 		return false
 	}
-	if p.numOpened++; p.options.forceParallel { // tests alternate between the simulators
+	if p.options.forceParallel { // tests alternate between the simulators
 		return p.numOpened%4 != 0
 	}
 
@@ -424,15 +430,16 @@ func (p *componentSim) eventTime(id int32) engine.Time {
 	return p.senders[-1-id].time
 }
 
-// timeIndex returns the index of t in times.
+// timeIndex returns the index of t in times. Each time unit after start has one time per
+// phase.
 func (p *componentSim) timeIndex(t engine.Time) int {
-	d := t - p.start
+	elapsed := t - p.start
 	if len(p.phases) == 1 {
-		return int(d / p.timeUnit)
+		return int(elapsed / p.timeUnit)
 	}
 
-	i, _ := slices.BinarySearch(p.phases, d%p.timeUnit)
-	return int(d/p.timeUnit)*len(p.phases) + i
+	phase, _ := slices.BinarySearch(p.phases, elapsed%p.timeUnit)
+	return int(elapsed/p.timeUnit)*len(p.phases) + phase
 }
 
 // keyOf returns the key of a pending event; see keyedEvent.id.
