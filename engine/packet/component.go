@@ -59,6 +59,14 @@ type linkComponent struct {
 	isRing                 bool // each link is followed by the next one, and the last one by the first
 }
 
+const (
+	// maxUnitsPerSendTime limits the time units per transmission. With more, a window,
+	// which has at most maxKeyTimes times, would cover few packets.
+	maxUnitsPerSendTime = 32
+	// maxComponentSendTime keeps sums of some transmission times below engine.Never.
+	maxComponentSendTime = engine.Never >> 10
+)
+
 // newComponentSim returns nil if the run does not meet the conditions of componentSim:
 //
 //   - Packets affect senders and other packets only by queueing.
@@ -79,7 +87,7 @@ func (z *sim) newComponentSim(w *Work) *componentSim {
 		switch {
 		case m.process == Poisson,
 			m.process == Periodic && m.interval < 1, // several injections per tick
-			m.process == Greedy && m.nextLink < 0:   // packets that need no link
+			m.process == Greedy && m.nextLink < 0:   // packets without a first link
 			return nil
 		}
 	}
@@ -94,18 +102,17 @@ func (z *sim) newComponentSim(w *Work) *componentSim {
 			return nil
 		}
 
-		// If the unit were much smaller than a transmission time, a window would cover
-		// few packets.
 		if p.minSendTime == 0 || sendTime < p.minSendTime {
 			p.minSendTime = sendTime
 		}
 		p.hasLatency = p.hasLatency || timing.latency > 0
 		p.timeUnit = gcd(p.timeUnit, gcd(sendTime, timing.latency))
 	}
-	if p.minSendTime == 0 || p.minSendTime > engine.Never>>10 || p.timeUnit < p.minSendTime/32 || p.hasTooManyPhases() || !p.findComponents(w) {
+	if p.minSendTime == 0 || p.minSendTime > maxComponentSendTime || p.timeUnit < p.minSendTime/maxUnitsPerSendTime || p.hasTooManyPhases() || !p.findComponents(w) {
 		return nil
 	}
 
+	// Each worker has a mailbox per component, and a mailbox in use has at least one block.
 	workers := min(max(1, z.options.Workers), runtime.GOMAXPROCS(0))
 	if int64(len(p.componentList)*workers)*blockBytes > p.maxChunks*chunkBytes/4 {
 		return nil
@@ -159,6 +166,7 @@ func (p *componentSim) findComponents(w *Work) bool {
 			continue
 		}
 
+		// The level of a component is the length of the longest path of arcs to it.
 		level := make([]int32, numComponents)
 		for c := numComponents - 1; c >= 0; c-- { // arcs lead to components of lower numbers
 			for _, l := range members[firstLink[c]:firstLink[c+1]] {
@@ -170,8 +178,9 @@ func (p *componentSim) findComponents(w *Work) bool {
 			}
 		}
 
-		levels, ordered := csr.Index(level, int(slices.Max(level))+1)
-		p.levelStart = levels
+		// Number the components by level, and their links consecutively.
+		var ordered []int32
+		p.levelStart, ordered = csr.Index(level, int(slices.Max(level))+1)
 		for _, c := range ordered {
 			added := linkComponent{from: int32(len(p.linkIDs)), end: int32(len(p.linkIDs)) + firstLink[c+1] - firstLink[c]}
 			l := members[firstLink[c]]
@@ -341,7 +350,8 @@ func (p *componentSim) buildLinks() {
 		}
 	}
 
-	component := make([]int32, len(p.injectors))
+	// Number the greedy injectors by component, and the timed ones after them.
+	component := make([]int32, len(p.injectors)) // indexed by injector; -1 for timed ones
 	var timed []int32
 	for i := range p.injectors {
 		if m := &p.injectors[i]; m.process == Greedy {
@@ -352,11 +362,11 @@ func (p *componentSim) buildLinks() {
 		}
 	}
 
-	firstSender, feeds := csr.Index(component, len(p.componentList))
-	p.senderIndex, p.firstTimed = make([]int32, len(p.injectors)), int32(len(feeds))
-	for index, i := range append(feeds, timed...) {
+	firstSender, greedy := csr.Index(component, len(p.componentList))
+	p.senderIndex, p.firstTimed = make([]int32, len(p.injectors)), int32(len(greedy))
+	for index, i := range append(greedy, timed...) {
 		w := pendingSender{time: engine.Never, link: -1, injector: i}
-		if index < len(feeds) {
+		if index < len(greedy) {
 			w.link = p.location[p.injectors[i].nextLink]
 		}
 		p.senderIndex[i], p.senders = int32(index), append(p.senders, w)

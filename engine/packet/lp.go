@@ -1,5 +1,13 @@
 package packet
 
+// This file defines lpSim, its data structures, and the conditions for using it. lp_link.go
+// simulates one link in one window, lp_workers.go all links in all windows, and
+// lp_switch.go converts the state between lpSim and the event loop of sim.
+//
+// A link sends packets and holds credits. A credit is free space in the buffer of a
+// virtual channel at the far end of the link. The link takes credits when it starts to
+// send a packet. They return one latency after the packet has left that buffer.
+
 import (
 	"math"
 	"math/bits"
@@ -102,6 +110,7 @@ type inFlight struct {
 	sender       int32 // 1 + the greedy sender that keeps a packet queued at the link; otherwise 0
 }
 
+// Limits of windows and workers.
 const (
 	// maxWindowsAhead limits the number of windows between a transmission and the events
 	// that result from it. Each upcoming window has lists for every link.
@@ -119,16 +128,20 @@ const (
 	minWindows         = 16
 	minEventsPerWindow = 16
 
-	maxWorkers = 16 // ownerOf searches all workers
+	// maxWorkers limits the time of ownerOf, which searches all workers.
+	maxWorkers = 16
 )
 
 // newLPSim returns nil if the run does not meet the conditions of lpSim. Links must
 // interact only by packets and credits, and latencies and serialisation times must not
 // differ too much.
 func (z *sim) newLPSim() *lpSim {
-	if !z.ordersByID || z.options.lpEvents < 0 || z.bitErrorRate > 0 || !z.paths.isSingle() || z.windowInjector != nil || z.tasks != nil || z.log != nil || len(z.injectors) == 0 {
+	reactsToPackets := z.windowInjector != nil || z.tasks != nil || z.log != nil
+	if !z.ordersByID || z.options.lpEvents < 0 || z.bitErrorRate > 0 || !z.paths.isSingle() || reactsToPackets || len(z.injectors) == 0 {
 		return nil
 	}
+
+	// Find the smallest and the largest packet.
 	minBytes, maxBytes, allGreedy := z.injectors[0].lastBytes, z.injectors[0].bytes, z.injectors[0].process == Greedy
 	for i := range z.injectors {
 		m := &z.injectors[i]
@@ -140,6 +153,7 @@ func (z *sim) newLPSim() *lpSim {
 
 	p := &lpSim{sim: z, workerGroup: &workerGroup{allGreedy: allGreedy}}
 
+	// Find the range of latencies and transmission times, at all rates that links have.
 	minLatency, maxLatency, minSendTime, maxSendTime := engine.Never, engine.Time(0), engine.Never, engine.Time(0)
 	addRate := func(rate float64) {
 		if rate > 0 {
@@ -168,22 +182,29 @@ func (z *sim) newLPSim() *lpSim {
 		return nil
 	}
 
+	// Choose the length of a window, so that no event is more than maxWindowsAhead windows
+	// after the transmission that causes it.
 	lookahead := minLatency + minSendTime // minimum time from the start of a transmission to an event at another link
 	if losesPackets {
 		lookahead = minLatency // lost packets free their buffer immediately
 	}
 
-	length := min(lookahead, max(maxPacketsPerWindow*min(minSendTime, engine.Never/maxPacketsPerWindow), maxDelay/maxWindowsAhead))
-	if length < maxDelay/maxWindowsAhead || length == 0 {
+	minLength := maxDelay / maxWindowsAhead
+	sendTimes := maxPacketsPerWindow * min(minSendTime, engine.Never/maxPacketsPerWindow) // without overflow
+	length := min(lookahead, max(sendTimes, minLength))
+	if length < minLength || length == 0 {
 		return nil
 	}
 	p.windowLength, p.lastStart = length, engine.Never-maxDelay-2*length
 
+	// Choose the number of workers. Tests set lpEvents and use as many as possible.
 	n := max(1, min(z.options.Workers, len(z.queued)/minLinksPerWorker, runtime.GOMAXPROCS(0), maxWorkers))
 	if z.options.lpEvents > 0 {
 		n = max(1, min(z.options.Workers, len(z.queued), maxWorkers))
 	}
 
+	// The ring has the windows that an event can be in, rounded up to a power of two. Its
+	// inboxes may use an eighth of the memory.
 	numWindows := 1 << bits.Len64(uint64(maxDelay/length)+1)
 	if int64(len(z.queued))*int64(n*numWindows)*int64(unsafe.Sizeof(linkInbox{})) > z.options.MaxBytes/8 {
 		return nil
@@ -237,6 +258,7 @@ func (p *lpSim) runWhileSparse(until engine.Time) bool {
 		return z.runEvents(until, z.options.lpEvents) >= z.options.lpEvents && !z.outOfMemory
 	}
 
+	// Simulate batches of events, and count the events per window since time start.
 	batch, count, start := max(1024, 2*len(z.queued)), 0, engine.Time(-1)
 	for {
 		simulated := z.runEvents(until, batch)
@@ -252,26 +274,29 @@ func (p *lpSim) runWhileSparse(until engine.Time) bool {
 		case until-z.calendar.now < minWindows*p.windowLength:
 			return false
 		case count/numWindows >= max(minEventsPerWindow, len(z.queued)/6):
-			if p.assignLinks(1); count/numWindows > 3*minPacketsForParallel { // a packet has two or three events
-				p.assignLinks(len(p.all))
+			numWorkers := 1
+			if count/numWindows > 3*minPacketsForParallel { // a packet has two or three events
+				numWorkers = len(p.all)
 			}
+			p.assignLinks(numWorkers)
 			return true
-		default:
+		default: // start counting again
 			count, start = 0, -1
 		}
 	}
 }
 
-// inboxAt returns the inbox of the window that contains time t.
+// inboxAt returns the inbox of the window that contains time t, which must not precede the
+// current window. In most calls it is the next window, for which it needs no division.
 func (p *lpSim) inboxAt(t engine.Time) *windowInbox {
-	if uint64(t-p.windowStart-p.windowLength) < uint64(p.windowLength) {
+	if nextStart := p.windowStart + p.windowLength; t >= nextStart && t-nextStart < p.windowLength {
 		return p.next
 	}
 	return &p.windows[(p.windowNumber+int((t-p.windowStart)/p.windowLength))&(len(p.windows)-1)]
 }
 
 // owns reports whether the worker owns a link.
-func (p *lpSim) owns(id int32) bool { return uint32(id-p.from) < uint32(p.end-p.from) }
+func (p *lpSim) owns(id int32) bool { return p.from <= id && id < p.end }
 
 // ownerOf returns the index of the worker that owns a link.
 func (c *workerGroup) ownerOf(id int32) int {
@@ -287,10 +312,25 @@ func (c *workerGroup) ownerOf(id int32) int {
 func (f *inFlight) grow() {
 	times := make([]engine.Time, max(4, 2*len(f.arrivalTimes)))
 	for i := f.head; i != f.tail; i++ {
-		times[i&uint(len(times)-1)] = f.arrivalTimes[i&uint(len(f.arrivalTimes)-1)]
+		times[i&uint(len(times)-1)] = *f.entry(i)
 	}
 	f.arrivalTimes = times
 }
+
+// entry returns entry i of the ring buffer, for head <= i < tail.
+func (f *inFlight) entry(i uint) *engine.Time { return &f.arrivalTimes[i&uint(len(f.arrivalTimes)-1)] }
+
+// add adds the arrival time of a packet.
+func (f *inFlight) add(arrival engine.Time) {
+	if f.tail-f.head == uint(len(f.arrivalTimes)) {
+		f.grow()
+	}
+	*f.entry(f.tail) = arrival
+	f.tail++
+}
+
+// clear removes all arrival times.
+func (f *inFlight) clear() { f.head = f.tail }
 
 // sendCredit schedules a credit return to link id at the given time.
 func (p *lpSim) sendCredit(id, channel, bytes int32, time engine.Time) {

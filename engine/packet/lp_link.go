@@ -1,5 +1,13 @@
 package packet
 
+// This file simulates one link during one window of lpSim, as a logical process that
+// depends on no other link in the window. All arrivals and credit returns of the window
+// are in the inbox of the link (windowInbox). Its own transmissions put arrivals and
+// credit returns into inboxes of later windows.
+//
+// A credit return frees buffer space at the far end of the link. A packet is a descriptor,
+// identified by its slot in lpSim.packets.
+
 import (
 	"slices"
 
@@ -12,9 +20,11 @@ import (
 func (p *lpSim) simulateLink(id int32, l *queuedLink) {
 	f, arrivals, lastTick := &p.inFlight[id], p.collectArrivals(id), p.lastTick
 
+	// arrivals[:i] have been accepted.
 	i, lastEvent := 0, engine.Time(0)
 	p.creditsApplied = -1
 	for {
+		// Simulate the next event of the link, which is at time now.
 		now := lastTick + 1
 		if l.state&stateSending != 0 {
 			// Packets that arrive during a transmission are only queued.
@@ -28,6 +38,7 @@ func (p *lpSim) simulateLink(id int32, l *queuedLink) {
 			l.state &^= stateSending
 			lastEvent = now
 		} else {
+			// The link is idle or down. An idle link with waiting packets lacks credits.
 			if l.state == 0 && l.numWaiting > 0 {
 				now = p.nextCreditTime(id)
 			}
@@ -73,11 +84,11 @@ func (p *lpSim) acceptPacket(id int32, l *queuedLink, f *inFlight, d pendingEven
 	// are ordered by link. So if the packet came over a link with a lower number than l,
 	// packets that reach the far end of l at this time still count.
 	if l.occupancy >= l.maxOccupancy {
-		now := d.time
-		if !isQueuedAtSource(packet.origin) && l.firstChannel > packet.origin {
-			now--
+		until := d.time
+		if cameOverLink := !isQueuedAtSource(packet.origin); cameOverLink && packet.origin < l.firstChannel {
+			until--
 		}
-		p.endFlights(l, f, now)
+		p.endFlights(l, f, until)
 	}
 
 	isLost := l.state&stateDown != 0 && !isHeldBySource(packet.origin)
@@ -149,12 +160,7 @@ func (p *lpSim) sendPacket(id int32, l *queuedLink, k int32) {
 // channelUsed, at its next link. If the packet has reached its destination, the credit
 // return is scheduled as well.
 func (p *lpSim) scheduleArrival(id, k, channelUsed, next int32, channel uint8, time engine.Time) {
-	f := &p.inFlight[id]
-	if f.tail-f.head == uint(len(f.arrivalTimes)) {
-		f.grow()
-	}
-	f.arrivalTimes[f.tail&uint(len(f.arrivalTimes)-1)] = time
-	f.tail++
+	p.inFlight[id].add(time)
 
 	packet, w := &p.packets.slots[k], p.inboxAt(time)
 	packet.time, packet.origin, packet.channel = time, channelUsed, channel
@@ -208,7 +214,7 @@ func (p *lpSim) startNext(id int32, l *queuedLink, now engine.Time) int32 {
 // endFlights removes the packets that have arrived at the far end of a link up to time
 // now from its occupancy.
 func (p *lpSim) endFlights(l *queuedLink, f *inFlight, now engine.Time) {
-	for f.head != f.tail && f.arrivalTimes[f.head&uint(len(f.arrivalTimes)-1)] <= now {
+	for f.head != f.tail && *f.entry(f.head) <= now {
 		f.head++
 		l.occupancy--
 	}

@@ -292,9 +292,6 @@ func (p *lpSim) restoreTransmission(id int32, simulated engine.Time) {
 	}
 }
 
-// clear removes all arrival times.
-func (f *inFlight) clear() { f.head = f.tail }
-
 // restorePackets adds packets that are being sent or in flight to their links.
 //
 // In an inbox, a packet has its state after its arrival. Its origin is the channel over
