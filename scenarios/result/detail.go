@@ -1,8 +1,8 @@
 // This file declares the content of detail.json: what figures and explanations of a run
 // show, apart from the metrics.
 //
-// The JSON names are part of the file format and never change. Four of them differ from
-// the names of fields: Tracks are "lanes", Torus is "lattice", Move.Event is "when", and
+// The JSON names are part of the file format and never change. In this file, four of them
+// differ from the names of fields: Tracks are "lanes", Torus is "lattice", Move.Event is "when", and
 // Pair.DP is "twin".
 //
 // Circuits join pods through optical switches. A bundle is the set of circuits between two

@@ -1,15 +1,18 @@
+// This file declares what detail.json holds of a fleet of pods over months.
+
 package result
 
 import "slices"
 
-// Fleet is the stored part of a fleet's simulation with one placement.
+// Fleet is the part of a fleet's simulation under one placement that figures show. It
+// describes the first pod of the fleet.
 type Fleet struct {
-	// Cubes covers the time from FromS to UntilS, in seconds.
+	// FromS and UntilS are the start and the end of the time that Cubes covers, in seconds.
 	FromS       float64      `json:"from_s"`
 	UntilS      float64      `json:"until_s"`
-	Cubes       []Track      `json:"cubes"` // jobs on each cube of the first pod, with number, shape and outcome
-	FreeSamples []FreeSample `json:"looks"` // free cubes of the first pod over time, sorted by time
-	// Events are failures and repairs of hardware of that pod and their effects on jobs,
+	Cubes       []Track      `json:"cubes"` // one track per cube, with a span for each job on it
+	FreeSamples []FreeSample `json:"looks"` // samples of the free cubes, sorted by time
+	// Events are the failures and repairs of parts of the pod and their effects on jobs,
 	// sorted by time.
 	Events []FleetEvent `json:"events,omitempty"`
 }
@@ -17,9 +20,9 @@ type Fleet struct {
 // FleetEvent is an event of a part or of a job.
 type FleetEvent struct {
 	AtS    float64 `json:"at_s"`
-	Part   string  `json:"part"` // "machine", "link", "ocs", "job" ...
-	Number int     `json:"number"`
-	What   string  `json:"what"` // "failed", "repaired" ...
+	Part   string  `json:"part"`   // "machine", "link", "ocs", "job" ...
+	Number int     `json:"number"` // number of the part in its pod, or of the job
+	What   string  `json:"what"`   // "failed", "repaired" ...
 }
 
 // FreeSample is the number of free cubes of a pod at one time, and the number of cubes of
@@ -30,13 +33,13 @@ type FreeSample struct {
 	Largest int     `json:"largest"`
 }
 
-// Gain is the effect of a change of a scenario on a metric that is a share. Mean is the
-// mean over seeds of the difference to the unchanged scenario with the same seed. SE is
-// its standard error, 0 for a single seed.
+// Gain is the effect of a change of a scenario on a metric that is a share. Both scenarios
+// are simulated for several seeds.
 type Gain struct {
-	Change   string
-	Mean, SE float64
-	Failed   string // why it was not simulated
+	Change string  // description of the change
+	Mean   float64 // mean over seeds of the difference to the unchanged scenario with the same seed
+	SE     float64 // standard error of Mean; 0 for a single seed
+	Failed string  // reason why the change was not simulated; "" if it was
 }
 
 // CubesAt returns the tracks of the cubes, reduced to the jobs running at a time in
@@ -44,7 +47,8 @@ type Gain struct {
 func (f *Fleet) CubesAt(at float64) []Track {
 	cubes := slices.Clone(f.Cubes)
 	for i := range cubes {
-		cubes[i].Spans = slices.DeleteFunc(slices.Clone(cubes[i].Spans), func(s Span) bool { return at < s.StartS || s.EndS <= at })
+		isNotRunning := func(s Span) bool { return at < s.StartS || s.EndS <= at }
+		cubes[i].Spans = slices.DeleteFunc(slices.Clone(cubes[i].Spans), isNotRunning)
 	}
 	return cubes
 }
@@ -54,11 +58,13 @@ func (f *Fleet) CubesAt(at float64) []Track {
 // slice.
 func (d *Detail) WorstFragmentation() (policy string, worst FreeSample) {
 	for i := range d.Policies {
-		if f := d.Policies[i].Fleet; f != nil {
-			for _, l := range f.FreeSamples {
-				if l.Free-l.Largest > worst.Free-worst.Largest {
-					policy, worst = d.Policies[i].Policy, l
-				}
+		f := d.Policies[i].Fleet
+		if f == nil {
+			continue
+		}
+		for _, sample := range f.FreeSamples {
+			if sample.Free-sample.Largest > worst.Free-worst.Largest {
+				policy, worst = d.Policies[i].Policy, sample
 			}
 		}
 	}

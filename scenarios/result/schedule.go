@@ -1,12 +1,16 @@
+// This file declares what detail.json holds of the plan of a collective on a scale-up domain:
+// GPUs that are joined by circuits, which a plan reconfigures during the collective.
+
 package result
 
-// Schedule is the plan of a collective on a scale-up domain, for figures. A plan of whole
-// chunks consists of slots of SlotS each. Plans of other collectives consist of steps
-// with different message sizes; a step takes LatencyS plus its bytes at RateBitsPerS.
+// Schedule is the plan of a collective on a scale-up domain, for figures. There are two kinds
+// of plans. In a plan of slots, circuits carry equal chunks of data, and a slot is the time
+// of one chunk, SlotS. In a plan of steps, message sizes differ from step to step, and a
+// step takes LatencyS plus its bytes at RateBitsPerS.
 type Schedule struct {
-	Origin string          `json:"origin"` // name of the construction
-	GPUs   int             `json:"gpus"`
-	Degree int             `json:"degree"`  // links out of a GPU, and also into a GPU
+	Origin string          `json:"origin"`  // name of the construction
+	GPUs   int             `json:"gpus"`    // number of GPUs
+	Degree int             `json:"degree"`  // number of links that leave a GPU; the same number leads to it
 	SlotS  float64         `json:"slot_s"`  // time of a chunk on a link
 	DelayS float64         `json:"delay_s"` // reconfiguration delay
 	Phases []SchedulePhase `json:"phases"`
@@ -19,12 +23,12 @@ type Schedule struct {
 	RateBitsPerS float64 `json:"rate_bits_per_s,omitempty"`
 }
 
-// SchedulePhase is the time between two reconfigurations. In a plan of steps it is also
-// one kind of operation on the data.
+// SchedulePhase is the time between two reconfigurations. In a plan of steps, a phase has one
+// kind of operation on the data.
 type SchedulePhase struct {
 	Edges [][2]int `json:"edges"` // pairs (from, to); a double link is listed twice
-	Slots int      `json:"slots"`
-	Busy  []int    `json:"busy"` // links that carry a chunk, indexed by slot
+	Slots int      `json:"slots"` // number of slots
+	Busy  []int    `json:"busy"`  // links that carry a chunk, indexed by slot
 	// Sent lists the transmissions by slot: slot, from, to, source, destination, chunk.
 	// It is empty if they are too many to draw.
 	Sent [][6]int `json:"sent,omitempty"`
@@ -43,9 +47,9 @@ type SchedulePhase struct {
 	Steps []ScheduleRun `json:"steps,omitempty"` // in order of time
 }
 
-// ScheduleRun is consecutive steps whose longest messages have the same size.
+// ScheduleRun stands for consecutive steps whose longest messages have the same size.
 type ScheduleRun struct {
-	Count int     `json:"count"`
+	Count int     `json:"count"`  // number of steps
 	Bytes int64   `json:"bytes"`  // bytes of the longest message of a step
 	StepS float64 `json:"step_s"` // time of a step: latency plus bytes at the rate
 }
@@ -62,13 +66,13 @@ func (s *Schedule) InSteps() bool {
 
 // Reconfigurations returns the number of topologies that are set up, including the first.
 func (s *Schedule) Reconfigurations() int {
-	d := 0
+	n := 0
 	for i := range s.Phases {
 		if !s.Phases[i].Reused {
-			d++
+			n++
 		}
 	}
-	return d
+	return n
 }
 
 // Totals returns the number of steps of a phase, the sum of the bytes of their longest

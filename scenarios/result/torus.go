@@ -1,16 +1,21 @@
+// This file declares the networks with link loads, and the distributions of packet delays,
+// in detail.json. The JSON names are part of the file format and never change, even if
+// fields have clearer names.
+
 package result
 
 // Torus is a torus or mesh with the loads of its links.
 type Torus struct {
-	Dims  []int       `json:"dims"`
+	Dims  []int       `json:"dims"` // number of nodes along each dimension
 	Unit  string      `json:"unit"` // unit of loads, such as "messages"
 	Links []TorusLink `json:"links"`
 	// Routes are selected paths, such as detours around a fault.
 	Routes []TorusRoute `json:"ways,omitempty"`
-	// Pairs has the paths from each node to all nodes, separated by spaces. A path has
-	// one character per hop: '0' for the first of Links that leaves the node, '1' for the
-	// second and so on. If messages of a pair are split, it is the path with most of
-	// them. It is empty if the paths are too many.
+	// Pairs is indexed by source. An element has the paths from the source to each node,
+	// separated by spaces. A path has one character per hop: '0' for the first link in Links
+	// that leaves the current node, '1' for the second, and so on. If the messages of a pair
+	// are split over several paths, it is the path with the maximum share. Pairs is empty if
+	// there are too many paths.
 	Pairs []string `json:"pairs,omitempty"`
 }
 
@@ -18,7 +23,7 @@ type Torus struct {
 type TorusLink struct {
 	From  int     `json:"from"`
 	To    int     `json:"to"`
-	Dim   int     `json:"dim"`
+	Dim   int     `json:"dim"`             // index in Torus.Dims
 	Up    bool    `json:"up,omitempty"`    // in the direction of increasing coordinates
 	Wrap  bool    `json:"wrap,omitempty"`  // wrap-around link
 	State string  `json:"state,omitempty"` // "down", "drained", or "" for up

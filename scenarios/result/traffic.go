@@ -1,16 +1,23 @@
+// This file declares the explanation of link loads in detail.json. The JSON names are part of
+// the file format and never change, even if fields have clearer names: "most" is a
+// maximum, "usual" is without faults, "heaviest" is the maximum load, "equal" is the
+// number of tied links, and "alone" is without other traffic.
+
 package result
 
 // Traffic explains the link loads of a fabric under one router and the time of its
 // traffic. Its size is limited and does not grow with the fabric.
 type Traffic struct {
 	LinkRateBitsPerS float64 `json:"link_rate_bits_per_s"` // link rate of the fabric; a link of twice the rate carries twice the load in the same time
-	// Groups are the links of each dimension of a torus, or all links of a graph.
+	// Groups has one entry per dimension of a torus or per tier, or one for all links of a
+	// graph.
 	Groups []LinkGroup `json:"groups"`
 	// Bottlenecks are the first few links with the longest busy time. NumTied is the
 	// number of links with the same busy time as the first.
 	Bottlenecks []LoadedLink `json:"most_loaded"`
 	NumTied     int          `json:"equal"`
-	// PairsUnknown reports that pairs of nodes are too many to attribute loads to them.
+	// PairsUnknown reports that there are too many pairs of nodes to find out which of them
+	// load the bottlenecks.
 	PairsUnknown bool `json:"untraced,omitempty"`
 	// FailAtS is the time of the scenario's faults; 0 if they exist from the start. The loads
 	// describe the paths before the faults.
@@ -19,25 +26,25 @@ type Traffic struct {
 	Chain   *Chain      `json:"chain,omitempty"` // chain of dependent transfers that ends last
 }
 
-// LinkGroup is a group of equivalent links.
+// LinkGroup sums up the links of one dimension or tier.
 type LinkGroup struct {
-	Name    string  `json:"name"` // dimension, such as "x", or "all" for a graph
-	Links   int     `json:"links"`
-	Down    int     `json:"down,omitempty"`
-	Drained int     `json:"drained,omitempty"`
-	Load    float64 `json:"load"` // sum of the messages on each link
-	// Capacity is the number of usable links; a link of twice the fabric's rate counts as
-	// two.
+	Name    string  `json:"name"`              // dimension, such as "x"; tier; or "all" for a graph
+	Links   int     `json:"links"`             // number of links
+	Down    int     `json:"down,omitempty"`    // number of failed links
+	Drained int     `json:"drained,omitempty"` // number of links that work, but that routers must not use
+	Load    float64 `json:"load"`              // messages on each link, summed over the links
+	// Capacity is the sum of the rates of usable links, divided by the link rate of the
+	// fabric.
 	Capacity float64 `json:"capacity"`
-	MaxLoad  float64 `json:"most"` // largest load of a link, divided by its speed
-	// Packet level: crossings of links by packets, and the sums of their waiting and
-	// transmission times.
+	MaxLoad  float64 `json:"most"` // maximum over links of load / speed; see LoadedLink
+	// The following fields are set at packet level. They are sums over all packets and
+	// links: the number of crossings, and their waiting and transmission times.
 	Packets int64   `json:"packets,omitempty"`
 	WaitS   float64 `json:"wait_s,omitempty"`
 	BusyS   float64 `json:"busy_s,omitempty"`
 }
 
-// LoadedLink is a loaded link with the sources of its load.
+// LoadedLink is a link with a large load, and the nodes whose messages load it.
 type LoadedLink struct {
 	Name  string  `json:"name"` // as in scenarios, such as "17 x+"
 	From  string  `json:"from"`
@@ -48,8 +55,8 @@ type LoadedLink struct {
 	// nil if unknown.
 	FaultFreeLoad *float64 `json:"usual,omitempty"`
 	Busy          *float64 `json:"busy,omitempty"` // fraction of the time to completion in which the link sends; packet level only
-	// Number of pairs of nodes whose messages cross the link, and of their sources and
-	// destinations.
+	// Pairs is the number of pairs of nodes whose messages cross the link. Sources and
+	// Destinations are the numbers of different nodes in these pairs.
 	Pairs        int `json:"pairs,omitempty"`
 	Sources      int `json:"sources,omitempty"`
 	Destinations int `json:"destinations,omitempty"`
@@ -76,9 +83,9 @@ type PairLoad struct {
 	Load float64 `json:"load"`
 }
 
-// Detour is messages on a path that differs from the fault-free one. Cause is the failed
-// or drained part of the fault-free path; "" if the router moved the messages for another
-// reason.
+// Detour is a number of messages that cross a link only because of a fault. Cause is the
+// failed or drained part of their fault-free path; "" if the router moved the messages for
+// another reason.
 type Detour struct {
 	Cause string  `json:"cause"`
 	Load  float64 `json:"load"`
@@ -88,29 +95,29 @@ type Detour struct {
 // from the links of all packets, and the wait is the rest. If some packets were lost or
 // are not measured, the parts are approximate and Exact is false.
 type DelayParts struct {
-	Hops     float64 `json:"hops"` // mean number of links per packet
-	SerialS  float64 `json:"serial_s"`
-	LatencyS float64 `json:"latency_s"`
-	WaitS    float64 `json:"wait_s"`
+	Hops     float64 `json:"hops"`      // mean number of links per packet
+	SerialS  float64 `json:"serial_s"`  // serialisation: transmission time, summed over the links of a packet
+	LatencyS float64 `json:"latency_s"` // latency, summed over the links of a packet
+	WaitS    float64 `json:"wait_s"`    // waiting time in queues
 	Exact    bool    `json:"exact"`
 }
 
-// Chain is transfers in order of time; each starts after the arrival of the previous one.
-// The parts add up to EndS.
+// Chain is a chain of dependent transfers: each starts after the arrival of the previous
+// one. The times of its parts add up to EndS, the end of the last transfer.
 type Chain struct {
 	EndS     float64     `json:"end_s"`
 	Parts    []ChainPart `json:"parts"`              // in order of their first transfer
 	Computes bool        `json:"computes,omitempty"` // the time between transfers includes compute tasks
 }
 
-// ChainPart is the transfers of a chain over the same dimensions.
+// ChainPart sums up the transfers of a chain that use the same dimensions or tiers.
 type ChainPart struct {
-	Over      string  `json:"over"` // dimensions, such as "x" or "x y"
-	Transfers int     `json:"transfers"`
-	Bytes     int64   `json:"bytes"`
-	Src       string  `json:"src"` // source of the first transfer
-	Dst       string  `json:"dst"` // destination of the first transfer
-	LatencyS  float64 `json:"latency_s"`
+	Over      string  `json:"over"`      // dimensions or tiers, such as "x" or "x y"
+	Transfers int     `json:"transfers"` // number of transfers
+	Bytes     int64   `json:"bytes"`     // bytes of all transfers
+	Src       string  `json:"src"`       // source of the first transfer
+	Dst       string  `json:"dst"`       // destination of the last transfer
+	LatencyS  float64 `json:"latency_s"` // latency, and time between the transfers of the chain
 	UnsharedS float64 `json:"alone_s"`   // transmission time on links without other traffic
 	SharingS  float64 `json:"sharing_s"` // additional time because of other traffic
 }

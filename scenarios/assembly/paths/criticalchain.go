@@ -1,3 +1,8 @@
+// This file explains the completion time of traffic by its critical path: a chain of
+// dependent transfers that is as long as the makespan. The time of each transfer is divided
+// into latency, transmission time on links without other traffic, and the additional time
+// because other traffic shares its links.
+
 package paths
 
 import (
@@ -12,17 +17,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// criticalChain returns the parts of the critical path of the simulation: latency,
-// transfer without contention, and sharing of links. It is nil if there is no
-// trace.
+// criticalChain returns the critical path of the simulation, summed up by the sets of
+// dimensions or tiers that transfers use. It is nil if there is no trace.
 func (a *routingResult) criticalChain() *result.Chain {
 	r, g, t := a.system, a.Graph, a.Trace
 	if t == nil {
 		return nil
 	}
-	packet := 0.0 // bytes of a packet; 0 at level flow
+	packetBytes := 0.0 // 0 at level flow
 	if a.Stats != nil {
-		packet = float64(r.s.Workload.Packet)
+		packetBytes = float64(r.s.Workload.Packet)
 	}
 
 	// There is one part per set of dimensions or tiers that a transfer uses.
@@ -30,7 +34,7 @@ func (a *routingResult) criticalChain() *result.Chain {
 	indexOf := map[string]int{} // index in chain.Parts, by names of dimensions
 	classOf, names := r.linkClasses()
 	flows := a.taskFlows(g)
-	previousEnd, last := engine.Time(0), 0
+	previousEnd, last := engine.Time(0), 0 // end of the previous transfer, and index of its part
 	for _, id := range t.CriticalPath(g) {
 		task := &g.Tasks[id]
 		start, end := t.Start[id], t.End[id]
@@ -39,7 +43,7 @@ func (a *routingResult) criticalChain() *result.Chain {
 		}
 
 		flow := flows[id]
-		over, alone, latency := a.uncontendedTime(classOf, names, flow, float64(task.Bytes), packet)
+		over, alone, latency := a.uncontendedTime(classOf, names, flow, float64(task.Bytes), packetBytes)
 		if g.IsMessage(id) {
 			latency += g.MessageOverhead.Seconds()
 		}
@@ -64,10 +68,10 @@ func (a *routingResult) criticalChain() *result.Chain {
 		p.LatencyS += latency + (start - previousEnd).Seconds()
 		p.UnsharedS += alone
 
-		if more := duration - latency - alone; more > assembly.TickSeconds {
-			p.SharingS += more
+		if rest := duration - latency - alone; rest > assembly.TickSeconds {
+			p.SharingS += rest
 		} else {
-			p.UnsharedS += more
+			p.UnsharedS += rest
 		}
 		previousEnd, last = end, i
 	}
@@ -85,12 +89,12 @@ func (a *routingResult) criticalChain() *result.Chain {
 // and the time in seconds in which the flow transfers bytes if nothing else uses
 // its links.
 //
-// At level flow (packet is 0), all links of all paths carry the bytes at the same
+// At level flow (packetBytes is 0), all links of all paths carry the bytes at the same
 // time, and the latency is part of the graph's edges. At level packet, each node
 // stores and forwards packets; the latency and the forwarding time are the maxima
 // over paths.
 func (a *routingResult) uncontendedTime(
-	classOf []int, names []string, flow int32, bytes, packet float64,
+	classOf []int, names []string, flow int32, bytes, packetBytes float64,
 ) (over string, alone, latency float64) {
 	links := a.system.Whole.Links
 	usesClass, shareOf := map[int]bool{}, map[int32]float64{}
@@ -99,9 +103,9 @@ func (a *routingResult) uncontendedTime(
 		usesClass[classOf[link]] = true
 	})
 
-	// The flow is as fast as its slowest link allows, in proportion to the share
-	// on this link.
-	rate := math.Inf(1) // of the flow, as its slowest link allows
+	// Find the rate of the flow: a link that carries a share of the flow limits it to the
+	// rate of the link divided by the share.
+	rate := math.Inf(1)
 	for link, share := range shareOf {
 		rate = min(rate, links[link].Rate/share)
 	}
@@ -114,13 +118,13 @@ func (a *routingResult) uncontendedTime(
 	}
 
 	alone = bytes * 8 / rate
-	if packet == 0 || math.IsInf(rate, 1) {
+	if packetBytes == 0 || math.IsInf(rate, 1) {
 		return over, alone, 0
 	}
 
 	// The first packet is sent again on each link. Its time on the slowest link is
 	// part of alone already.
-	bits := min(packet, bytes) * 8
+	bits := min(packetBytes, bytes) * 8
 	forwarding := 0.0
 	for _, path := range a.flowPaths(flow) {
 		pathForwarding, pathLatency := -bits/rate, 0.0

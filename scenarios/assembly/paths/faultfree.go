@@ -1,3 +1,6 @@
+// This file compares a fabric with faults with the same fabric without faults, under the same
+// router.
+
 package paths
 
 import (
@@ -16,7 +19,7 @@ import (
 func (a *routingResult) compareWithFaultFree(ctx context.Context) error {
 	r := a.system
 
-	// The load ratio is replaced by the ratio of times.
+	// The metric fault_ratio, a ratio of link loads so far, becomes a ratio of times.
 	end, done := a.Row.Metrics[r.endMetric()]
 	if r.iteration == nil || a.faultFreeLoad == 0 || r.s.Engine.Level == "static" {
 		return nil
@@ -31,15 +34,15 @@ func (a *routingResult) compareWithFaultFree(ctx context.Context) error {
 	r.mu.Lock()
 	reference := r.faultFree[a.Row.Policy]
 	r.mu.Unlock()
-	h := &routingResult{
+	faultFree := &routingResult{
 		system: reference.system, routerNetwork: reference.system.Whole, paths: reference.paths,
 	}
-	h.Row = result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-	if err := h.simulate(ctx, nil); err != nil {
+	faultFree.Row = result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
+	if err := faultFree.simulate(ctx, nil); err != nil {
 		return fmt.Errorf("without faults: %w", err)
 	}
 
-	if faultFreeEnd, done := h.Row.Metrics[r.endMetric()]; done {
+	if faultFreeEnd, done := faultFree.Row.Metrics[r.endMetric()]; done {
 		a.Row.Metrics["fault_ratio"] = faultFreeEnd / end
 		a.Row.Metrics["step_slowdown"] = end/faultFreeEnd - 1
 	}
@@ -49,17 +52,17 @@ func (a *routingResult) compareWithFaultFree(ctx context.Context) error {
 // faultFreeSystem returns the same workload on the fabric without faults. It is
 // built once.
 func (r *routingSystem) faultFreeSystem(ctx context.Context) (*routingSystem, error) {
-	return r.faultFreeSystemOnce.Get(ctx, func() (h *routingSystem, err error) {
+	return r.faultFreeSystemOnce.Get(ctx, func() (system *routingSystem, err error) {
 		s := *r.s
 		s.Fabric.BrokenParts = links.BrokenParts{}
-		h = &routingSystem{s: &s, faultFree: map[string]faultFreeRouting{}}
-		if h.System, err = s.Fabric.Build(); err == nil {
-			h.load, err = h.buildLoad(ctx)
+		system = &routingSystem{s: &s, faultFree: map[string]faultFreeRouting{}}
+		if system.System, err = s.Fabric.Build(); err == nil {
+			system.load, err = system.buildLoad(ctx)
 		}
 		if err == nil {
-			err = h.lengthenPasses(ctx)
+			err = system.lengthenPasses(ctx)
 		}
-		return h, err
+		return system, err
 	})
 }
 
@@ -82,30 +85,30 @@ func (r *routingSystem) faultFreeMaxLoad(ctx context.Context, row *routing.Row) 
 		return cached.maxLoad, nil
 	}
 
-	// Collective calls depend on the fabric, so their transfers are expanded
-	// again.
-	h, err := r, error(nil)
+	// Collective calls depend on the fabric, so their transfers are expanded again.
+	// reference is the system without faults; other workloads are the same on it.
+	reference, err := r, error(nil)
 	callsInGraph := r.iteration != nil && r.iteration.Spec.CallsInGraph()
 	if r.load.call != nil || callsInGraph {
-		if h, err = r.faultFreeSystem(ctx); err != nil {
+		if reference, err = r.faultFreeSystem(ctx); err != nil {
 			return 0, fmt.Errorf("without faults: %w", err)
 		}
 	}
 
 	// The router chooses paths on the whole network, as it does with faults.
-	d, sums, err := h.callRouter(ctx, row, h.Whole)
+	d, sums, err := reference.callRouter(ctx, row, reference.Whole)
 	if err == nil {
-		h, err = h.pinCallLinks(ctx, h.Whole, d)
+		reference, err = reference.pinCallLinks(ctx, reference.Whole, d)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("without faults: %w", err)
 	}
 
-	loads, err := h.measureLoads(ctx, h.Whole, d, sums)
+	loads, err := reference.measureLoads(ctx, reference.Whole, d, sums)
 	if err != nil {
 		return 0, err
 	}
 	maxLoad := maxLinkLoad(loads)
-	r.faultFree[row.Name] = faultFreeRouting{h, d.Paths, sums, maxLoad}
+	r.faultFree[row.Name] = faultFreeRouting{reference, d.Paths, sums, maxLoad}
 	return maxLoad, nil
 }

@@ -1,3 +1,6 @@
+// This file finds out which node pairs load the bottlenecks, the links that are busy for the
+// longest time, and how much of the load takes detours around faults.
+
 package paths
 
 import (
@@ -30,7 +33,7 @@ type pairLoad struct {
 // that takes detours around faults. links are the indices of the bottlenecks.
 func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, links []int32) {
 	r := a.system
-	indexOf := slices.Repeat([]int{-1}, len(r.Whole.Links)) // index in links, by link
+	indexOf := slices.Repeat([]int{-1}, len(r.Whole.Links)) // index in links, indexed by link; -1 for other links
 	users := make([]linkUsers, len(links))
 	for k, link := range links {
 		indexOf[link] = k
@@ -42,16 +45,18 @@ func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, links
 
 	// Compare with the paths without faults, if there are any.
 	faultFree := r.faultFreePaths(a.Row.Policy)
-	var causes []string
+	var causes []string // see faultCauses
 	if faultFree != nil {
 		causes = r.faultCauses()
 	}
 
-	// The loads of one flow on the bottlenecks, with and without faults.
+	// Compute the loads of one flow after the other on the bottlenecks, with and without
+	// faults.
+	const checkEvery = 4096 // flows between checks of ctx
 	visit := r.newLinkVisitor()
 	loads, faultFreeLoads := make([]float64, len(links)), make([]float64, len(links))
 	for f, flow := range r.load.flows {
-		if f&(1<<12-1) == 0 && ctx.Err() != nil {
+		if f%checkEvery == 0 && ctx.Err() != nil {
 			return
 		}
 		demand := 1.0
@@ -66,7 +71,7 @@ func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, links
 			}
 		})
 
-		cause := "" // the first fault on the flow's path
+		cause := "" // the first fault on the fault-free path of the flow
 		if faultFree != nil {
 			clear(faultFreeLoads)
 			visit(faultFree, int32(f), func(link int32, share float64) {
@@ -81,13 +86,14 @@ func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, links
 
 		// Add the loads of the flow to the links that it uses.
 		for k, load := range loads {
-			z := &users[k]
-			z.faultFreeLoad += faultFreeLoads[k]
+			u := &users[k]
+			u.faultFreeLoad += faultFreeLoads[k]
 			if load > 0 {
-				z.add(int32(f), flow, load)
+				u.add(int32(f), flow, load)
 			}
-			if more := load - faultFreeLoads[k]; faultFree != nil && more > loadTolerance {
-				z.detours[cause] += more
+			detour := load - faultFreeLoads[k]
+			if faultFree != nil && detour > loadTolerance {
+				u.detours[cause] += detour
 			}
 		}
 	}
@@ -101,7 +107,8 @@ func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, links
 // share of the flow that uses the link on one path.
 type linkVisitor func(paths *engine.Paths, flow int32, visit func(link int32, share float64))
 
-// newLinkVisitor returns a linkVisitor with its own scratch memory.
+// newLinkVisitor returns a linkVisitor with memory of its own, which it uses again in each
+// call.
 func (r *routingSystem) newLinkVisitor() linkVisitor {
 	reach, mark := make([]float64, r.Whole.Nodes), make([]bool, r.Whole.Nodes)
 	return func(paths *engine.Paths, flow int32, visit func(link int32, share float64)) {
@@ -125,30 +132,30 @@ func (r *routingSystem) newLinkVisitor() linkVisitor {
 }
 
 // add adds flow f, with the given ends and load, to the users of the link.
-func (z *linkUsers) add(f int32, flow engine.Flow, load float64) {
-	z.numPairs++
-	z.fromNode[flow.Src] += load
-	z.toNode[flow.Dst] += load
+func (u *linkUsers) add(f int32, flow engine.Flow, load float64) {
+	u.numPairs++
+	u.fromNode[flow.Src] += load
+	u.toNode[flow.Dst] += load
 
-	if n := len(z.heaviest); n == maxExplainedPairs && load <= z.heaviest[n-1].load {
+	if n := len(u.heaviest); n == maxExplainedPairs && load <= u.heaviest[n-1].load {
 		return
 	}
 
 	// Insert the flow, and drop the one with the smallest load if the list is
 	// full.
-	k, _ := slices.BinarySearchFunc(z.heaviest, load, func(p pairLoad, load float64) int {
+	k, _ := slices.BinarySearchFunc(u.heaviest, load, func(p pairLoad, load float64) int {
 		if p.load >= load {
 			return -1 // of equal loads, the first flow is kept
 		}
 		return 1
 	})
-	z.heaviest = slices.Insert(z.heaviest, k, pairLoad{f, load})
-	z.heaviest = z.heaviest[:min(len(z.heaviest), maxExplainedPairs)]
+	u.heaviest = slices.Insert(u.heaviest, k, pairLoad{f, load})
+	u.heaviest = u.heaviest[:min(len(u.heaviest), maxExplainedPairs)]
 }
 
 // describe adds the users to the description of the link. hasFaultFree reports
 // whether loads without faults are known.
-func (z *linkUsers) describe(r *routingSystem, to *result.LoadedLink, hasFaultFree bool) {
+func (u *linkUsers) describe(r *routingSystem, to *result.LoadedLink, hasFaultFree bool) {
 	count := func(loads []float64) (nodes int, top result.NodeLoad) {
 		for node, load := range loads {
 			if load > 0 {
@@ -161,13 +168,13 @@ func (z *linkUsers) describe(r *routingSystem, to *result.LoadedLink, hasFaultFr
 		return nodes, top
 	}
 
-	to.Pairs = z.numPairs
-	to.Sources, to.TopSource = count(z.fromNode)
-	to.Destinations, to.TopDestination = count(z.toNode)
+	to.Pairs = u.numPairs
+	to.Sources, to.TopSource = count(u.fromNode)
+	to.Destinations, to.TopDestination = count(u.toNode)
 
 	// Without demands all pairs have the same load.
 	if r.load.demand != nil {
-		for _, p := range z.heaviest {
+		for _, p := range u.heaviest {
 			flow := r.load.flows[p.flow]
 			to.TopPairs = append(to.TopPairs, result.PairLoad{
 				Src: r.nodeName(flow.Src), Dst: r.nodeName(flow.Dst), Load: p.load,
@@ -180,8 +187,8 @@ func (z *linkUsers) describe(r *routingSystem, to *result.LoadedLink, hasFaultFr
 	}
 
 	// List the faults with the largest detours.
-	to.FaultFreeLoad = &z.faultFreeLoad
-	for cause, load := range z.detours {
+	to.FaultFreeLoad = &u.faultFreeLoad
+	for cause, load := range u.detours {
 		to.Detours = append(to.Detours, result.Detour{Cause: cause, Load: load})
 	}
 	slices.SortFunc(to.Detours, func(a, b result.Detour) int {
