@@ -6,11 +6,16 @@ import (
 	"sim/engine"
 )
 
-// If the plain bounds leave a gap, delta-joint bounds boxes by weighted means of paths
-// (pathmean.go). Good weights come from fictitious play (Brown, 1951) between paths and
-// topologies. In each round the cheapest topology for the current mean is computed, and
-// the longest path under this topology is mixed into the mean. A box continues with the
-// mean of its parent.
+// This file adds a second kind of bound to the branch and bound of the policy delta-joint. A box is
+// the set of topologies with lo[e] to hi[e] circuits of each bundle e. The plain bound of a box is
+// the bound of its upper corner, the topology hi. If these bounds leave a gap, boxes are bounded by
+// weighted means of paths (pathmean.go).
+//
+// Good weights come from fictitious play (Brown, "Iterative Solution of Games by Fictitious Play",
+// 1951) between paths and topologies. In each round the cheapest topology for the current mean is
+// computed, and the longest path under this topology is mixed into the mean. A box continues with
+// the mean of its parent, the box that it was split from.
+
 const (
 	// rootPaths and boxPaths are the numbers of paths mixed into the mean of all
 	// topologies and into the mean of a box.
@@ -38,8 +43,9 @@ type meanBounder struct {
 	path []int32 // scratch: the longest path under x
 }
 
-// fictitiousPlay mixes the given number of paths into the mean m of a box. It returns the
-// best bound of all rounds and sets m to the mean with this bound.
+// fictitiousPlay mixes up to the given number of paths into the mean m of a box. It returns the
+// best bound of all rounds and sets m to the mean with this bound. A mean without paths has no
+// cheapest topology, so its first path comes from the topology hi.
 func (s *jointSearch) fictitiousPlay(m *pathMean, lo, hi []int, paths int) engine.Time {
 	best, bestMean := 0.0, pathMean{}
 	for range paths {
@@ -57,6 +63,9 @@ func (s *jointSearch) fictitiousPlay(m *pathMean, lo, hi []int, paths int) engin
 		s.charge(s.p, 1)
 		s.evaluator.provision(s.meanBounder.x)
 		s.meanBounder.path = s.evaluator.LongestPath(s.meanBounder.path[:0])
+
+		// With k paths in the mean, the next one gets the weight 2/(k+2). Later paths answer better
+		// means, so they count more than in a plain average.
 		s.meanBounder.mix(m, s.meanBounder.path, 2/float64(m.numPaths+2))
 	}
 

@@ -6,6 +6,11 @@ import (
 	"sim/engine"
 )
 
+// This file adds the passes of a pipeline to the task graph. A pass is the computation of one
+// micro-batch by one virtual stage: forward, backward, or a part of the backward pass. Each stage
+// executes the passes of its program (Spec.Program) one after another. Transfers between stages carry
+// activations forward and gradients backward.
+
 // passTasks lists the tasks of a pass.
 type passTasks struct {
 	first, last int32       // first and last task
@@ -13,15 +18,16 @@ type passTasks struct {
 	shards      []passTasks // parts that gather parameters or scatter gradients (Spec.Shards)
 }
 
-// addPass adds a pass of virtual stage v with compute time d. If last is set, the pass is
-// the last one that computes gradients of the stage; it is then divided into the pieces
-// in which they are synchronised.
-func (b *builder) addPass(v int, d engine.Time, m TaskMeta, last bool) (passTasks, error) {
+// addPass adds a pass of virtual stage v with the given compute time. A pass is a chain of tasks:
+// one per part that gathers parameters or scatters gradients. If completesGradients is set, it is
+// the last pass that computes gradients of v. It then has at least one task per piece in which
+// the gradients are synchronised.
+func (b *builder) addPass(v int, duration engine.Time, m TaskMeta, completesGradients bool) (passTasks, error) {
 	if b.options.Expand != nil {
-		return b.addPassWithCalls(v, d, m)
+		return b.addPassWithCalls(v, duration, m)
 	}
 	parts := max(1, b.Spec.Shards(v))
-	if last {
+	if completesGradients {
 		parts = max(parts, b.Spec.SyncPieces(v))
 	}
 
@@ -30,7 +36,7 @@ func (b *builder) addPass(v int, d engine.Time, m TaskMeta, last bool) (passTask
 		if parts > 1 {
 			m.Part, m.Parts = int32(i), int32(parts)
 		}
-		id := b.addTask(engine.Task{Duration: part(d, i, parts)}, m)
+		id := b.addTask(engine.Task{Duration: part(duration, i, parts)}, m)
 		if i > 0 {
 			b.Graph.AddEdge(p.last, id, 0)
 		}
@@ -40,7 +46,8 @@ func (b *builder) addPass(v int, d engine.Time, m TaskMeta, last bool) (passTask
 	return p, nil
 }
 
-// part returns the i-th of n nearly equal parts of x. The parts add up to x.
+// part returns the i-th of n nearly equal parts of x. The parts add up to x. Dividing the remainder
+// separately avoids the overflow of x*(i+1).
 func part[T ~int64](x T, i, n int) T {
 	quotient, remainder := x/T(n), x%T(n)
 	return quotient + remainder*T(i+1)/T(n) - remainder*T(i)/T(n)
@@ -55,11 +62,11 @@ func (b *builder) syncPieceEnds(v int, p passTasks) []int32 {
 	if n == 1 {
 		return []int32{p.last}
 	}
-	parts := make([]int32, n)
-	for i := range parts {
-		parts[i] = p.pieceEnds[(i+1)*len(p.pieceEnds)/n-1]
+	ends := make([]int32, n)
+	for i := range ends {
+		ends[i] = p.pieceEnds[(i+1)*len(p.pieceEnds)/n-1]
 	}
-	return parts
+	return ends
 }
 
 // addPipeline adds the passes and the pipeline transfers of replica r.
@@ -71,7 +78,7 @@ func (b *builder) addPipeline(r int) error {
 		scale = b.options.ComputeScale[r]
 	}
 
-	// passes, indexed by virtual stage and micro-batch
+	// The passes, indexed by virtual stage and micro-batch.
 	forward := make([][]passTasks, virtual)
 	backward := make([][]passTasks, virtual)
 	for v := range virtual {
@@ -79,6 +86,7 @@ func (b *builder) addPipeline(r int) error {
 		backward[v] = make([]passTasks, s.Microbatches)
 	}
 
+	// Prepare the stages, with the pass that completes the gradients of each chunk.
 	b.GradientsReady = append(b.GradientsReady, make([][]int32, virtual))
 	stages := make([]stageBuilder, s.PP)
 	b.numScatters = make([]int, s.PP)
@@ -157,18 +165,18 @@ func (b *builder) addPipeline(r int) error {
 
 // stageBuilder is the state of a pipeline stage while its passes are added.
 type stageBuilder struct {
-	number       int
-	program      []Pass
-	last         int32 // task of the previous pass; -1 before the first pass
-	lastGradient []int // index of the pass that completes the gradients, indexed by chunk
+	number       int    // of the stage
+	program      []Pass // passes in the order of execution
+	last         int32  // last task of the previous pass; -1 before the first pass
+	lastGradient []int  // index of the pass that completes the gradients, indexed by chunk
 	// Passes that gather parameters or scatter gradients: numbers of gathers and scatters
 	// so far.
 	numGathers, numScatters int
 	gatherEnds              []int32 // last task of each part that gathered parameters
 }
 
-// addProgramPass adds pass number step of a stage's program, preceded by its
-// recomputation.
+// addProgramPass adds pass number step of a stage's program in replica r. If activations are
+// recomputed by a pass of their own, this pass comes first. scale multiplies compute times.
 func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64) (passTasks, error) {
 	s, o := &b.Spec, z.program[step]
 	v := o.Chunk*s.PP + z.number
@@ -198,42 +206,53 @@ func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64
 		d += engine.Time(float64(a.Epilogue) * scale)
 	}
 
-	// add appends a pass after the previous one of the stage and, with sharding, its
-	// collectives.
-	first := int32(-1)
-	add := func(d engine.Time, m TaskMeta, last bool) (passTasks, error) {
-		p, err := b.addPass(v, d, m, last)
-		if err != nil {
-			return p, err
-		}
-		if z.last >= 0 {
-			b.Graph.AddEdge(z.last, p.first, 0)
-		}
-		if z.last = p.last; first < 0 {
+	// Selective recomputation lengthens the backward pass. Full recomputation is a pass of its
+	// own, with which the backward pass then begins.
+	first := int32(-1) // first task of the recomputation; -1 if there is none
+	if m.Phase == Backward && s.Recompute != "" && s.Recompute != "none" {
+		if s.Recompute == "selective" {
+			d += t.recompute
+		} else {
+			recompute := m
+			recompute.Phase = Recompute
+			p, err := b.appendPass(z, o, t.recompute, recompute, false)
+			if err != nil {
+				return passTasks{}, err
+			}
 			first = p.first
 		}
-		if s.Shards(v) > 0 {
-			gathers := s.gathersParameters() && m.Phase != WeightGradients &&
-				(m.Phase != Backward || s.Recompute != "full")
-			scatters := o.Kind == WeightGradientPass || o.Kind == BackwardPass && m.Phase == Backward
-			return p, b.addShards(z, v, m, p.shards, gathers, scatters)
-		}
+	}
+
+	p, err := b.appendPass(z, o, d, m, step == z.lastGradient[o.Chunk])
+	if first >= 0 {
+		p.first = first
+	}
+	return p, err
+}
+
+// appendPass adds the tasks of pass o after the previous pass of the stage. m describes them; its
+// phase is Recompute for the recomputation before a backward pass. If passes gather parameters or
+// scatter gradients, it also adds these collectives.
+func (b *builder) appendPass(z *stageBuilder, o Pass, duration engine.Time, m TaskMeta, completesGradients bool) (passTasks, error) {
+	s := &b.Spec
+	v := o.Chunk*s.PP + z.number
+	p, err := b.addPass(v, duration, m, completesGradients)
+	if err != nil {
+		return p, err
+	}
+	if z.last >= 0 {
+		b.Graph.AddEdge(z.last, p.first, 0)
+	}
+	z.last = p.last
+	if s.Shards(v) == 0 {
 		return p, nil
 	}
 
-	// Selective recomputation lengthens the backward pass; full recomputation is a pass
-	// itself.
-	if m.Phase == Backward && s.Recompute != "" && s.Recompute != "none" {
-		recompute := m
-		if recompute.Phase = Recompute; s.Recompute == "selective" {
-			d += t.recompute
-		} else if _, err := add(t.recompute, recompute, false); err != nil {
-			return passTasks{}, err
-		}
-	}
-	p, err := add(d, m, step == z.lastGradient[o.Chunk])
-	p.first = first
-	return p, err
+	// After a full recomputation, the backward pass has its parameters already.
+	gathers := s.gathersParameters() && m.Phase != WeightGradients &&
+		(m.Phase != Backward || s.Recompute != "full")
+	scatters := o.Kind == WeightGradientPass || o.Kind == BackwardPass && m.Phase == Backward
+	return p, b.addShards(z, v, m, p.shards, gathers, scatters)
 }
 
 // addHop connects two passes by a pipeline transfer. If both are in the same stage, as

@@ -1,8 +1,9 @@
 package training
 
-import (
-	"math"
-)
+import "math"
+
+// This file derives the collective calls that synchronise gradients and parameters: among the
+// replicas of the model, and among the GPUs of a stage that hold the same parameters.
 
 // SyncPieces returns the number of pieces in which the gradients of virtual stage v are
 // synchronised. Each piece makes the same calls. A piece is a gradient bucket or, with
@@ -50,30 +51,36 @@ func (s *Spec) ShardCalls(v int, kind CallKind) (calls []Call, times int) {
 	if parts == 0 || kind == AllGather && !s.gathersParameters() {
 		return nil, 0
 	}
-	if times = parts * s.Microbatches; kind == AllGather {
+	times = parts * s.Microbatches
+	if kind == AllGather {
 		times *= 2 // once forward, and once backward or before the recomputation
 	}
 	return s.replicaCalls(v, kind, parts), times
 }
 
-// replicaCalls returns the calls among all replicas for one of the given number of parts
-// of the gradients or parameters of virtual stage v. One call is for the parameters with
-// several copies per stage, another for the parameters of experts.
+// replicaCalls returns the calls among all replicas that synchronise virtual stage v. Each handles
+// one of the given number of parts of the gradients or parameters. One call is for the parameters
+// of experts, which a stage holds once. The other is for all other parameters, which a stage may
+// hold several times; its groups include the copies within a stage.
 func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
-	number := s.Choices.GradientBytes
+	bytesPerParameter := s.Choices.GradientBytes
 	if kind == AllGather {
-		number = s.Choices.ParameterBytes
+		bytesPerParameter = s.Choices.ParameterBytes
 	}
 
-	add := func(parameters float64, copies int, ofExperts bool) {
-		if b := int64(math.Round(float64(number) * parameters / float64(parts))); b > 0 && copies > 1 {
-			calls = append(calls, Call{Dim: Sync, Kind: kind, Bytes: b, ForExpertWeights: ofExperts})
+	// add appends a call for the given number of parameters per GPU, which groupSize GPUs hold.
+	add := func(parameters float64, groupSize int, ofExperts bool) {
+		bytes := int64(math.Round(float64(bytesPerParameter) * parameters / float64(parts)))
+		if bytes > 0 && groupSize > 1 {
+			calls = append(calls, Call{Dim: Sync, Kind: kind, Bytes: bytes, ForExpertWeights: ofExperts})
 		}
 	}
 
+	// Spec.Parameters divides the other parameters of a stage among all its GPUs, but each
+	// tensor-parallel group of the stage holds all of them.
 	experts := s.expertParameters(v)
-	rest := (s.Parameters(v) - experts) * float64(s.StageGPUs()) / float64(s.TP)
-	add(rest, s.ModelCopies()*s.Replicas()*s.StageGPUs()/s.TP, false)
+	others := (s.Parameters(v) - experts) * float64(s.StageGPUs()) / float64(s.TP)
+	add(others, s.ModelCopies()*s.Replicas()*s.StageGPUs()/s.TP, false)
 	add(experts, s.ModelCopies()*s.Replicas(), true)
 	return calls
 }
@@ -94,18 +101,21 @@ func (s *Spec) StageCopies() int {
 // GPU holds the sum of its share (Parameters). Afterwards they all-gather.
 func (s *Spec) stageCopyCalls(v int, pass Phase) []Call {
 	copies := s.StageCopies()
-	kind, number, parts := ReduceScatter, s.Choices.GradientBytes, s.SyncPieces(v)
+	kind, bytesPerParameter, parts := ReduceScatter, s.Choices.GradientBytes, s.SyncPieces(v)
 	if pass == StageCopyGather {
 		kind = AllGather
+		// Without sharding, the copies gather gradients, and each updates all its parameters.
 		if s.Sharding != ShardNothing {
-			number = s.Choices.ParameterBytes
+			bytesPerParameter = s.Choices.ParameterBytes
 		}
 	}
+
+	// Sharded passes scatter or gather once per part of a pass instead of once per piece.
 	if pass == StageCopyScatter && s.scattersGradients() || pass == StageCopyGather && s.gathersParameters() {
 		parts = s.Shards(v)
 	}
 
-	bytes := int64(math.Round(float64(number*copies) * (s.Parameters(v) - s.expertParameters(v)) / float64(parts)))
+	bytes := int64(math.Round(float64(bytesPerParameter*copies) * (s.Parameters(v) - s.expertParameters(v)) / float64(parts)))
 	if copies == 1 || bytes == 0 {
 		return nil
 	}

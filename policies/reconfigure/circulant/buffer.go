@@ -6,7 +6,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// fitBuffers returns the results of fitBuffer that exist.
+// This file changes schedules so that they respect a limit of the buffers: the number of chunks in
+// transit that a GPU holds between two slots.
+
+// fitBuffers applies fitBuffer to each schedule, and leaves out schedules for which nothing fits.
 func (l *allToAllPlanner) fitBuffers(list []*sourceSchedule) (fitting []*sourceSchedule) {
 	for _, s := range list {
 		if s = l.fitBuffer(s); s != nil {
@@ -16,48 +19,51 @@ func (l *allToAllPlanner) fitBuffers(list []*sourceSchedule) (fitting []*sourceS
 	return fitting
 }
 
-// fitBuffer returns the schedule if it respects the buffer limit, else a similar one in
-// which some destinations give up paths that keep chunks in transit, or nil if none fits.
+// fitBuffer returns the schedule if it respects the buffer limit. Otherwise it returns a schedule on
+// the same phases in which the paths to some offsets are restricted, or nil if none fits.
 //
-// Destinations first give up relaying, in increasing order of their loss. In the same order
-// they then give up paths over several offsets of a phase, because chunks that use one
-// offset can follow each other without waiting. The number of such steps is minimised by
-// bisection. It may not be the minimum if the buffer is not monotone in the steps.
+// There are three levels of restriction: paths may use all phases (only if the schedule relays
+// chunks), one phase, or one generator. Chunks that use one generator can follow each other without
+// waiting. A step moves one offset to the next level; restrictionSteps orders the steps. Bisection
+// finds a small number of steps that suffices. It is the minimum if further steps never increase
+// the buffer.
 func (l *allToAllPlanner) fitBuffer(s *sourceSchedule) *sourceSchedule {
 	limit := l.options.BufferLimit
 	if limit == 0 || s.timetable(l.options.Stop).buffer <= limit {
 		return s
 	}
 
-	// Paths by level of restriction: with relaying, within one phase, over one offset.
-	levels := make([][]offsetPath, 0, 3)
+	levels := make([][]offsetPath, 0, 3) // paths to all offsets, indexed by level of restriction
 	if s.relay {
 		levels = append(levels, relayPaths(l.n, s.phases))
 	}
 	levels = append(levels, phasePaths(l.n, s.phases, 0, false),
 		phasePaths(l.n, s.phases, 0, true))
 	steps := l.restrictionSteps(levels)
-	attempt := func(count int) *sourceSchedule {
-		level := make([]int, l.n)
-		for _, o := range steps[:count] {
-			level[o]++
+
+	// attempt returns a schedule after the given number of steps, or nil if it exceeds the limit.
+	attempt := func(numSteps int) *sourceSchedule {
+		levelOf := make([]int, l.n) // indexed by offset
+		for _, offset := range steps[:numSteps] {
+			levelOf[offset]++
 		}
-		var words []offsetPath
-		for i, list := range levels {
-			for _, w := range list {
-				if level[w.to] == i {
-					words = append(words, w)
+		var paths []offsetPath
+		for level, list := range levels {
+			for _, path := range list {
+				if levelOf[path.to] == level {
+					paths = append(paths, path)
 				}
 			}
 		}
 
-		t := l.balanceChunks(s.phases, words, s.relay, 0)
+		t := l.balanceChunks(s.phases, paths, s.relay, 0)
 		if t.timetable(l.options.Stop).buffer > limit {
 			return nil
 		}
 		return t
 	}
 
+	// Bisection: low steps exceed the limit, and high steps respect it.
 	best := attempt(len(steps))
 	if best == nil {
 		return nil
@@ -78,7 +84,7 @@ func (l *allToAllPlanner) fitBuffer(s *sourceSchedule) *sourceSchedule {
 // all to the second level before any to the third, in increasing order of their additional
 // hops. An offset without paths of a level does not advance to it.
 func (l *allToAllPlanner) restrictionSteps(levels [][]offsetPath) (steps []int) {
-	hops := make([][]int32, len(levels))
+	hops := make([][]int32, len(levels)) // minimum hops, indexed by level and offset
 	for i, list := range levels {
 		hops[i] = slices.Repeat([]int32{plan.Far}, l.n)
 		for _, w := range list {

@@ -6,16 +6,23 @@ import (
 	"sim/policies/reconfigure/cancellation"
 )
 
-// scheduledHop is one hop of a chunk of the source: over generator gen, in a slot of its
-// phase.
-type scheduledHop struct{ slot, chunk, gen int32 }
+// This file assigns the hops of the chunks of one source to slots. The chunks of the other sources
+// follow by rotation. In a slot, each generator takes at most one hop of the source's chunks, and
+// each chunk makes at most one hop: an open shop of unit tasks (openshop.go).
+
+// scheduledHop is one hop of a chunk of the source.
+type scheduledHop struct {
+	slot  int32 // within its phase
+	chunk int32 // index in timetable.chunks
+	gen   int32 // generator
+}
 
 // timetable is a schedule with a slot for each hop.
 type timetable struct {
 	*sourceSchedule
 	chunks []sourceChunk
-	// Phases of the schedule in the order in which they are set up; phases without slots are
-	// left out.
+	// order lists the phases of the schedule in the order in which they are set up, without
+	// phases that carry no chunk.
 	order []int
 	hops  [][]scheduledHop // indexed as order; sorted by slot
 	// buffer is the maximum number of chunks in transit after a slot. Each GPU holds one of
@@ -27,17 +34,18 @@ type timetable struct {
 func (s *sourceSchedule) timetable(stop cancellation.Condition) *timetable {
 	t := &timetable{sourceSchedule: s, chunks: s.sourceChunks()}
 	t.order = t.orderPhases(stop)
-	remaining := make([]int32, len(t.chunks)) // hops in this phase and later ones
+	remaining := make([]int32, len(t.chunks)) // hops in this phase and later ones, indexed by chunk
 	for i, j := range t.chunks {
 		remaining[i] = s.paths.hops[j.path]
 	}
-	started := make([]bool, len(t.chunks))
+	started := make([]bool, len(t.chunks)) // whether an earlier phase has hops of the chunk
 
-	transit := int32(0)
+	transit := int32(0) // chunks in transit after the last slot
 	for _, p := range t.order {
-		// Only chunks with hops in this phase take part.
-		var chunks, laterHops, currentHops, pathOf []int32
-		var inTransit []bool
+		// The jobs of the open shop are the chunks with hops in this phase.
+		var chunks, laterHops, pathOf []int32 // indexed by job
+		var currentHops []int32               // indexed by job*k + generator of the phase
+		var inTransit []bool                  // indexed by job
 		stop.Check()
 		for i, j := range t.chunks {
 			hops := int32(0)
@@ -61,17 +69,16 @@ func (s *sourceSchedule) timetable(stop cancellation.Condition) *timetable {
 			}
 		}
 
-		// Each slot matches chunks with generators. The schedule has exactly the slots that the
-		// paths need, so the last slot leaves no hop.
+		// Each slot matches jobs with generators. The phase has as many slots as its open shop
+		// needs (setSlots), so no hop remains after the last slot.
 		jobs := newOpenShop(s.k, currentHops, laterHops, pathOf, inTransit)
 		moves := make([]scheduledHop, 0, len(chunks))
 		for slot := range int32(s.slots[p]) {
 			stop.Check()
 			jobs.matchSlot(int32(s.slots[p]) - slot)
-			for j, i := range jobs.matched {
-				if i >= 0 {
-					moves = append(moves,
-						scheduledHop{slot, chunks[i], int32(p*s.k + j)})
+			for j, job := range jobs.matched { // the job matched with generator j, or -1
+				if job >= 0 {
+					moves = append(moves, scheduledHop{slot: slot, chunk: chunks[job], gen: int32(p*s.k + j)})
 				}
 			}
 
@@ -99,11 +106,10 @@ func (t *timetable) orderPhases(stop cancellation.Condition) []int {
 		return remaining
 	}
 
-	// A visit has the phases of a chunk that uses several phases, and how many of them are
-	// still to come.
+	// A visit has the phases of a chunk that uses several phases.
 	type visit struct {
 		phases []int
-		left   int
+		left   int // number of these phases that are not in order yet
 	}
 
 	var visits []visit
