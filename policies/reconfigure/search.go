@@ -15,10 +15,15 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-// usesSearch reports whether PlannerSet.Best of "reconfigure-during+" computes only plans
-// that may be best. It does for unequal demand and for many GPUs, where each number of
-// topologies takes long. Problems that are searched exhaustively are small and need no
-// search.
+// This file finds the plan of "reconfigure-during+" with the lowest cost without computing all its
+// plans. A plan with d topologies takes at least as many slots as the lower bound for d. If a plan
+// with these slots would not be better than the best plan so far (the incumbent), no plan with d
+// topologies is computed.
+
+// usesSearch reports whether PlannerSet.Best of "reconfigure-during+" uses plusSearch. It does for
+// unequal demand with relaying and for many GPUs, because the plans for each number of topologies
+// take long to compute. Small problems are searched exhaustively instead. The search does not
+// support limits of buffers, or independent switches for uniform demand.
 func (s *PlannerSet) usesSearch() bool {
 	_, uniform := s.Problem.Uniform()
 	o := &s.Options
@@ -28,8 +33,9 @@ func (s *PlannerSet) usesSearch() bool {
 	return uniform && s.Problem.GPUs > maxGPUsForAllPaperPlans || !uniform && o.Plus.Relay
 }
 
-// plusSearch has the plans of "reconfigure-during+" that requests for the best plan have
-// needed so far. The plans for a number of topologies do not depend on earlier requests.
+// plusSearch searches for the best plan of "reconfigure-during+" for one cost after another. It keeps
+// the plans that earlier requests needed. The plans for a number of topologies do not depend on
+// earlier requests.
 type plusSearch struct {
 	*PlannerSet
 	bounds []plan.Bounds // indexed by the number of topologies - 1
@@ -38,7 +44,7 @@ type plusSearch struct {
 	minDirectTopologies int
 
 	unequal       *pack.Search     // nil for uniform demand
-	circulants    []plan.Candidate // of up to maxTopologies topologies
+	circulants    []plan.Candidate // candidates with up to maxTopologies topologies
 	maxTopologies int
 	kautz         []plan.Candidate // nil if not computed yet
 	paper         *rounds.Search   // nil if paperPlanner computes all its plans
@@ -47,13 +53,12 @@ type plusSearch struct {
 // newSearch returns a search without plans.
 func newSearch(s *PlannerSet, stop cancellation.Condition) (*plusSearch, error) {
 	p := s.Problem
-	n, k := p.GPUs, p.Degree
-	x := &plusSearch{PlannerSet: s, minDirectTopologies: 1}
+	x := &plusSearch{PlannerSet: s, minDirectTopologies: minDirectTopologies(p)}
 	bounder, err := plan.NewBounder(p, stop)
 	if err != nil {
 		return nil, err
 	}
-	for d := 1; d < n; d++ {
+	for d := 1; d < p.GPUs; d++ {
 		b, err := bounder.At(d)
 		if err != nil {
 			return nil, err
@@ -61,50 +66,66 @@ func newSearch(s *PlannerSet, stop cancellation.Condition) (*plusSearch, error) 
 		x.bounds = append(x.bounds, b)
 	}
 
-	for u := range n {
-		served := 0
-		for v, c := range p.Chunks[u*n : (u+1)*n] {
-			if c > 0 && u != v {
-				served++
-			}
-		}
-		x.minDirectTopologies = max(x.minDirectTopologies, (served+k-1)/k)
-	}
-
-	if n > maxGPUsForAllPaperPlans {
+	if p.GPUs > maxGPUsForAllPaperPlans {
 		if x.paper, err = rounds.NewSearch(p, s.paperOptions()); err != nil {
 			return nil, err
 		}
 	}
 	if _, uniform := p.Uniform(); !uniform {
-		within, across := pack.SearchSpec{}, pack.SearchSpec{Counts: counts(n, (n-2)/k+1, false)}
-		if n > maxGPUsForAllPaperPlans { // relaying was better in all measured cases
-			across.Base = func(maxCount int, stop cancellation.Condition) []pack.Sequence {
-				return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {
-					return d <= maxCount && slices.Contains(across.Counts, d)
-				}})
-			}
-		} else {
-			var all []pack.Sequence
-			across.Base = func(_ int, stop cancellation.Condition) []pack.Sequence {
-				if all == nil {
-					all = circulants(n, k, circulant.Options{Relay: true, Stop: stop})
-				}
-				return all
-			}
-			within.Counts = counts(n, (n-2)/k+1, true)
-			within.Base = func(maxCount int, stop cancellation.Condition) []pack.Sequence {
-				return withoutRelaying(across.Base(maxCount, stop))
-			}
-		}
-		x.unequal, err = pack.NewSearch(p, bounder, within, across,
-			pack.Options{Relay: true, Workers: s.Options.Workers})
+		x.unequal, err = newUnequalSearch(p, bounder, s.Options.Workers)
 	}
-
 	return x, err
 }
 
-// bestOfPlus is Best of "reconfigure-during+".
+// minDirectTopologies returns the minimum number of topologies with which every GPU has a link to
+// each GPU that it sends chunks to. It is at least 1.
+func minDirectTopologies(p *plan.Problem) int {
+	n, k := p.GPUs, p.Degree
+	topologies := 1
+	for u := range n {
+		destinations := 0
+		for v, chunks := range p.Chunks[u*n : (u+1)*n] {
+			if chunks > 0 && u != v {
+				destinations++
+			}
+		}
+		topologies = max(topologies, (destinations+k-1)/k)
+	}
+	return topologies
+}
+
+// newUnequalSearch returns the search for unequal demand, which starts from sequences of circulants.
+// Chunks may rest at GPUs across reconfigurations (relaying). Up to maxGPUsForAllPaperPlans GPUs,
+// plans without relaying are searched, too; for more GPUs, relaying was better in all measured cases.
+func newUnequalSearch(p *plan.Problem, bounder *plan.Bounder, workers int) (*pack.Search, error) {
+	n, k := p.GPUs, p.Degree
+	maxTopologies := (n-2)/k + 1 // with this number, every GPU has a link to each other one
+	across := pack.SearchSpec{Counts: counts(n, maxTopologies, false)}
+	within := pack.SearchSpec{}
+
+	if n > maxGPUsForAllPaperPlans {
+		// Sequences take long to compute, so compute only the requested ones.
+		across.Base = func(maxCount int, stop cancellation.Condition) []pack.Sequence {
+			isWanted := func(d int) bool { return d <= maxCount && slices.Contains(across.Counts, d) }
+			return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: isWanted})
+		}
+	} else {
+		var all []pack.Sequence // computed at the first request
+		across.Base = func(_ int, stop cancellation.Condition) []pack.Sequence {
+			if all == nil {
+				all = circulants(n, k, circulant.Options{Relay: true, Stop: stop})
+			}
+			return all
+		}
+		within.Counts = counts(n, maxTopologies, true)
+		within.Base = func(maxCount int, stop cancellation.Condition) []pack.Sequence {
+			return withoutRelaying(across.Base(maxCount, stop))
+		}
+	}
+	return pack.NewSearch(p, bounder, within, across, pack.Options{Relay: true, Workers: workers})
+}
+
+// bestOfPlus is PlannerSet.Best for "reconfigure-during+". Concurrent calls run one after another.
 func (s *PlannerSet) bestOfPlus(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
 	select {
 	case s.searchLock <- struct{}{}:
@@ -112,6 +133,7 @@ func (s *PlannerSet) bestOfPlus(ctx context.Context, cost plan.Cost) (*plan.Cand
 		return nil, ctx.Err()
 	}
 	defer func() { <-s.searchLock }()
+
 	best, err := s.bestBySearch(ctx, cost)
 	if ended := ctx.Err(); ended != nil {
 		err = ended
@@ -136,8 +158,8 @@ func (s *PlannerSet) bestBySearch(ctx context.Context, cost plan.Cost) (_ *plan.
 	return s.search.bestOfAll(ctx, cost)
 }
 
-// bestOfAll returns the best of our own plans, the paper's plans and other plans. Of equal
-// ones it returns the first in this order.
+// bestOfAll returns the plan with the lowest cost among our own plans, the paper's plans and the
+// plans of other planners. Of equal plans it returns the first in this order.
 func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
 	stop := stopWhenDone(ctx)
 	bestOwn, err := x.bestOwn(cost, stop)
@@ -167,17 +189,24 @@ func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candi
 		}
 	}
 
-	for d := 1; x.paper != nil && d < x.Problem.GPUs; d++ {
-		// The paper's plans come before the plans of other planners. isEnough reports whether
-		// the paper's plans are of no use if they take at least the given slots.
-		isEnough := func(slots int64) bool {
+	if x.paper == nil {
+		return best, nil
+	}
+
+	// Compute the paper's plans for the numbers of topologies for which they may be selected.
+	for d := 1; d < x.Problem.GPUs; d++ {
+		// isUseless reports whether a plan of the paper with the given slots is not selected. A
+		// plan is selected if it is better than best, or equal to best and best is of another
+		// planner, before which the paper's plans come.
+		isUseless := func(slots int64) bool {
 			c := &plan.Candidate{Reconfigurations: d, Slots: slots}
 			return !plan.Better(c, best, cost) && (bestOwn == best || !plan.Better(c, bestOwn, cost) ||
 				plan.Better(best, c, cost))
 		}
-		limit := minEnough(x.bounds[d-1].Forward, isEnough)
-		if limit == x.bounds[d-1].Forward {
-			continue
+		minSlots := x.bounds[d-1].Forward
+		limit := firstTrue(minSlots, isUseless)
+		if limit == minSlots {
+			continue // every plan with d topologies is useless
 		}
 		c, err := x.paper.At(d, limit, stop)
 		if err != nil {
@@ -185,39 +214,42 @@ func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candi
 		}
 		if c != nil {
 			best = &x.usableCandidates(paperPlanner, []plan.Candidate{*c})[0]
-			bestOwn = best
+			bestOwn = best // like our own plans, it comes before equal plans of other planners
 		}
 	}
 
 	return best, nil
 }
 
-// minEnough returns the smallest number >= from that is enough. It doubles the upper limit
-// first, because the costs of very large numbers may overflow.
-func minEnough(from int64, enough func(int64) bool) int64 {
+// firstTrue returns the minimum number x >= from for which f(x) is true; f stays true for larger
+// numbers. It returns math.MaxInt64 if the number is very large. It doubles the upper limit before
+// it bisects, because the costs of very large numbers may overflow.
+func firstTrue(from int64, f func(int64) bool) int64 {
 	const limit = math.MaxInt32
 	low, high := from, max(1, from)
-	for ; high < limit && !enough(high); high *= 2 {
+	for ; high < limit && !f(high); high *= 2 {
 		low = high
 	}
 	if high >= limit {
 		return math.MaxInt64
 	}
-	return low + int64(sort.Search(int(high-low), func(i int) bool { return enough(low + int64(i)) }))
+	return low + int64(sort.Search(int(high-low), func(i int) bool { return f(low + int64(i)) }))
 }
 
-// mayBeBetter reports whether a planner may have a better plan.
+// mayBeBetter reports whether the planner r may have a better plan than best: a plan that takes as
+// many slots as the lower bound for its number of topologies would be better.
 func (x *plusSearch) mayBeBetter(r *Planner, best *plan.Candidate, cost plan.Cost) bool {
-	from, to := 1, len(x.bounds)
+	minTopologies, maxTopologies := 1, len(x.bounds)
 	if r.HasOneTopology {
-		to = 1
+		maxTopologies = 1
 	}
 	if r.IsDirect {
-		from = x.minDirectTopologies
+		minTopologies = x.minDirectTopologies
 	}
-	for d := from; d <= to; d++ {
+	neverRelays := r.HasOneTopology || r.IsDirect || r.Name == paperPlanner
+	for d := minTopologies; d <= maxTopologies; d++ {
 		slots := x.bounds[d-1].Relay
-		if r.HasOneTopology || r.IsDirect || r.Name == paperPlanner {
+		if neverRelays {
 			slots = x.bounds[d-1].Forward
 		}
 		if plan.Better(&plan.Candidate{Reconfigurations: d, Slots: slots}, best, cost) {
@@ -227,11 +259,14 @@ func (x *plusSearch) mayBeBetter(r *Planner, best *plan.Candidate, cost plan.Cos
 	return false
 }
 
-// bestOwn returns the best plan of our own constructions.
+// bestOwn returns the best plan of our own constructions, or nil if none has a finite cost. For
+// uniform demand these are circulants and, with one topology, a generalised Kautz graph.
 func (x *plusSearch) bestOwn(cost plan.Cost, stop cancellation.Condition) (best *plan.Candidate, err error) {
 	if x.unequal != nil {
 		return x.unequal.Best(cost, stop)
 	}
+
+	// Compute circulants with more and more topologies, until more cannot be better.
 	p := x.Problem
 	for {
 		if best, err = plan.Best(x.circulants, cost); err != nil {
@@ -241,17 +276,23 @@ func (x *plusSearch) bestOwn(cost plan.Cost, stop cancellation.Condition) (best 
 		if wanted <= x.maxTopologies {
 			break
 		}
-		for x.maxTopologies = max(x.maxTopologies, minCirculantTopologies); x.maxTopologies < wanted; {
+		x.maxTopologies = max(x.maxTopologies, minCirculantTopologies)
+		for x.maxTopologies < wanted {
 			x.maxTopologies *= 2
 		}
-		x.circulants, err = circulant.Candidates(p, circulant.Options{Relay: x.Options.Plus.Relay, Stop: stop, Wanted: func(d int) bool { return d <= x.maxTopologies }})
+		x.circulants, err = circulant.Candidates(p, circulant.Options{
+			Relay:  x.Options.Plus.Relay,
+			Stop:   stop,
+			Wanted: func(d int) bool { return d <= x.maxTopologies },
+		})
 		if err != nil {
 			return nil, err
 		}
 	}
 
-	one := &plan.Candidate{Reconfigurations: 1, Slots: x.bounds[0].Forward}
-	if p.Degree == 1 || !isPackable(p) || !plan.Better(one, best, cost) {
+	// Use the Kautz graph if a plan with one topology may be better.
+	oneTopology := &plan.Candidate{Reconfigurations: 1, Slots: x.bounds[0].Forward}
+	if p.Degree == 1 || !isPackable(p) || !plan.Better(oneTopology, best, cost) {
 		return best, nil
 	}
 	if x.kautz == nil {
@@ -267,28 +308,29 @@ func (x *plusSearch) bestOwn(cost plan.Cost, stop cancellation.Condition) (best 
 	return best, nil
 }
 
-// minCirculantTopologies is the smallest number of topologies for which circulants are
-// computed. Larger requests double it, so that few are needed.
+// minCirculantTopologies is the minimum limit of the number of topologies up to which circulants
+// are computed. Larger requests double the limit, so that circulants are computed few times.
 const minCirculantTopologies = 16
 
-// maxUsefulTopologies returns the largest number of topologies with which circulants may be
-// better than best, 0 if no number may. If best is nil it returns the number with which
-// they may be best.
-func (x *plusSearch) maxUsefulTopologies(best *plan.Candidate, cost plan.Cost) (largest int) {
-	list := make([]plan.Candidate, len(x.bounds))
+// maxUsefulTopologies returns the maximum number of topologies with which circulants may be better
+// than best, or 0 if there is no such number. If best is nil, it returns the number of topologies
+// for which the cost of the lower bound is the lowest.
+func (x *plusSearch) maxUsefulTopologies(best *plan.Candidate, cost plan.Cost) int {
+	bounds := make([]plan.Candidate, len(x.bounds)) // plans that take as many slots as the bounds
 	for i, b := range x.bounds {
-		list[i] = plan.Candidate{Reconfigurations: i + 1, Slots: b.Circulant}
+		bounds[i] = plan.Candidate{Reconfigurations: i + 1, Slots: b.Circulant}
 		if x.Options.Plus.Relay {
-			list[i].Slots = b.CirculantRelay
+			bounds[i].Slots = b.CirculantRelay
 		}
 	}
 	if best == nil {
-		if c, err := plan.Best(list, cost); err == nil {
-			largest = c.Reconfigurations
+		c, err := plan.Best(bounds, cost)
+		if err != nil {
+			return 0
 		}
-		return largest
+		return c.Reconfigurations
 	}
-	for i, c := range slices.Backward(list) {
+	for i, c := range slices.Backward(bounds) {
 		if plan.Better(&c, best, cost) {
 			return i + 1
 		}
@@ -303,7 +345,7 @@ func kautzCandidates(p *plan.Problem, o Options, stop cancellation.Condition) ([
 	return pack.Candidates(p, []pack.Sequence{sequence}, packOptions(o, stop))
 }
 
-// packOptions returns the options of package pack.
+// packOptions returns the options of package pack that correspond to o.
 func packOptions(o Options, stop cancellation.Condition) pack.Options {
 	return pack.Options{Relay: o.Plus.Relay, Buffer: int32(o.Plus.Buffer), Workers: o.Workers, Stop: stop}
 }

@@ -287,9 +287,9 @@ func (b *builder) lastScatter(r, stage int) int32 {
 	return b.endTask(x, r, TaskMeta{Stage: int32(stage)})
 }
 
-// StageMessages calls visit for each kind of message that a GPU of virtual stage v sends to other replicas and to the
-// other copy of its stage, without calls in the graph. The arguments are the bytes of a message, how often it is sent, and
-// the number of its parts.
+// StageMessages calls visit for each kind of message that a GPU of virtual stage v sends to other
+// replicas and to the GPU with the other model copy. It is for graphs without collective calls. The
+// arguments of visit are the bytes of a message, how often it is sent, and the number of its parts.
 func (s *Spec) StageMessages(v int, visit func(bytes int64, times, parts int)) {
 	if s.Replicas() > 1 {
 		visit(s.SyncBytes(v), 1, s.SyncPieces(v))
@@ -299,8 +299,8 @@ func (s *Spec) StageMessages(v int, visit func(bytes int64, times, parts int)) {
 		visit(s.ShardBytes(v, kind), times, 1)
 	}
 	if s.ModelCopies() > 1 {
-		for _, each := range []int{s.Choices.GradientBytes, s.Choices.ParameterBytes} {
-			visit(s.ModelCopyBytes(v, each), 1, s.SyncPieces(v))
+		for _, bytesPerParameter := range []int{s.Choices.GradientBytes, s.Choices.ParameterBytes} {
+			visit(s.ModelCopyBytes(v, bytesPerParameter), 1, s.SyncPieces(v))
 		}
 	}
 }
