@@ -208,7 +208,7 @@ func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64
 
 	// Selective recomputation lengthens the backward pass. Full recomputation is a pass of its
 	// own, with which the backward pass then begins.
-	first := int32(-1) // first task of the recomputation; -1 if there is none
+	first := int32(-1) // first task of a recomputation pass; -1 without such a pass
 	if m.Phase == Backward && s.Recompute != "" && s.Recompute != "none" {
 		if s.Recompute == "selective" {
 			d += t.recompute
