@@ -125,9 +125,9 @@ const maxVerifiedGPUs = 256
 // reconfigurations do not take a whole number of slots either. These values stand for the
 // arguments that apply only to plans in slots.
 const (
-	noSlotTime   engine.Time = 0
-	noDelaySlots             = 0
-	noChunkBytes             = 0
+	noSlotTime   = engine.Time(0)
+	noDelaySlots = 0
+	noChunkBytes = 0
 )
 
 // Decide calls one planner, and verifies and simulates the plan with the lowest cost. It
