@@ -95,8 +95,11 @@ type creditReturn struct {
 // ordered by time. Simultaneous arrivals over links come first, ordered by link, followed
 // by injected packets in the order of injection.
 type pendingEvent struct {
-	time    engine.Time
-	sortKey uint64 // the lower 32 bits are the slot of the packet or the index of the credit return
+	time engine.Time
+	// The lower 32 bits of sortKey are the slot of the packet or the index of the credit
+	// return. Above them is the channel over which the packet has come, or injectionBit and
+	// the position in the order of injection.
+	sortKey uint64
 }
 
 // injectionBit is set in the sort keys of injected packets.

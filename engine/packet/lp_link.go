@@ -77,7 +77,7 @@ func (p *lpSim) simulateLink(id int32, l *queuedLink) {
 // acceptPacket adds an arriving or injected packet to a queue of a link, or drops it if
 // the link is down.
 func (p *lpSim) acceptPacket(id int32, l *queuedLink, f *inFlight, d pendingEvent) {
-	k := int32(uint32(d.sortKey))
+	k := d.index()
 	packet := &p.packets.slots[k]
 
 	// The occupancy must be exact only if it may set a new maximum. Simultaneous arrivals
@@ -140,8 +140,8 @@ func (p *lpSim) enqueueDescriptor(l *queuedLink, index uint8, k int32) {
 }
 
 // sendPacket schedules the events that result from the transmission of the packet in slot
-// k. One latency after its end, the credit returns to the previous link, and the packet
-// arrives at the far end.
+// k, which has just been started. One latency after the end of the transmission, the
+// credit returns to the previous link, and the packet arrives at the far end.
 func (p *lpSim) sendPacket(id int32, l *queuedLink, k int32) {
 	r := &p.packets.slots[k]
 	if l.current.origin = r.origin; r.origin >= 0 {
@@ -191,6 +191,7 @@ func (p *lpSim) startNext(id int32, l *queuedLink, now engine.Time) int32 {
 		return -1
 	}
 
+	// Take the first packet of the queue, which becomes a descriptor if it is a record.
 	q := &p.queues[l.firstQueue+index]
 	k, bytes := q.head, uint64(q.headBytes)
 	if uint8(index) < p.numDescriptorQueues(l) {
@@ -208,7 +209,7 @@ func (p *lpSim) startNext(id int32, l *queuedLink, now engine.Time) int32 {
 
 	l.transmit(bytes, now)
 	p.sendPacket(id, l, k)
-	return originSender - l.current.origin
+	return originSender - l.current.origin // see originSender; sendPacket has set the origin
 }
 
 // endFlights removes the packets that have arrived at the far end of a link up to time
@@ -227,9 +228,9 @@ func (p *lpSim) applyCredits(id int32, now engine.Time) bool {
 		return false
 	}
 	for ; p.creditsApplied < len(p.pendingCredits) && p.pendingCredits[p.creditsApplied].time <= now; p.creditsApplied++ {
-		c := &p.now.credits.items[p.pendingCredits[p.creditsApplied].sortKey]
+		c := &p.now.credits.items[p.pendingCredits[p.creditsApplied].index()]
 		p.freeBytes[c.channel] += int64(c.bytes)
-		c.bytes = 0
+		c.bytes = 0 // applyLateCredits must not add them again
 	}
 	return true
 }
@@ -263,23 +264,27 @@ func (p *lpSim) collectCredits(id int32) {
 func (p *lpSim) collectArrivals(id int32) []pendingEvent {
 	arrivals, w, later := p.pending[:0], p.now, int32(-1)
 	for i := w.byLink[id].packet; i >= 0; {
-		c := &p.packets.slots[i]
-		next := c.next
-		event := pendingEvent{c.time, uint64(c.origin)<<32 | uint64(i)}
-		if c.time > p.lastTick {
-			c.next, later, i = later, i, next
-			continue
+		packet := &p.packets.slots[i]
+		next := packet.next
+		switch {
+		case packet.time > p.lastTick:
+			packet.next, later = later, i
+		case isQueuedAtSource(packet.origin):
+			// injectFromSource has stored the position in the order of injection.
+			position := uint64(p.packets.injectTimes[i])
+			arrivals = insertSorted(arrivals, pendingEvent{packet.time, injectionBit | position<<32 | uint64(i)})
+		default:
+			arrivals = insertSorted(arrivals, pendingEvent{packet.time, uint64(packet.origin)<<32 | uint64(i)})
 		}
-		if isQueuedAtSource(c.origin) {
-			event.sortKey = injectionBit | uint64(p.packets.injectTimes[i])<<32 | uint64(i)
-		}
-		arrivals = insertSorted(arrivals, event)
 		i = next
 	}
 	w.byLink[id].packet = later
 	p.pending = sortPending(arrivals)
 	return p.pending
 }
+
+// index returns the slot of the packet, or the index of the credit return.
+func (d pendingEvent) index() int32 { return int32(uint32(d.sortKey)) }
 
 // before reports whether d precedes e.
 func (d pendingEvent) before(e pendingEvent) bool {

@@ -1,5 +1,17 @@
 package packet
 
+// This file runs the windows of lpSim and divides the links among its workers. In each
+// window, every link is simulated as a logical process (lp_link.go). The steps are:
+//
+//  1. Worker 0 simulates the injections of sources that are not greedy.
+//  2. Each worker takes the arrivals and credit returns that other workers have put into
+//     their outboxes for its links, and simulates its links.
+//  3. When all have finished, each worker applies the remaining credit returns of its
+//     links, and empties its inboxes of the window.
+//
+// A barrier separates the steps if the workers are goroutines. If a window has few
+// packets, worker 0 simulates the links of all workers one after another.
+
 import (
 	"sync"
 
@@ -30,12 +42,17 @@ type workerGroup struct {
 	scratch      []int32 // events of senders
 }
 
+// windowsPerCheck is the number of windows between two checks whether windows contain
+// enough events.
+const windowsPerCheck = 16
+
 // runUntil simulates windows up to and including time until. It returns the time up to
-// which it has simulated, which is less if windows contain too few events.
+// which it has simulated. The time is less than until if windows contain too few events.
 func (p *lpSim) runUntil(until engine.Time) engine.Time {
 	z := p.sim
 	p.switchToWindows()
 
+	// The other workers wait for each window at the barrier.
 	var others sync.WaitGroup
 	for _, q := range p.active[1:] {
 		others.Go(func() {
@@ -45,40 +62,45 @@ func (p *lpSim) runUntil(until engine.Time) engine.Time {
 		})
 	}
 
-	simulated, checkedSent := z.calendar.now, p.numSent()
-	// Packets sent before the previous window, and at the last call of Options.Stop.
-	previous, stopChecked := checkedSent, checkedSent
+	// Numbers of packets that had been sent at the last check of the number of events, at
+	// the last call of Options.Stop, and before the previous window.
+	checkedSent := p.numSent()
+	stopSent, previousSent := checkedSent, checkedSent
 
+	simulated := z.calendar.now
 	for windows := 1; simulated < until && p.windowStart <= p.lastStart && !z.outOfMemory && !p.isDisabled; windows++ {
-		now := p.numSent()
+		numSent := p.numSent()
 
-		// Return to the event loop if windows contain few events.
-		if windows%16 == 0 {
-			if progress := now - checkedSent; progress == 0 || z.options.lpEvents == 0 && progress < max(64, 2*int64(len(z.queued))/3) {
+		// Return to the event loop if windows contain few events. Tests set lpEvents and
+		// return only if windows are empty.
+		if windows%windowsPerCheck == 0 {
+			minPackets := max(64, 2*int64(len(z.queued))/3)
+			if progress := numSent - checkedSent; progress == 0 || z.options.lpEvents == 0 && progress < minPackets {
 				break
 			}
-			checkedSent = now
+			checkedSent = numSent
 		}
 
-		if now-stopChecked >= eventsPerStopCheck {
-			if stopChecked = now; z.stopRequested() {
+		if numSent-stopSent >= eventsPerStopCheck {
+			if stopSent = numSent; z.stopRequested() {
 				break
 			}
 		}
 
+		// Simulate the window, or the part of it up to lastTick.
 		p.lastTick = min(until, p.windowStart+p.windowLength-1)
 		if p.injectOpenSources(); z.outOfMemory {
 			break
 		}
 
-		if len(p.active) > 1 && (now-previous >= minPacketsForParallel || z.options.lpEvents > 0) {
+		if len(p.active) > 1 && (numSent-previousSent >= minPacketsForParallel || z.options.lpEvents > 0) {
 			p.barrier.wait(p.worker)
 			p.simulateShare()
 		} else {
 			p.simulateAll()
 		}
 
-		previous = now
+		previousSent = numSent
 		simulated = p.lastTick
 		if p.isComplete() {
 			p.workerGroup.startWindow(p.windowNumber+1, p.windowStart+p.windowLength)
@@ -130,7 +152,7 @@ func (p *lpSim) checkMemory() {
 // list of arrivals remains small.
 func (p *lpSim) injectOpenSources() {
 	z := p.sim
-	maxPackets := max(1<<14, 4*len(z.queued))
+	maxPackets := max(1<<14, 4*len(z.queued)) // before the window is cut
 	p.isInjecting, p.numInjected = true, 0
 
 	for {
@@ -200,8 +222,7 @@ func (p *lpSim) simulateLinks() {
 			p.prefetchLinks(i, min(i+maxBatch, p.end))
 		}
 
-		l, first := &p.queued[i], &p.now.byLink[i]
-		if first.packet >= 0 || l.numWaiting > 0 && (l.state&stateSending != 0 && l.sendEnd <= p.lastTick || first.credit >= 0 && l.state == 0) {
+		if l := &p.queued[i]; p.hasEvents(l, &p.now.byLink[i]) {
 			p.simulateLink(i, l)
 		}
 	}
@@ -209,10 +230,26 @@ func (p *lpSim) simulateLinks() {
 	p.deliverArrivals()
 }
 
+// hasEvents reports whether a link can have an event in the current window up to lastTick.
+// A link without arrivals can only start to send a packet that is waiting: when its
+// current transmission ends, or when credits return to an idle link.
+func (p *lpSim) hasEvents(l *queuedLink, inbox *linkInbox) bool {
+	if inbox.packet >= 0 {
+		return true
+	}
+	if l.numWaiting == 0 {
+		return false
+	}
+	if l.state&stateSending != 0 {
+		return l.sendEnd <= p.lastTick
+	}
+	return l.state == 0 && inbox.credit >= 0
+}
+
 // deliverArrivals delivers the packets of the owned links that reach their destination up
 // to lastTick.
 func (p *lpSim) deliverArrivals() {
-	w, numLeft := p.now, int32(0)
+	w, numLeft := p.now, int32(0) // packets that arrive after lastTick stay in the list
 	for i := range w.deliveries.elements() {
 		arrival := &w.deliveries.items[i]
 		if arrival.time > p.lastTick {
@@ -227,7 +264,7 @@ func (p *lpSim) deliverArrivals() {
 }
 
 // applyLateCredits applies the credits of the current window that no link has needed, and
-// resets the inbox for a later window.
+// resets the inbox for a later window. simulateLink has set the bytes of the others to 0.
 func (p *lpSim) applyLateCredits() {
 	for _, c := range p.now.credits.elements() {
 		p.freeBytes[c.channel] += int64(c.bytes)
