@@ -130,6 +130,7 @@ func (a *calendar) scheduleElsewhere(id int32, t engine.Time, recent *recentRun)
 		return
 	}
 
+	// The previous run of this entry is not recent any more.
 	if recent.time >= 0 {
 		a.runs[recent.id].tail = recent.tail
 	}
@@ -190,8 +191,8 @@ func (a *calendar) markEmpty(cell int) {
 	}
 }
 
-// takeBatch takes the next events of one time into buffer, as many as are available and
-// fit. It returns false if there is no event up to time until.
+// takeBatch takes the next events of the current run, or of the next one, into buffer. It
+// takes as many as fit. It returns false if there is no event up to time until.
 func (a *calendar) takeBatch(buffer []int32, until engine.Time) ([]int32, engine.Time, bool) {
 	if a.rest < 0 && !a.nextRun(until) {
 		return nil, a.now, false
@@ -227,6 +228,7 @@ func (a *calendar) takeSimultaneous(buffer []int32, until engine.Time) []int32 {
 // nextRun removes the earliest run and makes it the current one. It returns false if no
 // run is left up to time until.
 func (a *calendar) nextRun(until engine.Time) bool {
+	// Find the earliest run k, in the ring or in the heap.
 	cell := a.firstCell()
 	k := int32(-1)
 	if cell >= 0 {
@@ -272,7 +274,7 @@ func (a *calendar) nextRun(until engine.Time) bool {
 func (a *calendar) isEmpty() bool { return a.rest < 0 && len(a.farRuns) == 0 && a.firstCell() < 0 }
 
 // remove removes event id, which is scheduled at time t. It searches all runs, so it is
-// only for rare actions.
+// suitable only for rare actions, such as the failure of a link.
 func (a *calendar) remove(id int32, t engine.Time) {
 	if a.unlink(&a.rest, id) {
 		return

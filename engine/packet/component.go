@@ -32,14 +32,14 @@ type componentSim struct {
 	timeUnit    engine.Time // all transmission times and latencies are multiples of it
 	minSendTime engine.Time // minimum transmission time
 	hasLatency  bool        // some link has a latency
-	linkByPort  []int32     // indexed by node*degree + port: location of the link, or -1
+	linkByPort  []int32     // indexed by node*degree + port: location of the link (see locationOf), or -1
 	linkIDs     []int32     // indexed like links: the link in the network
 
 	links       []componentLink // ordered by component and, within rings, along the ring
 	headArrival []engine.Time   // indexed like links: when its first packet arrives; engine.Never without packets
 	headKey     []eventKey      // indexed like links: key of this event
 
-	location      []int32         // indexed by link of the network: its location
+	location      []int32         // indexed by link of the network: its location; see locationOf
 	componentList []linkComponent // ordered by level
 	levelStart    []int32         // first component of each level, and the number of components
 	senders       []pendingSender // greedy injectors by component, then the timed ones
@@ -73,8 +73,9 @@ const (
 //   - All packets have one size, and all times are multiples of a common unit.
 //   - Each component is a ring or a single link.
 func (z *sim) newComponentSim(w *Work) *componentSim {
-	reactsToPackets := z.windowInjector != nil || z.tasks != nil || z.log != nil || z.options.SampleEvery > 0
-	if z.usesQueues || !z.paths.isSingle() || reactsToPackets || len(z.injectors) == 0 || len(z.scheduled)+len(z.injectors) >= 1<<ordinalBits {
+	// A sender or an observer depends on the arrival of each packet.
+	needsEachPacket := z.windowInjector != nil || z.tasks != nil || z.log != nil || z.options.SampleEvery > 0
+	if z.usesQueues || !z.paths.isSingle() || needsEachPacket || len(z.injectors) == 0 || len(z.scheduled)+len(z.injectors) >= 1<<ordinalBits {
 		return nil
 	}
 

@@ -139,8 +139,9 @@ const (
 // interact only by packets and credits, and latencies and serialisation times must not
 // differ too much.
 func (z *sim) newLPSim() *lpSim {
-	reactsToPackets := z.windowInjector != nil || z.tasks != nil || z.log != nil
-	if !z.ordersByID || z.options.lpEvents < 0 || z.bitErrorRate > 0 || !z.paths.isSingle() || reactsToPackets || len(z.injectors) == 0 {
+	// A sender or an observer depends on the arrival of each packet.
+	needsEachPacket := z.windowInjector != nil || z.tasks != nil || z.log != nil
+	if !z.ordersByID || z.options.lpEvents < 0 || z.bitErrorRate > 0 || !z.paths.isSingle() || needsEachPacket || len(z.injectors) == 0 {
 		return nil
 	}
 
