@@ -166,13 +166,25 @@ func (b *builder) expandCall(c Call, group, ready []int32, m TaskMeta) ([]int32,
 	return done, nil
 }
 
+// The classes of parameters, which are synchronised by different groups of ranks. A stage may hold
+// several copies of denseClass parameters, and holds expertClass parameters once.
+const (
+	denseClass = iota
+	expertClass
+	numClasses
+)
+
+// syncTasks holds the last synchronisation task of each rank so far, indexed by class and rank.
+// Ranks without such a task are absent.
+type syncTasks [numClasses]map[int32]int32
+
 // addSyncCalls adds the synchronisation calls of each virtual stage. Each piece of the
 // gradients is scattered after the piece of the last backward pass that computes it, and
-// after the previous piece. The parameters of each class (expert or not) are gathered
-// after their gradients are scattered.
+// after the previous piece. The parameters of each class are gathered after their gradients
+// are scattered.
 func (b *builder) addSyncCalls() error {
 	s := &b.Spec
-	done := make([][]int32, b.replicas*s.PP) // Predecessors of the optimizer step, indexed by replica and stage.
+	done := make([][]int32, b.replicas*s.PP) // predecessors of the optimizer step, indexed by replica and stage
 	for r := range b.replicas {
 		for v, parts := range b.GradientsReady[r] {
 			done[r*s.PP+v%s.PP] = append(done[r*s.PP+v%s.PP], parts...)
@@ -183,16 +195,20 @@ func (b *builder) addSyncCalls() error {
 		for chunk := range s.Chunks / s.ModelCopies() {
 			v := chunk*s.PP + stage
 			m := TaskMeta{Stage: int32(stage), Chunk: int32(chunk), GPU: -1}
-			var lastTask [2]map[int32]int32 // Last task, indexed by class (0: non-expert, 1: expert) and by rank.
+			var lastTask syncTasks
+			for class := range lastTask {
+				lastTask[class] = map[int32]int32{}
+			}
+
+			// If backward passes have scattered the gradients, start after the last scatter.
 			for r := range b.replicas {
+				id := b.lastScatter(r, stage)
+				if id < 0 {
+					continue
+				}
 				for g := range s.StageGPUs() {
-					if id := b.lastScatter(r, stage); id >= 0 {
-						for class := range lastTask {
-							if lastTask[class] == nil {
-								lastTask[class] = map[int32]int32{}
-							}
-							lastTask[class][s.Rank(r, stage, g)] = id
-						}
+					for class := range lastTask {
+						lastTask[class][s.Rank(r, stage, g)] = id
 					}
 				}
 			}
@@ -217,35 +233,32 @@ func (b *builder) addSyncCalls() error {
 }
 
 // addSyncPieceCalls adds the calls that synchronise one piece of the gradients of virtual
-// stage v. lastTask is the last synchronisation task by class of parameters and rank.
-func (b *builder) addSyncPieceCalls(v, piece int, m TaskMeta, lastTask *[2]map[int32]int32) error {
+// stage v. Each rank makes a call after its last task in lastTask, which is updated.
+func (b *builder) addSyncPieceCalls(v, piece int, m TaskMeta, lastTask *syncTasks) error {
 	s := &b.Spec
-	var scattered [2]bool
+	var hasCall [numClasses]bool // whether the piece has a call of the class so far
 	for _, c := range s.Calls(v, Sync) {
-		class := 0
+		class := denseClass
 		if c.ForExpertWeights {
-			class = 1
-		}
-		if lastTask[class] == nil {
-			lastTask[class] = map[int32]int32{}
+			class = expertClass
 		}
 
-		// The first call of each class waits until the gradients are computed.
+		// The first call of each class also waits until the gradients are computed.
 		for _, group := range s.Groups(c, 0, int(m.Stage)) {
 			ready := make([]int32, len(group))
 			for i, rank := range group {
-				before, ok := lastTask[class][rank]
-				if !scattered[class] {
-					computed := b.gradientTask(v, piece, rank)
-					if ok {
-						joined := b.addTask(engine.Task{}, m)
-						b.Graph.AddEdge(before, joined, 0)
-						b.Graph.AddEdge(computed, joined, 0)
-						computed = joined
-					}
-					before = computed
+				last, hasLast := lastTask[class][rank]
+				if hasCall[class] {
+					ready[i] = last
+					continue
 				}
-				ready[i] = before
+				ready[i] = b.gradientTask(v, piece, rank)
+				if hasLast {
+					joined := b.addTask(engine.Task{}, m)
+					b.Graph.AddEdge(last, joined, 0)
+					b.Graph.AddEdge(ready[i], joined, 0)
+					ready[i] = joined
+				}
 			}
 
 			done, err := b.expandCall(c, group, ready, m)
@@ -256,14 +269,14 @@ func (b *builder) addSyncPieceCalls(v, piece int, m TaskMeta, lastTask *[2]map[i
 				lastTask[class][rank] = done[i]
 			}
 		}
-		scattered[class] = true
+		hasCall[class] = true
 	}
 	return nil
 }
 
-// gradientTask returns the task with which a rank has computed a piece of the gradients
-// of virtual stage v. If the rank holds the other copy of these layers, it is the task of
-// that copy.
+// gradientTask returns the task with which a rank has computed a piece of the gradients of virtual
+// stage v. If the rank holds these layers in the other model copy (DualPipe), it is the task of
+// otherModelCopy(v).
 func (b *builder) gradientTask(v, piece int, rank int32) int32 {
 	n := b.Nodes[rank]
 	if n.Stage != v%b.Spec.PP {

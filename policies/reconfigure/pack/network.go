@@ -6,22 +6,29 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// timeNetwork is a sequence of topologies expanded in time. Link base[i]+e is edge e of
-// topology i. After this link a chunk may cross a link of the same phase that starts at the
-// GPU reached. If it may rest across reconfigurations, it may instead cross such a link of
-// a later phase.
+// This file finds cheapest paths through a sequence of topologies. The sequence is expanded in time
+// (Ford and Fulkerson, "Constructing Maximal Dynamic Flows from Static Flows", 1958): each edge of
+// each topology is a link of its own.
+
+// timeNetwork is a sequence of topologies, one per phase, expanded in time. Link base[i]+e is edge
+// e of topology i. After a link, a chunk may cross another link of the same phase that starts at the
+// GPU reached. If chunks may rest across reconfigurations, it may also cross such a link of a later
+// phase.
 type timeNetwork struct {
-	n, phases int // numbers of GPUs and phases
-	topology  []scaleup.Topology
-	base      []int32 // first link of each phase, and the number of links
-	to, phase []int32 // end and phase, indexed by link
+	n, phases int                // numbers of GPUs and phases
+	topology  []scaleup.Topology // indexed by phase
+	base      []int32            // first link of each phase, followed by the number of links
+	to, phase []int32            // end and phase, indexed by link
 	// out[start[i*n+u]:start[i*n+u+1]] are the links out of GPU u in phase i, except loops.
 	start []int32
 	out   []outgoingLink
 }
 
-// outgoingLink is a link, without its start.
-type outgoingLink struct{ to, link int32 }
+// outgoingLink is a link of a known GPU.
+type outgoingLink struct {
+	to   int32 // GPU at the end
+	link int32 // index in timeNetwork
+}
 
 // newTimeNetwork expands the topologies in time.
 func newTimeNetwork(topologies []scaleup.Topology, n int) *timeNetwork {
@@ -48,23 +55,23 @@ func newTimeNetwork(topologies []scaleup.Topology, n int) *timeNetwork {
 	return net
 }
 
-// pathTree finds the cheapest paths from one GPU to all others. Its memory is reused.
+// pathTree finds the cheapest paths from one GPU to all others. The cost of a path is the sum of the
+// prices of its links. The memory of a pathTree is reused.
 type pathTree struct {
-	// The cheapest path to each GPU: its cost, infinite if there is no path, and its last
-	// step. Both are indexed by GPU.
-	cost     []float64
-	lastStep []int32
-	// A step crosses link stepLink[s] after step stepBefore[s], which is -1 for the first
-	// step of a path.
+	// The cheapest path to each GPU, indexed by GPU.
+	cost     []float64 // infinite if there is no path
+	lastStep []int32   // index of its last step; -1 if it has no links
+
+	// A step s of a path crosses link stepLink[s] after step stepBefore[s], which is -1 for the
+	// first step. Steps that a cheaper path has replaced remain in the list.
 	stepLink, stepBefore []int32
 
-	// Scratch: cost and last step of the cheapest path in the current phase, the GPUs whose
-	// links are still to be relaxed, and the links of timeNetwork.out with prices.
-	best     []float64
-	last     []int32
-	queue    []int32
-	isQueued []bool
-	priced   []pricedLink
+	// Scratch for the current phase.
+	best     []float64    // cost of the cheapest path so far, indexed by GPU
+	last     []int32      // its last step
+	queue    []int32      // GPUs whose links are still to be relaxed, in order
+	isQueued []bool       // indexed by GPU
+	priced   []pricedLink // the links of timeNetwork.out with their prices
 }
 
 // pricedLink is an outgoing link with its price.
@@ -85,9 +92,10 @@ func (t *pathTree) setPrices(net *timeNetwork, price []float64) {
 	}
 }
 
-// grow finds the cheapest paths from src at the current prices. With relay, paths go
-// through all phases in turn. Otherwise a path stays within one phase: the phase in which
-// it is cheapest, the first one if several are equal.
+// grow finds the cheapest paths from src at the current prices. Without relay, a path stays within
+// one phase: the phase in which it is cheapest, the first one if several are equal. With relay, a
+// path may use all phases in their order: each phase extends the cheapest paths of the phases
+// before it.
 func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
 	n := net.n
 	t.cost, t.lastStep = resize(t.cost, n), resize(t.lastStep, n)
@@ -105,12 +113,15 @@ func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
 
 	for i := range net.phases {
 		t.queue = t.queue[:0]
-		if relay { // each GPU once, in order
+		if relay {
+			// Paths may enter the phase at every GPU. The order of the queue decides which of
+			// several cheapest paths is found first.
 			for u := range int32(n) {
 				t.queue = append(t.queue, u)
 				t.isQueued[u] = true
 			}
 		} else {
+			// Paths start at src in each phase.
 			for v := range n {
 				t.best[v], t.last[v] = infinite, -1
 			}
@@ -129,14 +140,16 @@ func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
 		}
 	}
 
-	if relay {
+	if relay { // the paths after the last phase are the result
 		t.best, t.cost = t.cost, t.best
 		t.last, t.lastStep = t.lastStep, t.last
 	}
 }
 
-// relax relaxes the links of a phase that start at the GPUs in the queue. It repeats this
-// for each GPU whose cost decreases (Bellman and Ford's algorithm with a queue).
+// relax relaxes the links of a phase that start at the GPUs in the queue: it replaces the path to the
+// end of a link if the path over this link is cheaper. It repeats this for each GPU whose cost
+// decreases (Bellman and Ford's algorithm with a queue). start is the part of timeNetwork.start for
+// the phase. Local slices of equal length save bounds checks.
 func (t *pathTree) relax(start []int32) {
 	best := t.best[:len(start)-1]
 	last := t.last[:len(start)-1]

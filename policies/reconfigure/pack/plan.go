@@ -10,17 +10,15 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// SequenceSpec describes the sequences to build: from which sequences for uniform demand,
-// and with which numbers of topologies.
+// SequenceSpec describes the sequences to build.
 type SequenceSpec struct {
-	Base   []Sequence
-	Counts []int
+	Base   []Sequence // sequences for uniform demand, from which others are derived
+	Counts []int      // numbers of topologies of the sequences
 }
 
 // Plan builds sequences of topologies for an unequal demand, schedules them as Candidates
-// does, and returns the candidates that plan.Frontier keeps. Of several equal candidates it
-// may keep another one. It does not schedule a sequence if a bound on its slots shows that
-// another candidate is better.
+// does, and returns the plan.Frontier of the candidates. It does not schedule a sequence if a lower
+// bound on its slots shows that another candidate is better.
 //
 // within specifies plans whose chunks stay within a phase. With Options.Relay, across
 // specifies plans whose chunks may rest across reconfigurations, and plans of one topology
@@ -33,6 +31,7 @@ func Plan(p *plan.Problem, within, across SequenceSpec, o Options) (_ []plan.Can
 	if err != nil {
 		return nil, err
 	}
+
 	r := newIncumbents(p, b, slices.Concat(within.Counts, across.Counts))
 	for _, c := range o.Known {
 		if c.Switches == nil && c.Fluid == 0 && c.Reconfigurations < len(r.minSlots) {
@@ -43,6 +42,9 @@ func Plan(p *plan.Problem, within, across SequenceSpec, o Options) (_ []plan.Can
 		list, err := r.scheduleAll(within, o)
 		return plan.Frontier(list), err
 	}
+
+	// Schedule plans with relaying first. Their slots may exclude all plans without relaying for
+	// some numbers of topologies.
 	relayed, err := r.scheduleAll(across, o)
 	if err != nil {
 		return nil, err
@@ -55,8 +57,9 @@ func Plan(p *plan.Problem, within, across SequenceSpec, o Options) (_ []plan.Can
 	return plan.Frontier(append(separate, relayed...)), err
 }
 
-// incumbentSet has the lowest slots of any candidate so far, per number of topologies. A nil
-// pointer has no candidates. It is safe for concurrent use.
+// incumbentSet has the minimum number of slots of all candidates so far, for each number of
+// topologies. The methods record and dominates accept a nil pointer, which has no candidates. An
+// incumbentSet is safe for concurrent use.
 type incumbentSet struct {
 	problem  *plan.Problem
 	bounder  *plan.Bounder
@@ -114,6 +117,7 @@ func (r *incumbentSet) record(d int, slots int64) {
 	if r == nil {
 		return
 	}
+	// Store the minimum. Repeat if another goroutine stores a value in between.
 	for {
 		previous := r.minSlots[d].Load()
 		if slots >= previous || r.minSlots[d].CompareAndSwap(previous, slots) {
@@ -122,10 +126,10 @@ func (r *incumbentSet) record(d int, slots int64) {
 	}
 }
 
-// dominates reports whether plan.Frontier drops each candidate of d topologies with at
-// least the given slots. It does if another has fewer topologies and at most these slots,
-// or d topologies and fewer slots. Of equal candidates it keeps the first, so an equal
-// incumbent does not dominate.
+// dominates reports whether plan.Frontier drops every candidate of d topologies with at least the
+// given slots: if an incumbent has fewer topologies and at most these slots, or d topologies and
+// fewer slots. An equal incumbent does not dominate, because plan.Frontier keeps the first of equal
+// candidates.
 func (r *incumbentSet) dominates(d int, slots int64) bool {
 	if r == nil {
 		return false

@@ -11,11 +11,10 @@ import (
 // Schedule is an assignment of all chunks of a problem to paths through a sequence of
 // topologies, with the slots that it takes.
 type Schedule struct {
-	Topologies []scaleup.Topology
-	Relay      bool
-	// Slots of each phase. Total is their sum.
-	Slots []int32
-	Total int64
+	Topologies []scaleup.Topology // indexed by phase
+	Relay      bool               // chunks may rest at intermediate GPUs across reconfigurations
+	Slots      []int32            // indexed by phase
+	Total      int64              // sum of Slots
 	// Bound is a lower bound of Total for these topologies: a dual value of the linear
 	// program that minimises the sum of largest loads.
 	Bound int64
@@ -25,6 +24,7 @@ type Schedule struct {
 
 	problem    *plan.Problem
 	maxTransit int32 // limit of scheduleWithoutWaiting; 0 if chunks may wait
+
 	// A column is a path with the chunks that take it, as in column generation.
 	// columnChunks[c] chunks of flow columnFlow[c] cross
 	// columnLinks[columnStart[c]:columnStart[c+1]], which are links of the timeNetwork. A
@@ -33,7 +33,8 @@ type Schedule struct {
 	linkBase                                           []int32 // first link of each phase, as in timeNetwork.base
 }
 
-// schedule copies the columns that have chunks, ordered by flow.
+// schedule returns the assignment as a Schedule without slots. It copies the columns that have
+// chunks, ordered by flow.
 func (s *pathAssignment) schedule(p *plan.Problem) *Schedule {
 	r := &Schedule{Topologies: s.net.topology, Relay: s.relay, problem: p, linkBase: s.net.base,
 		columnStart: []int32{0}}
@@ -54,23 +55,25 @@ func (s *pathAssignment) schedule(p *plan.Problem) *Schedule {
 	return r
 }
 
-// phasePaths has the parts of the chunks' paths within a phase.
+// phasePaths has the parts of the chunks' paths within a phase. Chunks are numbered over all columns:
+// first the chunks of column 0, then the chunks of column 1, and so on.
 type phasePaths struct {
 	Paths
-	chunk []int32 // chunk of each path, numbered over all columns
+	chunk []int32 // indexed by path
 }
 
-// phasePaths splits the paths of all chunks by phase.
+// phasePaths splits the paths of all chunks by phase. The result is indexed by phase.
 func (r *Schedule) phasePaths() []phasePaths {
 	list := make([]phasePaths, len(r.Topologies))
 	for i := range list {
 		list[i].Start = append(list[i].Start, 0)
 	}
-	chunk := int32(0)
-	for c, x := range r.columnChunks {
+	firstChunk := int32(0) // of the column
+	for c, numChunks := range r.columnChunks {
 		path := r.columnLinks[r.columnStart[c]:r.columnStart[c+1]]
 		phase := 0
 		for a := 0; a < len(path); {
+			// Links path[a:b] are the links of the path in the next phase that it uses.
 			for path[a] >= r.linkBase[phase+1] {
 				phase++
 			}
@@ -80,18 +83,17 @@ func (r *Schedule) phasePaths() []phasePaths {
 			}
 
 			s := &list[phase]
-			for j := range x {
+			for j := range numChunks {
 				for _, l := range path[a:b] {
 					s.Link = append(s.Link, l-r.linkBase[phase])
 				}
 				s.Start = append(s.Start, int32(len(s.Link)))
-				s.chunk = append(s.chunk, chunk+j)
+				s.chunk = append(s.chunk, firstChunk+j)
 			}
-
 			a = b
 		}
 
-		chunk += x
+		firstChunk += numChunks
 	}
 
 	return list
@@ -108,8 +110,8 @@ func (r *Schedule) countSlots(p *Scheduler) {
 	}
 }
 
-// buildPlan writes the schedule as a sealed plan. An error of Seal would be an error of
-// this package.
+// buildPlan returns the schedule as a sealed plan. It repeats the scheduling of countSlots, because only
+// the number of slots is stored. Sealing fails only if this package has an error.
 func (r *Schedule) buildPlan(name string, stop cancellation.Condition) (*plan.Plan, error) {
 	n := r.problem.GPUs
 	p := &plan.Plan{
@@ -122,27 +124,27 @@ func (r *Schedule) buildPlan(name string, stop cancellation.Condition) (*plan.Pl
 		Slots:      r.Slots,
 	}
 
-	// Chunk c of the columns is chunk number[c] of flow[c].
+	// Chunk c of the columns is chunk number[c] of flow flow[c].
 	var flow, number []int32
-	numbered := make([]int32, n*n)
-	for c, x := range r.columnChunks {
-		f := r.columnFlow[c]
-		for range x {
+	chunksOfFlow := make([]int32, n*n) // chunks numbered so far
+	for column, numChunks := range r.columnChunks {
+		f := r.columnFlow[column]
+		for range numChunks {
 			flow = append(flow, f)
-			number = append(number, numbered[f])
-			numbered[f]++
+			number = append(number, chunksOfFlow[f])
+			chunksOfFlow[f]++
 		}
 	}
 
 	list := r.phasePaths()
-	player := Scheduler{Stop: stop}
+	scheduler := Scheduler{Stop: stop}
 	for i := range list {
 		s := &list[i]
-		slots := make([]int32, len(list[i].Link))
+		slots := make([]int32, len(s.Link)) // slot of each crossing
 		if r.maxTransit > 0 {
 			slots, _ = r.scheduleWithoutWaiting(i, &s.Paths, stop)
 		} else {
-			player.Schedule(len(r.Topologies[i]), &s.Paths, Farthest, slots)
+			scheduler.Schedule(len(r.Topologies[i]), &s.Paths, Farthest, slots)
 		}
 		s.AppendTo(p, i, slots, stop, func(path int) (src, dst, chunk int32) {
 			c := s.chunk[path]

@@ -7,9 +7,9 @@ import (
 )
 
 // Search is Candidates for one number of topologies at a time. The result for a number does
-// not depend on earlier requests. Two limits therefore differ from Candidates: each
-// schedule may be simulated, and GenKautz is used for up to maxKautzTopologies topologies.
-// A Search is not safe for concurrent use.
+// not depend on earlier requests. Two limits on the work therefore differ from Candidates: the
+// chunks of each schedule may be simulated, and GenKautz is used for up to maxKautzTopologies
+// topologies. A Search is not safe for concurrent use.
 type Search struct {
 	evaluator scheduleEvaluator
 	bases     []baseSearch
@@ -17,12 +17,13 @@ type Search struct {
 	stop      cancellation.Condition // polled during the current call of At
 }
 
-// baseSearch has the schedules of a base so far, and labels that suit them. Both are
-// indexed by the number of topologies - 1.
+// baseSearch has the schedules so far that start from one base topology.
 type baseSearch struct {
-	nextSchedule  func() *roundSchedule // nil if there are no further schedules
-	schedules     []*roundSchedule
-	labels        [][]int32
+	// nextSchedule returns the schedule with one more topology, or nil at the end. The field is nil
+	// after the end.
+	nextSchedule  func() *roundSchedule
+	schedules     []*roundSchedule // indexed by the number of topologies - 1
+	labels        [][]int32        // GPU of each node, indexed as schedules
 	relabeller    *relabeller
 	maxTopologies int
 }
@@ -55,17 +56,16 @@ func NewSearch(p *plan.Problem, o Options) (*Search, error) {
 
 	switch {
 	case p.Degree == 1:
-		all := newShiftSequence(p.GPUs)
-		first, more := true, true
-		s.bases = []baseSearch{{maxTopologies: p.GPUs - 1, nextSchedule: func() *roundSchedule {
-			if !first {
-				more = all.addShift()
-			}
-			if first = false; !more {
+		var shifts *shiftSequence // nil before the first schedule
+		nextSchedule := func() *roundSchedule {
+			if shifts == nil {
+				shifts = newShiftSequence(p.GPUs)
+			} else if !shifts.addShift() {
 				return nil
 			}
-			return all.schedule()
-		}}}
+			return shifts.schedule()
+		}
+		s.bases = []baseSearch{{maxTopologies: p.GPUs - 1, nextSchedule: nextSchedule}}
 
 	default:
 		for _, base := range baseNames(o) {
@@ -73,14 +73,14 @@ func NewSearch(p *plan.Problem, o Options) (*Search, error) {
 			if base == GenKautz {
 				b.maxTopologies = maxKautzTopologies
 			}
-			var c *contractionChain
+			var chain *contractionChain // nil before the first schedule
 			b.nextSchedule = func() *roundSchedule {
-				if c == nil {
-					c = s.evaluator.newChain(base)
-				} else if !c.addTopology() {
+				if chain == nil {
+					chain = s.evaluator.newChain(base)
+				} else if !chain.addTopology() {
 					return nil
 				}
-				return c.current
+				return chain.current
 			}
 
 			s.bases = append(s.bases, b)
@@ -94,6 +94,8 @@ func NewSearch(p *plan.Problem, o Options) (*Search, error) {
 // than limit. The error is cancellation.ErrCancelled, after which s must not be used again.
 func (s *Search) At(d int, limit int64, stop cancellation.Condition) (_ *plan.Candidate, err error) {
 	defer cancellation.Recover(&err)
+	// A stored result answers the request if it has a candidate, or none below a limit that is at
+	// least as large.
 	if k, ok := s.results[d]; ok && (k.best != nil || k.limit >= limit) {
 		if k.best != nil && k.best.Slots < limit {
 			return k.best, nil
@@ -111,9 +113,8 @@ func (s *Search) At(d int, limit int64, stop cancellation.Condition) (_ *plan.Ca
 			continue
 		}
 		s.evaluator.simulatedWork = 0
-		if m := s.evaluator.best(b.schedules[d-1], b.labels[d-1],
-			best.slots); m.slots < best.slots {
-			schedule := b.schedules[d-1]
+		schedule := b.schedules[d-1]
+		if m := s.evaluator.best(schedule, b.labels[d-1], best.slots); m.slots < best.slots {
 			best = m
 			best.topologies = d
 			best.rebuild = func() *roundSchedule { return schedule }
