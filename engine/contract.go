@@ -1,16 +1,20 @@
+// This file contracts task graphs: it removes tasks of fixed duration, such as computes, so
+// that the simulation of the remaining tasks is faster and has the same result.
+
 package engine
 
 import "slices"
 
 // Contract returns a smaller graph with the same makespan and the same start and end of every
 // retained task, on any network and under any service. Tasks for which keep returns false must
-// have a fixed duration, which duration returns. They are merged into the lags of edges (DELTA,
-// Sec. III-A, Fig. 3b). Tasks of the graph's contention and messages with an overhead are always
+// have a fixed duration, which duration returns. They are merged into the lags of edges ("DELTA: A
+// DAG-aware Efficient OCS Logical Topology Optimization Framework for AIDCs", Sec. III-A, Fig. 3b).
+// Tasks of the graph's contention and messages with an overhead are always
 // retained. keep and duration are called at most once per task.
 //
 // A task whose removal would add more edges than it removes stays as a milestone of duration
 // zero, so the result is never larger than g. The first task of the result is a source at time
-// zero (the virtual task of the paper), the last one a sink that ends with the graph. origin maps
+// zero (the virtual task of Sec. III-A), the last one a sink that ends with the graph. origin maps
 // the new ids to ids of g, and source and sink to -1.
 func Contract(
 	g *Graph, keep func(id int32) bool, duration func(id int32) Time) (small *Graph, origin []int32, err error) {
@@ -22,8 +26,10 @@ func Contract(
 
 // arc is an out-edge of a node of a contraction.
 type arc struct {
-	node int32
-	lag  Time
+	node int32 // the node to which the arc leads
+	// lag is the time from the end of the first node to the start of the second one. If the
+	// first node may be removed, it is the time from its start, and includes its duration.
+	lag Time
 }
 
 // contraction is a graph from which tasks are being removed. Node ids are the ids of the original
@@ -52,7 +58,9 @@ func newContraction(g *Graph, keep func(int32) bool, duration func(int32) Time) 
 	c.isRetained[source], c.isRetained[sink] = true, true
 	for i := range int32(n) {
 		v := i + 1
-		if c.isRetained[v] = keep(i) || g.Competes(i) || g.MessageOverhead > 0 && g.IsMessage(i); !c.isRetained[v] {
+		hasOverhead := g.MessageOverhead > 0 && g.IsMessage(i)
+		c.isRetained[v] = keep(i) || g.Competes(i) || hasOverhead
+		if !c.isRetained[v] {
 			c.duration[v] = duration(i)
 		}
 
@@ -77,7 +85,7 @@ func newContraction(g *Graph, keep func(int32) bool, duration func(int32) Time) 
 	return c
 }
 
-// eliminate removes nodes as long as that does not add edges. A removal can make its neighbours
+// eliminate removes nodes as long as no removal adds edges. A removal can make its neighbours
 // candidates again.
 func (c *contraction) eliminate() {
 	for v := range c.isRetained {
@@ -86,22 +94,26 @@ func (c *contraction) eliminate() {
 	for k := 0; k < len(c.queue); k++ {
 		v := c.queue[k]
 		c.isQueued[v] = false
-		if len(c.in[v])*len(c.out[v]) > len(c.in[v])+len(c.out[v]) {
-			continue
+		if !c.addsEdges(v) { // the number of its edges may have changed since it was queued
+			c.merge(v)
 		}
-		c.merge(v)
 	}
 }
 
-// enqueue adds node v to the queue if its removal would not add edges.
+// addsEdges reports whether the removal of node v would add edges: each predecessor gets an edge to
+// each successor, and the edges of v disappear.
+func (c *contraction) addsEdges(v int32) bool {
+	in, out := len(c.in[v]), len(c.out[v])
+	return in*out > in+out
+}
+
+// enqueue adds node v to the queue if it may be removed and its removal would not add edges.
 func (c *contraction) enqueue(v int32) {
-	if c.isRetained[v] || c.isMerged[v] || c.isQueued[v] {
+	if c.isRetained[v] || c.isMerged[v] || c.isQueued[v] || c.addsEdges(v) {
 		return
 	}
-	if len(c.in[v])*len(c.out[v]) <= len(c.in[v])+len(c.out[v]) {
-		c.isQueued[v] = true
-		c.queue = append(c.queue, v)
-	}
+	c.isQueued[v] = true
+	c.queue = append(c.queue, v)
 }
 
 // merge removes node v and connects its predecessors to its successors.
@@ -130,7 +142,7 @@ func (c *contraction) merge(v int32) {
 	}
 }
 
-// addArc adds an edge, or raises the lag of an existing one.
+// addArc adds an edge from node u to node w. If there is one already, it keeps the longer lag.
 func (c *contraction) addArc(u, w int32, lag Time) {
 	for k := range c.out[u] {
 		if c.out[u][k].node == w {

@@ -20,16 +20,16 @@ func checkPlans(c *checker) {
 
 	// Planners with one topology always have a plan. Others have one if nothing limits the
 	// number of reconfigurations.
-	sure := func(name string) bool {
+	isCertain := func(name string) bool {
 		r := reconfigure.ByName(name)
 		return r.HasOneTopology || r.AlwaysHasPlan || !r.IsImported && s.Policy.Reconfigurations == 0
 	}
-	if c.isCell || slices.ContainsFunc(s.Policy.Planners, sure) {
+	if c.isCell || slices.ContainsFunc(s.Policy.Planners, isCertain) {
 		return
 	}
 
 	// Plan now, and report each planner without a plan.
-	none, err := plans.UnservedDiagnostics(
+	unserved, err := plans.UnservedDiagnostics(
 		context.Background(), s.plansView(), s.Policy.Planners, runtime.GOMAXPROCS(0),
 	)
 	if err != nil {
@@ -37,7 +37,7 @@ func checkPlans(c *checker) {
 		return
 	}
 
-	for _, d := range none {
+	for _, d := range unserved {
 		c.conflictf(d.Key, "%s; %s", d.Problem, d.Remedy)
 	}
 }

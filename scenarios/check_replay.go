@@ -10,8 +10,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// perturbationKeys are the keys of [trials] that perturb the decided iteration. A replay
-// needs at least one.
+// perturbationKeys are the keys of [trials] that perturb the decided iteration. Trials need
+// at least one.
 var perturbationKeys = []string{
 	"compute_jitter", "stage_jitter", "slow_replica", "lost_circuits", "sequence",
 }
@@ -32,7 +32,7 @@ func checkReplay(c *checker) {
 		return
 	}
 
-	// An invalid key counts, so that it is not reported twice.
+	// An invalid key counts as a perturbation, so that it is not reported twice.
 	hasPerturbation := slices.ContainsFunc(
 		perturbationKeys,
 		func(k string) bool { return c.Given(replayPath(k)) || !c.OK(replayPath(k)) },
@@ -78,7 +78,8 @@ func checkTrials(c *checker) {
 	s, r := c.s, &c.s.Trials
 	replicas := s.Workload.Replicas()
 
-	// Every circuit uses two ports.
+	// Count the ports of all pods. Replicas may have numbers of ports of their own. Every
+	// circuit uses two ports.
 	ports := replicas * s.Fabric.PortsPerPod
 	for i := range s.Replicas {
 		ports += s.Replicas[i].PortsPerPod - s.Fabric.PortsPerPod
@@ -90,7 +91,7 @@ func checkTrials(c *checker) {
 			r.LostCircuits, ports/2, ports)
 	}
 
-	// A trial has samples of another length.
+	// The checks of the sequence length must hold for the samples of trials, too.
 	other := *s
 	other.Workload.Sequence = r.Sequence
 	if f := firstDiagnostic(c, &other, checkMicrobatchSize, checkDuration); f != nil {
@@ -108,8 +109,8 @@ func checkTrials(c *checker) {
 	}
 }
 
-// firstDiagnostic runs checks on another scenario and returns their first diagnostic, or
-// nil.
+// firstDiagnostic runs checks on another scenario and returns their first diagnostic, or nil.
+// It does not change the diagnostics of c.
 func firstDiagnostic(c *checker, s *Scenario, checks ...func(*checker)) *Diagnostic {
 	other, reader := *c, *c.Reader
 	other.s, other.Reader, reader.Diagnostics = s, &reader, nil

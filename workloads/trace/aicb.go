@@ -1,3 +1,12 @@
+// This file reads tables of AICB, the AI Communication Benchmark of Alibaba
+// (github.com/aliyun/aicb). aicb_job.go creates the programs of ranks.
+//
+// Abbreviations: TP, CP, DP, EP and PP are tensor, context, data, expert and pipeline
+// parallelism.
+//
+// Errors are made by invalid(want, problem). The accepted value comes first, but the
+// message has the order "PROBLEM; want WANT".
+
 package trace
 
 import (
@@ -29,18 +38,18 @@ func isAICB(begin []byte) bool {
 // Each stage starts with its ranks and the header. Columns may be in any order. The table
 // may be a prediction, in which only computations have times, or a measurement.
 type aicbReader struct {
-	// setup reports whether include the operations before the first iteration.
+	// setup reports whether the job includes the operations before the first iteration.
 	setup      bool
-	column     map[string]int // index of each column, by its name
-	stages     []aicbStage
+	column     map[string]int   // index of each column, by its name
+	stages     []aicbStage      // indexed by pipeline stage
 	sizes      map[string]int   // size of each group, by name, as given in rows
-	groups     map[string]int32 // index in groupNames of each called group
+	groups     map[string]int32 // index in groupNames of each called group, by name
 	groupNames []string         // called groups, in the order of first use
 	// isMeasured reports whether communication has times, so the file is a measurement.
 	isMeasured bool
 
-	// Ranks per stage, tensor, context and data parallelism, and ranks that share
-	// experts.
+	// Number of ranks per stage, degrees of parallelism within a stage, and number of ranks
+	// that share the experts of a layer. They are known when all rows have been read.
 	stageRanks, tp, cp, dp, ep int
 }
 
@@ -53,22 +62,25 @@ type aicbStage struct {
 
 // aicbRow is a row of the table.
 type aicbRow struct {
-	op Op
-	// Measured time in the unit of the file; -1 if unknown.
-	time  float64
-	peer  int // message: stage of the peer minus this stage
-	bytes int64
+	op    Op
+	time  float64 // duration in the unit of the file; -1 if unknown
+	peer  int     // of a message: stage of the peer minus this stage
+	bytes int64   // of a message or a collective
 }
 
 // aicbCalls maps AICB's call types to collectives.
 var aicbCalls = map[string]Collective{
-	"all_reduce": AllReduce, "all_gather": AllGather, "all_gather_into_tensor": AllGather,
-	"reduce_scatter":        ReduceScatter,
-	"reduce_scatter_tensor": ReduceScatter, "all_to_all": AllToAll, "broadcast": Broadcast,
-	"barrier": Barrier,
+	"all_reduce":             AllReduce,
+	"all_gather":             AllGather,
+	"all_gather_into_tensor": AllGather,
+	"reduce_scatter":         ReduceScatter,
+	"reduce_scatter_tensor":  ReduceScatter,
+	"all_to_all":             AllToAll,
+	"broadcast":              Broadcast,
+	"barrier":                Barrier,
 }
 
-// aicbPeers maps the peer of a message to the difference of stages.
+// aicbPeers maps AICB's names of messages to the stage of the peer minus this stage.
 var aicbPeers = map[string]int{"send_next": 1, "recv_next": 1, "send_prev": -1, "recv_prev": -1}
 
 // aicbGroups are the groups that rows may call.
@@ -120,7 +132,8 @@ func (a *aicbReader) readRanks(text string) error {
 		bare = strings.Trim(list, "[] \t")
 	}
 
-	number := func(name string) (int, error) {
+	// parseRank parses a name such as "rank3".
+	parseRank := func(name string) (int, error) {
 		n, ok := strings.CutPrefix(strings.TrimSpace(name), "rank")
 		if !ok {
 			return 0, invalid(want, "a rank %.40q", name)
@@ -130,29 +143,27 @@ func (a *aicbReader) readRanks(text string) error {
 	}
 
 	// The ranks of a stage follow the ranks of the previous stage.
-	s, next := aicbStage{}, 0
+	next := 0 // the expected rank
 	if len(a.stages) > 0 {
-		before := &a.stages[len(a.stages)-1]
-		next = before.first + before.ranks
+		previous := &a.stages[len(a.stages)-1]
+		next = previous.first + previous.ranks
 	}
+	s := aicbStage{first: next}
 
-	s.first = next
-
-	// Ranks are consecutive, written as single numbers or ranges.
-	for list := range strings.SplitSeq(bare, ",") {
-		from, to, span := strings.Cut(list, "~")
-		first, err := number(from)
+	// Ranks are consecutive, written as single ranks or as ranges such as "rank0 ~ rank127".
+	for element := range strings.SplitSeq(bare, ",") {
+		from, to, isRange := strings.Cut(element, "~")
+		first, err := parseRank(from)
 		if err != nil {
 			return err
 		}
 		last := first
-		if span {
-			if last, err = number(to); err != nil {
+		if isRange {
+			if last, err = parseRank(to); err != nil {
 				return err
 			}
 		}
 
-		// The next rank follows the previous one, also across stages.
 		if first != next || last < first {
 			return invalid("all ranks from 0, one after the other", "rank %d follows rank %d",
 				first, next-1)
@@ -161,7 +172,8 @@ func (a *aicbReader) readRanks(text string) error {
 	}
 
 	// All stages have the same number of ranks.
-	if s.ranks = next - s.first; len(a.stages) > 0 && s.ranks != a.stages[0].ranks {
+	s.ranks = next - s.first
+	if len(a.stages) > 0 && s.ranks != a.stages[0].ranks {
 		return invalid(fmt.Sprintf("%d, as in the first", a.stages[0].ranks),
 			"a stage of %d ranks", s.ranks)
 	}
@@ -208,8 +220,7 @@ func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 // column msg_size contain commas themselves, so such rows have extra fields.
 func (a *aicbReader) readRow(text string) error {
 	f := strings.Split(text, ",")
-
-	extra := len(f) - len(a.column)
+	extra := len(f) - len(a.column) // fields that belong to msg_size
 	size := a.column["msg_size"]
 	kind, ok := strings.CutPrefix(f[a.column["comm_type"]], "CommType.")
 	if !ok {
@@ -220,7 +231,7 @@ func (a *aicbReader) readRow(text string) error {
 		return invalid(fmt.Sprintf("%d, as in the header", len(a.column)), "a row of %d columns", len(f))
 	}
 
-	// field returns the value of a column, or "" if the column does not exist.
+	// field returns the value of a column, or "" if the column does not exist or has no value.
 	field := func(name string) string {
 		i, ok := a.column[name]
 		if !ok {
@@ -275,13 +286,16 @@ func (a *aicbReader) readRow(text string) error {
 
 	// A message to another stage.
 	if kind == "isend" || kind == "irecv" {
-		if r.peer = aicbPeers[field("additional")]; r.peer == 0 ||
-			(kind == "isend") != strings.HasPrefix(field("additional"), "send") {
+		message := field("additional")
+		r.peer = aicbPeers[message]
+		isSend := kind == "isend"
+		if r.peer == 0 || isSend != strings.HasPrefix(message, "send") {
 			return invalid("send_next, send_prev, recv_next or recv_prev",
-				"%s has %.40q as additional, which names no peer", kind, field("additional"))
+				"%s has %.40q as additional, which names no peer", kind, message)
 		}
-		if r.op.Kind = Send; kind == "irecv" {
-			r.op.Kind = Recv
+		r.op.Kind = Recv
+		if isSend {
+			r.op.Kind = Send
 		}
 		s.rows = append(s.rows, r)
 		return nil

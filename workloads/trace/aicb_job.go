@@ -1,3 +1,6 @@
+// This file creates the job of an AICB table (aicb.go): the groups of ranks that make
+// collective calls together, and the program of each stage.
+
 package trace
 
 import (
@@ -13,14 +16,14 @@ import (
 // sizes of groups. A missing size follows from the others and from the number of ranks
 // per stage.
 func (a *aicbReader) setSizes(h *ReadOptions) error {
-	// A missing size of tensor or data parallelism follows from the other one.
+	// A missing size of tensor or data parallelism follows from the other one. A file that
+	// calls a single group is a measurement of that group alone.
 	n := a.stages[0].ranks
 	tp := a.sizes["tp_group"]
 	dp := a.sizes["dp_group"]
 	switch {
 	case tp == 0 && dp == 0 && len(a.groupNames) == 1:
-		tp = 1
-		dp = n // a measurement of a single group
+		tp, dp = 1, n
 	case tp == 0 && dp == 0:
 		tp, dp = 1, n
 		if slices.Contains(a.groupNames, "tp_group") {
@@ -45,8 +48,11 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 	for _, derived := range []struct {
 		group string
 		ep    int
-	}{{"ep_group", a.sizes["ep_group"]}, {"ep_tp_group", a.sizes["ep_tp_group"] / tp},
-		{"ep_dp_group", dp / max(1, a.sizes["ep_dp_group"])}} {
+	}{
+		{"ep_group", a.sizes["ep_group"]},
+		{"ep_tp_group", a.sizes["ep_tp_group"] / tp},
+		{"ep_dp_group", dp / max(1, a.sizes["ep_dp_group"])},
+	} {
 		if a.sizes[derived.group] == 0 {
 			continue
 		}
@@ -57,14 +63,15 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 		ep = derived.ep
 	}
 
-	if _, calls := a.groups["ep_group"]; ep == 0 &&
-		(calls || slices.Contains(a.groupNames, "ep_tp_group") ||
-			slices.Contains(a.groupNames, "ep_dp_group")) {
+	callsExperts := slices.ContainsFunc(a.groupNames,
+		func(name string) bool { return strings.HasPrefix(name, "ep_") })
+	if ep == 0 && callsExperts {
 		return invalid("workload.ep = N, how many ranks of a dp_group share experts",
 			"no row says how large ep_group is")
 	}
 
-	if ep = max(1, ep); dp%ep != 0 {
+	ep = max(1, ep)
+	if dp%ep != 0 {
 		return invalid("an ep that divides dp_group",
 			"dp_group of %d is not a multiple of %d ranks that share experts", dp, ep)
 	}
@@ -72,11 +79,12 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 	return nil
 }
 
-// sets returns the sets of a group. Ranks of a stage are numbered in the order TP, CP,
-// EP, DP with TP fastest, as in AICB and Megatron-LM.
+// sets returns the sets of ranks of a group; each set makes collective calls of its own.
+// Ranks of a stage are numbered in the order TP, CP, EP, DP with TP fastest, as in AICB and
+// Megatron-LM.
 func (a *aicbReader) sets(group string) (sets [][]int32) {
 	all := a.stageRanks * len(a.stages)
-	replica := a.tp * a.cp
+	replica := a.tp * a.cp // distance between the ranks of neighbouring replicas
 	switch group {
 	case "all":
 		return strideSets(all, all, 1)
@@ -91,6 +99,7 @@ func (a *aicbReader) sets(group string) (sets [][]int32) {
 	case "pp_group":
 		return strideSets(all, len(a.stages), a.stageRanks)
 	case "embedding_group":
+		// The first and the last stage share the weights of the embedding.
 		for i := range a.stageRanks {
 			sets = append(sets, []int32{int32(i), int32(all - a.stageRanks + i)})
 		}
@@ -99,7 +108,7 @@ func (a *aicbReader) sets(group string) (sets [][]int32) {
 
 	// ep_tp_group: the expert groups of all TP ranks together.
 	for _, experts := range strideSets(all, a.ep, replica) {
-		// One set per expert group of the first TP rank.
+		// Skip the expert groups of TP ranks other than the first.
 		if int(experts[0])%a.tp != 0 {
 			continue
 		}
@@ -115,18 +124,16 @@ func (a *aicbReader) sets(group string) (sets [][]int32) {
 	return sets
 }
 
-// strideSets divides n ranks into sets of the given size with a distance of step between
-// members.
-func strideSets(n, size, step int) (sets [][]int32) {
+// strideSets divides n ranks into sets of the given size, whose members have a distance of
+// stride. Each run of size x stride ranks holds stride sets.
+func strideSets(n, size, stride int) (sets [][]int32) {
 	for first := range n {
-		if first/step%size != 0 {
-			continue
+		if first/stride%size != 0 {
+			continue // not the first rank of a set
 		}
-
-		// Ranks first, first + step, and so on form a set.
 		set := make([]int32, size)
 		for i := range set {
-			set[i] = int32(first + i*step)
+			set[i] = int32(first + i*stride)
 		}
 		sets = append(sets, set)
 	}
@@ -142,7 +149,7 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 	}
 
 	n := a.stageRanks
-	all := a.stageRanks * len(a.stages)
+	all := n * len(a.stages)
 	j := &Job{Ranks: all, Ops: make([][]Op, all)}
 	for _, d := range []Dim{{"tp", a.tp}, {"cp", a.cp}, {"dp", a.dp}, {"pp", len(a.stages)}} {
 		if d.Size > 1 || d.Name == "dp" {
@@ -219,7 +226,7 @@ func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 				continue
 			}
 
-			// Round to picoseconds; very long times would overflow.
+			// Round to ticks. Very long times would overflow.
 			t := r.time * float64(unit)
 			if t > float64(maxComputeTime) {
 				return nil, invalid(fmt.Sprintf("%.0f s at most", maxComputeTime.Seconds()),
