@@ -1,3 +1,7 @@
+// This file defines contentions: servers and boxes that compute tasks compete for. Servers model
+// what can do one thing at a time, such as a core. Boxes model mailboxes, in which receives match
+// messages by source and tag, as in MPI.
+
 package engine
 
 import (
@@ -72,24 +76,38 @@ const (
 	roleRequests                   // Task of a request
 )
 
-// contentionIndex is the immutable index of a Contention that simulators use. The pairs of
-// slices are compressed rows: the values of task i are hold[holdStart[i]:holdStart[i+1]].
+// contentionIndex is the immutable index of a Contention that simulators use. Pairs of slices such
+// as holdStart and hold are compressed sparse rows (package csr): the values of task i are
+// hold[holdStart[i]:holdStart[i+1]].
 type contentionIndex struct {
 	role                    []uint8 // mask of roles, indexed by task
 	listIndex               []int32 // first index in Holds, Offers or Requests, indexed by task
 	holdStart, hold         []int32 // the servers that a task waits for
 	releaseStart, release   []int32 // the servers that a task frees
-	servers, patterns       int     // their numbers
+	servers, patterns       int     // number of servers, and of different patterns
 	pattern                 []int32 // the pattern of a request, indexed by task; -1 for other tasks
 	acceptedStart, accepted []int32 // the patterns that accept an offer
 	untilStart, until       []int32 // the offers whose requests end with a task
 }
 
-// pattern is the set of offers that a request accepts. A source or tag that is not compared is 0.
+// pattern is the set of offers that a request accepts. Requests with equal patterns accept the same
+// offers. A source or tag that is not compared is 0.
 type pattern struct {
-	box, source    int32
-	tag            uint32
-	anySrc, anyTag bool
+	box, source       int32
+	tag               uint32
+	anySource, anyTag bool
+}
+
+// newPattern returns a pattern that ignores the source, the tag, or both, if they are arbitrary.
+func newPattern(box, source int32, tag uint32, anySource, anyTag bool) pattern {
+	p := pattern{box: box, anySource: anySource, anyTag: anyTag}
+	if !anySource {
+		p.source = source
+	}
+	if !anyTag {
+		p.tag = tag
+	}
+	return p
 }
 
 // index builds the index of c for graph g. It returns an error if a task does not exist, is
@@ -125,13 +143,7 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 			return nil, err
 		}
 		x.listIndex[r.Task] = int32(i)
-		p := pattern{r.Box, r.Source, r.Tag, r.AnySource, r.AnyTag}
-		if r.AnySource {
-			p.source = 0
-		}
-		if r.AnyTag {
-			p.tag = 0
-		}
+		p := newPattern(r.Box, r.Source, r.Tag, r.AnySource, r.AnyTag)
 		k, ok := patterns[p]
 		if !ok {
 			k = int32(len(patterns))
@@ -142,7 +154,7 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 	x.patterns = len(patterns)
 
 	// An offer is accepted by up to four patterns: with or without its source and its tag.
-	var accepted, untils, holds, releases [][2]int32
+	var accepted, untils, holds, releases [][2]int32 // pairs of a task and a value of its row
 	for i, o := range c.Offers {
 		if err := addRole(o.Task, roleOffers, starts); err != nil {
 			return nil, err
@@ -152,21 +164,17 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 			return nil, err
 		}
 		untils = append(untils, [2]int32{o.Until, o.Task})
-		for any := range 4 {
-			p := pattern{o.Box, o.Source, o.Tag, any&1 != 0, any&2 != 0}
-			if p.anySrc {
-				p.source = 0
-			}
-			if p.anyTag {
-				p.tag = 0
-			}
+		for wildcards := range 4 {
+			anySource, anyTag := wildcards&1 != 0, wildcards&2 != 0
+			p := newPattern(o.Box, o.Source, o.Tag, anySource, anyTag)
 			if k, ok := patterns[p]; ok {
 				accepted = append(accepted, [2]int32{o.Task, k})
 			}
 		}
 	}
 
-	// Servers that a task waits for and that it frees.
+	// List the servers that a task waits for and that it frees. listIndex has the first hold of a
+	// task.
 	isListed := map[[2]int32]bool{}
 	for i, h := range c.Holds {
 		if h.First >= 0 && int(h.First) < n && x.role[h.First]&roleHolds == 0 {
@@ -178,12 +186,12 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 		if err := addRole(h.Last, roleReleases, roleRequests); err != nil {
 			return nil, err
 		}
-		if key := [2]int32{h.Server, h.First}; h.Server < 0 || isListed[key] {
+		key := [2]int32{h.Server, h.First}
+		if h.Server < 0 || isListed[key] {
 			return nil, fmt.Errorf("engine: %s holds server %d twice, or the server is negative",
 				g.Name(h.First), h.Server)
-		} else {
-			isListed[key] = true
 		}
+		isListed[key] = true
 		x.servers = max(x.servers, int(h.Server)+1)
 		holds, releases = append(holds, [2]int32{h.First, h.Server}), append(releases, [2]int32{h.Last, h.Server})
 	}

@@ -1,3 +1,6 @@
+// This file models the overhead of messages: the time for which the start of a message occupies its
+// source node.
+
 package engine
 
 import "slices"
@@ -27,18 +30,21 @@ func (g *Graph) WithMessageStarts() (*MessageStarts, error) {
 		return nil, nil
 	}
 
-	// Each node of the network becomes a server behind the servers of g.
+	// Each node of the network becomes a server. The servers of g keep their numbers, and servers
+	// of nodes follow them.
 	n := int32(len(g.Tasks))
 	s := &MessageStarts{Graph: &Graph{Tasks: slices.Clone(g.Tasks)},
 		Tasks: int(n), StartOf: slices.Repeat([]int32{-1}, int(n)), contended: g.contention != nil}
-	server := int32(0) // the server of node 0 in the extended contention
+	firstServer := int32(0) // the server of node 0
 	for _, h := range g.Contention.Holds {
-		server = max(server, h.Server+1)
+		firstServer = max(firstServer, h.Server+1)
 	}
 
 	s.Graph.Contention = Contention{
 		Holds: slices.Clone(g.Contention.Holds), Offers: g.Contention.Offers, Requests: g.Contention.Requests}
-	var started []int32 // the message of each start task
+
+	// Add the start tasks.
+	var started []int32 // the message of each start task, in the order of start tasks
 	for i := range n {
 		if !g.IsMessage(i) {
 			continue
@@ -47,7 +53,7 @@ func (g *Graph) WithMessageStarts() (*MessageStarts, error) {
 		s.StartOf[i], started = start, append(started, i)
 		s.Graph.AddEdge(start, i, 0)
 		s.Graph.Contention.Holds = append(s.Graph.Contention.Holds,
-			Hold{Server: server + g.Tasks[i].Src, First: start, Last: start})
+			Hold{Server: firstServer + g.Tasks[i].Src, First: start, Last: start})
 	}
 
 	// Edges to a message lead to its start task.
@@ -83,7 +89,8 @@ func (s *MessageStarts) Trace(t *Trace) *Trace {
 	if t.StepStart != nil {
 		out.StepStart = t.StepStart[:n+1]
 	}
-	if out.Cause = nil; s.contended {
+	out.Cause = nil // only graphs with a contention have causes
+	if s.contended {
 		out.Cause = t.Cause[:n]
 	}
 	return &out
@@ -91,13 +98,13 @@ func (s *MessageStarts) Trace(t *Trace) *Trace {
 
 // Routes converts routes of the original graph to routes of s.Graph. Start tasks use no resource.
 func (s *MessageStarts) Routes(r *Routes) *Routes {
-	more := len(s.Graph.Tasks) - s.Tasks
+	numStarts := len(s.Graph.Tasks) - s.Tasks
 	out := &Routes{Start: slices.Clone(r.Start), Uses: r.Uses}
 	if len(r.Start) > 0 {
-		out.Start = append(out.Start, slices.Repeat(r.Start[len(r.Start)-1:], more)...)
+		out.Start = append(out.Start, slices.Repeat(r.Start[len(r.Start)-1:], numStarts)...)
 	}
 	if r.FlowCap != nil {
-		out.FlowCap = append(slices.Clone(r.FlowCap), make([]float64, more)...)
+		out.FlowCap = append(slices.Clone(r.FlowCap), make([]float64, numStarts)...)
 	}
 	return out
 }

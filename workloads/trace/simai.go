@@ -1,7 +1,7 @@
 // This file reads workload files of SimAI (Wang et al., "SimAI: Unifying Architecture
 // Design and Performance Tuning for Large-Scale Large Language Model Training with
 // Scalability and Precision", NSDI 25). They describe the layers of one pipeline stage.
-// simai_cut.go divides the layers into micro-batches and creates the programs of ranks.
+// simai_program.go divides the layers into micro-batches and creates the programs of ranks.
 //
 // Abbreviations: TP, DP, EP and PP are tensor, data, expert and pipeline parallelism; vpp is
 // the number of chunks of the model per stage (virtual pipeline parallelism); ga is the

@@ -197,12 +197,13 @@ func (s *Spec) dualPipe(stage int) []Pass {
 
 	// Directions of micro-batches, as seen from the stage.
 	const near, far = 0, 1
+	opposite := func(direction int) int { return 1 - direction }
 
 	// chunkOf returns the chunk that processes micro-batches of a direction. Chunk 0 serves
-	// the micro-batches that enter at stage 0, which is the near end of the first half.
+	// the micro-batches that enter at stage 0, the near end for the first half of the stages.
 	chunkOf := func(direction int) int {
 		if stage >= s.PP/2 {
-			return 1 - direction
+			return opposite(direction)
 		}
 		return direction
 	}
@@ -281,7 +282,7 @@ func (s *Spec) dualPipe(stage int) []Pass {
 		} else {
 			inputGradient(direction)
 		}
-		direction = near + far - direction
+		direction = opposite(direction)
 	}
 	// Step 7: the last near gradients. W fills the time until the next one.
 	for range inner {
