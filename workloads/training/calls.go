@@ -1,3 +1,18 @@
+// This file lists the collective calls of passes and of synchronisation.
+//
+// Sources:
+//
+//   - tensor parallelism: Shoeybi et al., "Megatron-LM: Training Multi-Billion Parameter
+//     Language Models Using Model Parallelism", 2019; with sequence parallelism: Korthikanti
+//     et al., "Reducing Activation Recomputation in Large Transformer Models", 2022
+//   - parallel layers: Chowdhery et al., "PaLM: Scaling Language Modeling with Pathways", 2022
+//   - context parallelism: "The Llama 3 Herd of Models", 2024; Liu et al., "Ring Attention with
+//     Blockwise Transformers for Near-Infinite Context", 2023
+//   - expert parallelism: Lepikhin et al., "GShard: Scaling Giant Models with Conditional
+//     Computation and Automatic Sharding", 2020
+//   - sharding: Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion
+//     Parameter Models", 2020
+
 package training
 
 import (
@@ -141,7 +156,7 @@ func (s *Spec) StepCalls() (all []StepCall) {
 // Tensor parallelism with sequence parallelism: a layer all-gathers the inputs of
 // attention and of the feed-forward network over the tensor-parallel group and
 // reduce-scatters their outputs. The backward pass makes as many calls. Gathering inputs
-// again for the weight gradients is hidden behind computation, as in the paper
+// again for the weight gradients is hidden behind computation
 // (Korthikanti et al. 2022, Sec. 4.2.2).
 //
 // Without sequence parallelism, a layer all-reduces both outputs and, in the backward

@@ -1,3 +1,8 @@
+// This file computes the traffic and the times of layers with experts (mixture of experts). In
+// such a layer, a router sends each token to TopK experts, which are on different GPUs of
+// the stage. One all-to-all sends tokens to their experts (dispatch), another one sends the
+// results back (combine).
+
 package training
 
 import (
@@ -27,7 +32,8 @@ func (s *Spec) ExpertBytes() int64 {
 // virtual stage v. Layers are counted from the first one with experts.
 func (s *Spec) expertLayer(v, piece, pieces int) int {
 	first, layers := s.layers(v)
-	layer := int(first+(float64(piece)+0.5)*layers/float64(pieces)) - s.Arch.DenseLayers
+	middle := first + (float64(piece)+0.5)*layers/float64(pieces)
+	layer := int(middle) - s.Arch.DenseLayers
 	return min(max(layer, 0), s.Arch.Layers-s.Arch.DenseLayers-1)
 }
 
@@ -56,7 +62,7 @@ func (s *Spec) LoadShares(layer int) []float64 {
 // before the graph is simulated. It fails if a time exceeds the range of simulated time.
 func (it *Iteration) AddExchanges(timeOf [4]engine.Time) error {
 	return it.Lengthen(func(v int, pass Phase) (engine.Time, error) {
-		i := 2 * int(pass-Forward)
+		i := 2 * int(pass-Forward) // Backward follows Forward
 		return engine.FromSeconds(it.Spec.ExpertLayers(v) * (timeOf[i] + timeOf[i+1]).Seconds())
 	})
 }
@@ -92,6 +98,12 @@ func (s *Spec) layerSeconds() (attention, experts float64) {
 		r := s.roofline()
 		return r.attention + r.scores, r.experts * float64(a.TopK) / float64(a.TopK+a.SharedExperts)
 	}
-	token := s.microbatchTokens() * float64(c.ConcurrentMicrobatches) / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12)
-	return (2*(a.AttentionParameters()+a.RouterParameters()) + s.scoreFLOPs()) * token, 2 * float64(a.TopK) * a.ExpertParameters() * token
+
+	// A product with a parameter takes 2 operations per token. perOperation is the time of
+	// the stage for one operation per token.
+	tokens := s.microbatchTokens() * float64(c.ConcurrentMicrobatches)
+	perOperation := tokens / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12)
+	attention = (2*(a.AttentionParameters()+a.RouterParameters()) + s.scoreFLOPs()) * perOperation
+	experts = 2 * float64(a.TopK) * a.ExpertParameters() * perOperation
+	return attention, experts
 }

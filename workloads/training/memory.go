@@ -1,3 +1,8 @@
+// This file computes the memory that a GPU of a stage needs. Activations follow Korthikanti et
+// al., "Reducing Activation Recomputation in Large Transformer Models", 2022. The state of
+// the optimizer and its sharding follow Rajbhandari et al., "ZeRO: Memory Optimizations
+// Toward Training Trillion Parameter Models", 2020.
+
 package training
 
 import (
@@ -10,8 +15,8 @@ type Memory struct {
 	// State is the memory of weights, gradients and optimizer: a copy of the weights and
 	// two moments. Spec.Sharding divides parts of it among replicas.
 	State       float64
-	Activations float64 // of micro-batches that wait for their backward pass
-	InFlight    int     // maximum number of these forward passes, over all chunks
+	Activations float64 // activations of forward passes whose backward pass has not ended
+	InFlight    int     // maximum number of these forward passes, summed over all chunks
 }
 
 // optimizerBytes is the optimizer state per parameter: a weight and Adam's two moments of
@@ -21,9 +26,11 @@ const optimizerBytes = 12
 // Memory returns the peak memory use of a GPU of a stage.
 func (s *Spec) Memory(stage int) (m Memory) {
 	gpus, tp := float64(s.StageGPUs()), float64(s.TP)
-	// bytes per parameter: replicated, and sharded among all copies
+
+	// Bytes per parameter that each copy of the parameter has, and bytes per parameter that
+	// are divided among all copies.
 	replicated, sharded := float64(s.Choices.ParameterBytes+s.Choices.GradientBytes), float64(optimizerBytes)
-	shardIf := func(bytes int, condition bool) {
+	shardIf := func(bytes int, condition bool) { // a negative number of bytes becomes replicated
 		if condition {
 			replicated, sharded = replicated-float64(bytes), sharded+float64(bytes)
 		}
@@ -83,7 +90,8 @@ func (s *Spec) activationMemory(v int) float64 {
 		return layers * tokens * number * h * serial // only the input of each layer
 	}
 
-	// inputs of both norms, of attention and of the network, and two 1-byte masks
+	// The inputs of both norms, of attention and of the network, and two masks of one byte
+	// per number.
 	perToken := (4*number + 2) * h * serial
 
 	// Queries, keys, values and the output of attention.
@@ -91,7 +99,7 @@ func (s *Spec) activationMemory(v int) float64 {
 	if a.Attention == "mla" {
 		perToken += number * float64(a.QRank+a.KVRank+a.RopeDim) * serial
 		perToken += number * heads * float64(2*(a.NopeDim+a.RopeDim)+2*a.ValueDim) / tp
-	} else { // Each rank has at least one head of keys and values.
+	} else { // each rank has at least one head of keys and values
 		perToken += number * float64(a.HeadDim) * (2*heads/tp + 2*max(1, float64(a.KVHeads)/tp))
 	}
 	if s.StoreScores && s.Recompute != "selective" {
@@ -105,8 +113,8 @@ func (s *Spec) activationMemory(v int) float64 {
 	return tokens * (layers*perToken + network/tp)
 }
 
-// attendedTokens returns the number of tokens whose scores a token stores, averaged over
-// all layers: the whole sequence, or the tokens in a window or selected by an index.
+// attendedTokens returns the number of tokens to which a token attends, averaged over all
+// layers: the whole sequence, or the tokens in a window or selected by an index.
 func (s *Spec) attendedTokens() float64 {
 	a, tokens := &s.Arch, float64(s.Sequence)
 	if a.Attended == 0 {

@@ -1,3 +1,6 @@
+// This file adds the passes of a pipeline to the task graph, in the order of the schedule
+// (schedule.go), and the transfers between stages.
+
 package training
 
 import (

@@ -1,3 +1,6 @@
+// This file adds the transfers of sharded training state to passes (ZeRO; Rajbhandari et al.,
+// "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", 2020).
+
 package training
 
 import (
