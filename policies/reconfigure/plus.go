@@ -12,6 +12,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
+// This file implements the planner "reconfigure-during+". Its candidates come from three sources, in
+// this order: its own constructions (circulants, and chunks packed on other topologies), the
+// construction of the paper, and other planners. Of equal candidates, the first is used.
+
 // otherNames are the planners whose plans "reconfigure-during+" uses if they are better
 // than its own, in addition to the paper's construction, which precedes them.
 var otherNames = []string{
@@ -54,26 +58,29 @@ func planConstructions(ctx context.Context, s *PlannerSet) ([]plan.Candidate, er
 		return planOwn(ctx, s)
 	}
 	names := s.otherPlanners()
-	all := s.Problem.GPUs <= maxGPUsForAllPaperPlans
-	if all {
+	usesAllPaperPlans := s.Problem.GPUs <= maxGPUsForAllPaperPlans
+	if usesAllPaperPlans {
 		names = slices.Insert(names, 0, paperPlanner)
 	}
-	done := make(chan struct{})
-	planOthers := func() { // errors are reported below
-		defer close(done)
-		for _, name := range names {
-			_, _ = s.plan(ctx, name)
-		}
-	}
+
+	// With several workers, run the other planners during planOwn. Their results are stored in s,
+	// and their errors are returned again by the calls of s.plan below.
 	if s.Options.Workers > 1 {
-		go planOthers()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for _, name := range names {
+				_, _ = s.plan(ctx, name)
+			}
+		}()
 		defer func() { <-done }()
 	}
-	list, err := planOwn(ctx, s)
+
+	own, err := planOwn(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	var paper, rest []plan.Candidate
+	var paper, others []plan.Candidate
 	for _, name := range names {
 		offered, err := s.plan(ctx, name)
 		if errors.Is(err, ErrUnserved) {
@@ -82,18 +89,19 @@ func planConstructions(ctx context.Context, s *PlannerSet) ([]plan.Candidate, er
 		if err != nil {
 			return nil, err
 		}
-		rest = append(rest, s.usableCandidates(name, offered.candidates)...)
+		others = append(others, s.usableCandidates(name, offered.candidates)...)
 	}
 
-	if !all {
-		offered, err := planDuringBelow(ctx, s, slotLimits(list, rest))
+	// For many GPUs, compute only the plans of the paper that are better than all others.
+	if !usesAllPaperPlans {
+		offered, err := planDuringBelow(ctx, s, slotLimits(own, others))
 		if err != nil {
 			return nil, err
 		}
 		paper = s.usableCandidates(paperPlanner, offered)
 	}
 
-	return slices.Concat(list, paper, rest), nil
+	return slices.Concat(own, paper, others), nil
 }
 
 // otherPlanners returns the planners of otherNames that are used for this problem.
@@ -130,23 +138,26 @@ func (s *PlannerSet) usableCandidates(name string, offered []plan.Candidate) (li
 // Plans within the limits are better than the plans in before, and at least as good as the
 // plans in after.
 func slotLimits(before, after []plan.Candidate) []int64 {
-	slots := []int64{math.MaxInt64}
-	lower := func(list []plan.Candidate, by int64) {
+	limits := []int64{math.MaxInt64}
+	lower := func(list []plan.Candidate, margin int64) {
 		for _, c := range list {
-			if c.Switches == nil && c.Fluid == 0 {
-				for len(slots) <= c.Reconfigurations {
-					slots = append(slots, math.MaxInt64)
-				}
-				slots[c.Reconfigurations] = min(slots[c.Reconfigurations], c.Slots+by)
+			if c.Switches != nil || c.Fluid != 0 {
+				continue // not comparable by slots
 			}
+			for len(limits) <= c.Reconfigurations {
+				limits = append(limits, math.MaxInt64)
+			}
+			limits[c.Reconfigurations] = min(limits[c.Reconfigurations], c.Slots+margin)
 		}
 	}
-	lower(before, 0)
+	lower(before, 0) // equal plans in before come first
 	lower(after, 1)
-	for d := 1; d < len(slots); d++ {
-		slots[d] = min(slots[d], slots[d-1])
+
+	// A plan with fewer topologies also limits the plans with more.
+	for d := 1; d < len(limits); d++ {
+		limits[d] = min(limits[d], limits[d-1])
 	}
-	return slots
+	return limits
 }
 
 // planOwn returns our own constructions: circulants, which for uniform demand are open
@@ -157,23 +168,30 @@ func planOwn(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 	if _, uniform := p.Uniform(); !uniform {
 		return planUnequal(ctx, p, o)
 	}
+
 	n, k := p.GPUs, p.Degree
-	list, err := circulant.Candidates(p, circulant.Options{Relay: o.Plus.Relay,
-		BufferLimit: int32(o.Plus.Buffer), Independent: o.Independent, Stop: stopWhenDone(ctx)})
+	list, err := circulant.Candidates(p, circulant.Options{
+		Relay:       o.Plus.Relay,
+		BufferLimit: int32(o.Plus.Buffer),
+		Independent: o.Independent,
+		Stop:        stopWhenDone(ctx),
+	})
 	if err != nil || k == 1 || !isPackable(p) {
 		return list, err
 	}
-	options := packOptions(o, stopWhenDone(ctx))
-	one, err := kautzCandidates(p, o, stopWhenDone(ctx))
+	kautz, err := kautzCandidates(p, o, stopWhenDone(ctx))
+	list = append(list, kautz...)
 	if err != nil || n > maxIrregularGPUs {
-		return append(list, one...), err
+		return list, err
 	}
-	list = append(list, one...)
-	wanted, err := openCounts(p, list, counts(n, min(maxIrregularTopologies,
-		max(1, maxIrregularPermutations/k), (n-2)/k+1), false), o.Plus.Relay)
+
+	// Search irregular topologies for the numbers of topologies for which a better plan is possible.
+	maxTopologies := min(maxIrregularTopologies, max(1, maxIrregularPermutations/k), (n-2)/k+1)
+	wanted, err := openCounts(p, list, counts(n, maxTopologies, false), o.Plus.Relay)
 	if err != nil || len(wanted) == 0 {
 		return list, err
 	}
+	options := packOptions(o, stopWhenDone(ctx))
 	options.Known = list
 	irregular, err := pack.Plan(p, pack.SequenceSpec{Counts: wanted}, pack.SequenceSpec{Counts: wanted},
 		options)
