@@ -87,12 +87,15 @@ func NewFailures(p *Process, seed uint64, kind Part, pods, pod, number int) Fail
 		const machines = PodCubes * CubeHosts
 		return Failures{Process: p, log: p.Log.history(pod*machines+number, pods*machines)}
 	}
-	return Failures{Process: p,
-		rand: RandomStream(seed, streamComponents, uint64(kind)<<40|uint64(pod)<<16|uint64(number))}
+
+	// The number of the stream is unique: a pod has fewer than 2^16 parts of a kind.
+	stream := uint64(kind)<<40 | uint64(pod)<<16 | uint64(number)
+	return Failures{Process: p, rand: RandomStream(seed, streamComponents, stream)}
 }
 
 // Next returns the time from now to the next failure of the part, and the duration of its
-// repair. The part must be up now. If a logged outage has already begun, after is 0.
+// repair. It is called when the part is up. If a logged outage lasts at that time, after
+// is 0 and repair is the rest of the outage.
 //
 // isRemote reports whether the repair needs no repair crew. Logged repairs count as remote,
 // because their duration includes all waiting for a crew.

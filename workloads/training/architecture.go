@@ -1,3 +1,5 @@
+// This file counts the parameters of a model, layer by layer, and describes it in words.
+
 package training
 
 import (

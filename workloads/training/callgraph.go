@@ -1,3 +1,6 @@
+// This file adds passes and synchronisation whose collective calls are part of the task graph,
+// so that they contend with all other transfers.
+
 package training
 
 import (

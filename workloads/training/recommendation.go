@@ -1,3 +1,6 @@
+// This file builds training steps of recommendation models (Naumov et al., "Deep Learning
+// Recommendation Model for Personalization and Recommendation Systems", 2019).
+
 package training
 
 import (
