@@ -3,8 +3,9 @@ package flow
 // maxCheckpoints is the maximum number of checkpoints of a pass.
 const maxCheckpoints = 8
 
-// checkpoint is the state of a pass after some saturations. If an event changes no resource that
-// saturated before, the next pass resumes there. For 62,250 transfers of random starts through one
+// checkpoint is the state of a pass of recomputeShares after some saturations: the capacity and weight
+// that are left on each resource, after the rates of all saturated classes were charged. If an event
+// changes no resource that saturated before, the next pass resumes there. For 62,250 transfers of random starts through one
 // switch of 250 nodes this saves 17 % of the time.
 type checkpoint struct {
 	saturations int    // number of saturations before
@@ -36,7 +37,7 @@ func (p *checkpoints) changePosition(r int32) {
 }
 
 // reviseCheckpoints updates the checkpoints before the first changed resource, and discards the
-// others.
+// others. The changed resources are in recomputation.unordered.
 func (z *sim) reviseCheckpoints() {
 	p := &z.incremental.recomputation
 	for _, r := range p.unordered {
@@ -59,8 +60,10 @@ func (z *sim) reviseCheckpoints() {
 }
 
 // reviseCheckpoint updates the weights of the changed resources in a checkpoint before which none of
-// them saturated. It returns false if one of them now saturates before. Candidates only rise during
-// a pass, so that a candidate above the last level before the checkpoint was always above.
+// them saturated. It returns false if one of them would now saturate before the checkpoint.
+//
+// Then its candidate, the level at which it would saturate (sim.candidate), is below the last level
+// before the checkpoint also at the checkpoint: rates above the candidate only lower it.
 func (z *sim) reviseCheckpoint(c *checkpoint) bool {
 	p := &z.incremental.recomputation
 	last := p.saturations[c.saturations-1].level
@@ -82,8 +85,9 @@ func (z *sim) reviseCheckpoint(c *checkpoint) bool {
 // saveCheckpoint saves the state of the current pass if enough uses were charged since the last
 // checkpoint.
 func (p *recomputation) saveCheckpoint() {
-	const share = maxCheckpoints + 2 // the share of all uses between two checkpoints
-	if !p.unitWeights || p.numValid == maxCheckpoints || p.charges < p.numUses/share+1 || len(p.fills) > 4*len(p.resources) {
+	minCharges := p.numUses/(maxCheckpoints+2) + 1 // uses charged between two checkpoints
+	isSparse := len(p.fills) > 4*len(p.resources)  // a copy of all fills would cost more than a pass
+	if !p.unitWeights || p.numValid == maxCheckpoints || p.charges < minCharges || isSparse {
 		return
 	}
 	c := &p.saved[p.numValid]

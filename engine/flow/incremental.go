@@ -139,7 +139,7 @@ func (z *sim) updateShares(dirty []int32) {
 func (z *sim) propagateShares(dirty []int32) {
 	inc := &z.incremental
 	inc.active, inc.members, inc.newlySaturated = inc.active[:0], inc.members[:0], inc.newlySaturated[:0]
-	inc.numValid = 0
+	inc.numValid = 0 // propagation does not maintain the checkpoints
 
 	// A transfer without a level affects all resources that it uses.
 	for _, r := range dirty {
@@ -202,7 +202,8 @@ func (z *sim) runRounds() {
 		if inc.saturationQueue.Len() == 0 && saturatedLevel > inc.recheckLevel*(1+relTol) {
 			break
 		}
-		// Below both, transfers that reach their previous level have lost their bottleneck.
+		// A transfer of an active resource whose previous level is below both has no bottleneck at
+		// that level any more.
 		if nextLevel < min(saturatedLevel, nextSaturation) {
 			z.reachPreviousLevel(nextLevel, false)
 			continue
@@ -279,7 +280,7 @@ func (z *sim) activate(r int32, level float64) {
 		}
 	}
 
-	inc.include(r)
+	inc.include(r) // for recomputeShares
 	inc.clearSaturation(r)
 	inc.reschedule(&a)
 	inc.active = append(inc.active, a)
@@ -305,7 +306,7 @@ func (z *sim) saturateFirst(share float64) {
 	inc.newlySaturated = append(inc.newlySaturated, r)
 	a := inc.active[inc.activeIndex[r]-1]
 
-	previous := inc.classes[r].level
+	previous := inc.classes[r].level // of the members of the class, whose level setLevel changes
 	z.setLevel(r, share)
 	for _, e := range inc.members[a.from:a.end] {
 		id := z.useTask[e.use]
@@ -443,7 +444,7 @@ func (inc *incrementalShares) mergeSaturated() {
 // clearSaturation marks resource r as not saturated, because it changed or left the large
 // components. The next update then checks all levels up to its previous one.
 func (inc *incrementalShares) clearSaturation(r int32) {
-	inc.load[r] = -1
+	inc.load[r] = -1 // unknown
 	if !math.IsInf(inc.roundLevel[r], 1) {
 		inc.recheckLevel, inc.roundLevel[r] = max(inc.recheckLevel, inc.roundLevel[r]), math.Inf(1)
 	}

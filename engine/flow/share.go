@@ -10,8 +10,8 @@ import (
 type component struct {
 	epoch  int32 // number of the current collection
 	passes int32 // number of calls of shareCapacity
-	// resMark is the epoch in which a resource was collected, or -passes if it belongs to a
-	// large component, indexed by resource.
+	// resMark is the epoch in which a resource was collected, indexed by resource. It is -passes if
+	// the resource belongs to a component that was found large in the current call of shareCapacity.
 	resMark   []int32
 	taskMark  []int32   // epoch in which a task was collected, indexed by task
 	tasks     []int32   // the collected transfers
@@ -40,8 +40,8 @@ func (c *component) init(m *model) {
 }
 
 // shareCapacity computes new rates for every transfer that is connected to a dirty resource.
-// Transfers that share no resource, small components and large components have an algorithm
-// each: shareAlone, fillProgressively or shareByPriority, and updateShares.
+// shareAlone handles transfers that share no resource. fillProgressively or shareByPriority handle
+// small components, and updateShares handles large ones.
 //
 // z.incremental knows the transfers and resources of large components. If these become part of a
 // small component, leaveLarge and releaseTask remove them; clearSaturation reports that a resource
