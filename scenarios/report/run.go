@@ -145,6 +145,13 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 
 	p.gaps(doc)
 
+	for _, r := range doc.Rows { // the rows have one reference
+		if what := r.Labels["nct_reference"]; what != "" {
+			p.indented("NCT: %s", what)
+			break
+		}
+	}
+
 	// Print the labels that explain rows, and the reasons for uncertain or undefined metrics.
 	for _, r := range doc.Rows {
 		for _, l := range []struct{ label, words string }{

@@ -78,8 +78,7 @@ func (i *IdealReference) AddExposed(row *result.Row, end engine.Time, exposure s
 	}
 	row.Metrics["nct"] = nct
 	if i.IsFairOnly {
-		row.Labels["nct"] = "relative to an ideal fabric that shares fairly: priorities were left out, " +
-			"as they need too much work"
+		row.Labels["nct_reference"] = "the ideal fabric shares fairly; serving its transfers by priority takes too much work"
 	}
 }
 
