@@ -108,6 +108,14 @@ func newChainTable(n, k int, parts int32, stop cancellation.Condition) *chainTab
 	return t
 }
 
+// gatherChains returns the frontier of chains of all-gathers from the subgroup of order low to
+// the whole group.
+func (t *chainTable) gatherChains(low int) []*chain { return t.chains(low, t.n, false) }
+
+// exchangeChains returns the frontier of chains of exchanges among the GPUs of each coset of the
+// subgroup of order h. They exchange whole vectors of h shards; see chains.
+func (t *chainTable) exchangeChains(h int) []*chain { return t.chains(1, h, true) }
+
 // chains returns the frontier of chains from the subgroup of order low to the one of order high.
 // With vectors, the chains are exchanges: they leave the GPUs of a coset with the sum of their
 // vectors of high shards. In each stage, a GPU forwards whole vectors and then sums them. This is

@@ -61,7 +61,7 @@ func (f *treeSearch) baseGraph(n int) *graph {
 	z.stop = f.stop
 	try := func(g *graph) {
 		f.stop.Check()
-		d, sum := f.diameter(z, g)
+		d, sum := z.diameter(g)
 		words += n * f.k * z.words * (d + 1)
 		if d == 0 || depth > 0 && (d > depth || d == depth && sum > maxReceived) {
 			return

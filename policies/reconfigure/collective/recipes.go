@@ -19,14 +19,20 @@ type recipe struct {
 // Taken on the mirror image, it has the topologies of the all-gather, the last one first (Chan et
 // al., "Collective communication: theory, practice, and experience", 2007).
 //
-// An all-reduce scatters down to the subgroup of order h, and gathers from there by the same
-// stages. With different stages, the cost would be the mean of two all-reduces that each use one
-// side's stages twice. In between, the GPUs of each coset exchange vectors, or scatter and gather
-// by one more stage whose innermost topology serves both.
+// An all-reduce has three parts, for each order h > 1 of a subgroup:
+//
+//  1. Scatter: GPUs of different cosets of the subgroup of order h scatter and sum their vectors.
+//     All GPUs of a coset then have partial sums of the same h shards.
+//  2. Middle: the GPUs of each coset complete these sums. Either they exchange whole vectors of
+//     h shards, or they scatter and gather by one more stage.
+//  3. Gather: the stages of the scatter, in reverse order.
+//
+// The scatter and the gather have the same stages. If A and B are the costs of two chains, a
+// scatter by one and a gather by the other costs A+B. This is at least the smaller of 2A and 2B.
 func (t *chainTable) recipes(op collective.Kind) []*recipe {
 	var all []*recipe
 	if op != collective.AllReduce {
-		for _, c := range t.chains(1, t.n, false) {
+		for _, c := range t.gatherChains(1) {
 			r := &recipe{planCriteria: c.planCriteria, gather: c.stages()}
 			if op == collective.ReduceScatter {
 				r.scatter = reverseStages(r.gather)
@@ -38,22 +44,30 @@ func (t *chainTable) recipes(op collective.Kind) []*recipe {
 		return all
 	}
 
-	for _, h := range t.divisors[1:] {
-		for _, outer := range t.chains(h, t.n, false) {
+	for _, h := range t.divisors[1:] { // divisors[0] is 1: no middle part
+		for _, outer := range t.gatherChains(h) {
 			gather := outer.stages()
 			twice := outer.plus(outer.planCriteria)
 
-			// The first gather reuses the topology of the last scatter.
+			// The middle scatters and gathers by stage s, so steps and parts count twice. The last
+			// phase of its scatter has the topology of the first phase of its gather. The two count
+			// as one phase.
 			for _, s := range t.stages[h] {
-				whole := append([]chainStage{{s, 1}}, gather...)
+				middle := planCriteria{
+					phases: 2*len(s.phases) - 1,
+					steps:  2 * s.steps,
+					parts:  2 * s.parts,
+				}
+				whole := append([]chainStage{{stage: s, below: 1}}, gather...)
 				all = append(all, &recipe{
-					planCriteria: twice.plus(planCriteria{2*len(s.phases) - 1, 2 * s.steps, 2 * s.parts}),
+					planCriteria: twice.plus(middle),
 					scatter:      reverseStages(whole),
 					gather:       whole,
 				})
 			}
 
-			for _, inner := range t.chains(1, h, true) {
+			// The middle exchanges whole vectors.
+			for _, inner := range t.exchangeChains(h) {
 				all = append(all, &recipe{
 					planCriteria: twice.plus(inner.planCriteria),
 					scatter:      reverseStages(gather),

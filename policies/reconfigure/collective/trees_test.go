@@ -248,11 +248,10 @@ func TestMinimumDepth(t *testing.T) {
 // TestLineGraphs: a line digraph has a diameter larger by one. From the complete graph on 3 GPUs
 // these are Kautz graphs.
 func TestLineGraphs(t *testing.T) {
-	f := &treeSearch{k: 2}
 	complete := affine(3, 1, []int32{1, 2})
 	line := complete.lineGraph()
 	for steps, g := range map[int]*graph{1: complete, 2: line, 3: line.lineGraph(), 4: line.lineGraph().lineGraph()} {
-		if d, _ := f.diameter(newTreeBuilder(g.n, g.k, 1), g); d != steps || g.n != 3<<(steps-1) {
+		if d, _ := newTreeBuilder(g.n, g.k, 1).diameter(g); d != steps || g.n != 3<<(steps-1) {
 			t.Errorf("%d GPUs: diameter %d, want %d", g.n, d, steps)
 		}
 	}

@@ -30,7 +30,6 @@ func findTrees(n, k int, stop cancellation.Condition) []*broadcastTrees {
 
 	f.builder.stop = stop
 	f.addStatic("kautz", graphOf(n, k, scaleup.GeneralizedKautz(n, k)).joinLoops())
-	stepBounds := minSteps(n, k)
 	for _, lines := range f.lineDigraphs() {
 		name := fmt.Sprintf("line digraph %d of %d", lines.iterations, n/power(k, lines.iterations))
 		if lines.iterations == 0 {
@@ -39,13 +38,16 @@ func findTrees(n, k int, stop cancellation.Condition) []*broadcastTrees {
 		f.addStatic(name, lines.graph)
 	}
 
-	// Sequences of topologies, if they can take fewer steps than one topology.
+	// Search for sequences of d topologies that take fewer steps than the trees found so far.
+	// stepBounds[d-1] is the minimum number of steps with d topologies.
+	stepBounds := minSteps(n, k)
 	steps := n
 	for _, t := range f.found {
 		steps = min(steps, t.steps())
 	}
 
-	// With one topology per step, windows on circulants are as good.
+	// The last bound is for one topology per step: d equals the bound. The loop stops before it,
+	// because windows on circulants (windowStage) are as good there.
 	for d := 2; d < len(stepBounds) && stepBounds[d-1] < steps; d++ {
 		for s := stepBounds[d-1]; s < steps; s++ {
 			if f.searchSequences(d, s) {
@@ -80,16 +82,17 @@ func (f *treeSearch) addStatic(name string, g *graph) {
 	if g == nil {
 		return
 	}
-	if steps, _ := f.diameter(f.builder, g); steps > 0 {
+	if steps, _ := f.builder.diameter(g); steps > 0 {
 		t := &broadcastTrees{name: name, phases: []treePhase{{g, steps}}}
 		t.computeLoad(f.builder)
 		f.found = append(f.found, t)
 	}
 }
 
-// diameter returns the diameter of a graph, or 0 if it is not connected. sum is the maximum
-// number of shards that a GPU receives in a step, summed over the steps.
-func (f *treeSearch) diameter(z *treeBuilder, g *graph) (steps, sum int) {
+// diameter broadcasts the shards of all GPUs on g until every GPU has all of them. steps is the
+// number of steps, which is the diameter of g. sum is the maximum number of shards that a GPU
+// receives in a step, summed over the steps. Both are 0 if some shard cannot reach all GPUs.
+func (z *treeBuilder) diameter(g *graph) (steps, sum int) {
 	z.restart()
 	z.setTopology(g)
 	for steps = 1; ; steps++ {
@@ -103,12 +106,14 @@ func (f *treeSearch) diameter(z *treeBuilder, g *graph) (steps, sum int) {
 	}
 }
 
-// drawOffsets draws k offsets mod n, or k consecutive ones if row is true.
-func (f *treeSearch) drawOffsets(n int, row bool) []int32 {
+// drawOffsets draws the k offsets of a random affine graph on n GPUs (see affine). The offsets
+// are consecutive modulo n if isConsecutive is true, as in Kautz and de Bruijn graphs, and
+// independent otherwise.
+func (f *treeSearch) drawOffsets(n int, isConsecutive bool) []int32 {
 	list := make([]int32, f.k)
 	base := f.rng.IntN(n)
 	for i := range list {
-		if list[i] = int32((base + i) % n); !row {
+		if list[i] = int32((base + i) % n); !isConsecutive {
 			list[i] = f.rng.Int32N(int32(n))
 		}
 	}
