@@ -8,10 +8,17 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// offsetSearch selects phases of k offsets each, so that the sum over all offsets of the
-// hops is low, where each offset is reached within one phase. This is a facility location
-// problem: tuples of k offsets are the facilities. Tuples are added greedily and then
-// improved offset by offset.
+// offsetSearch selects the circulants of a plan. The offset from GPU u to GPU v is v-u
+// modulo n. A phase is the time between two reconfigurations. Its circulant links each
+// GPU to the GPUs at k offsets, called the tuple of the phase.
+//
+// Each chunk travels within one phase, so the hops to an offset are the minimum over the
+// phases. The search minimises the sum of these hops over all offsets. This is a facility
+// location problem: the tuples are the facilities and the offsets are the customers.
+// Tuples are added greedily and then improved offset by offset.
+//
+// While one tuple is selected, the other phases are fixed. Their minimum hops, indexed by
+// offset, are called base.
 type offsetSearch struct {
 	n, k int
 	stop cancellation.Condition
@@ -22,7 +29,7 @@ type offsetSearch struct {
 	// Generation in which extended was set, indexed by offset.
 	stamp      []int32
 	generation int32
-	work       int64 // steps so far
+	work       int64 // estimated operations so far, see candidateWork
 }
 
 // nearOffset is an offset with its hops over the other offsets of a tuple.
@@ -63,8 +70,9 @@ func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offse
 		plan.Relax(t.others, a)
 	}
 
-	// If all offsets are near, only a few short paths can save hops: paths over the other
-	// offsets that are followed by hops over the new one. Then these paths are enumerated.
+	// A new offset v adds paths that go over the other offsets first and then over v. Such a
+	// path saves hops only if it has fewer than maxHops, the maximum hops without v. If only
+	// few paths are that short, they are enumerated. Otherwise, Relax recomputes all hops.
 	maxHops := int32(0)
 	for o, h := range t.others {
 		t.lowest[o] = min(h, base[o])
@@ -78,7 +86,7 @@ func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offse
 	}
 	shortPaths := t.countShortPaths(maxHops)
 	already := savedHops(base, t.others)
-	t.work += int64(t.n) * int64(min(t.countShortPaths(slices.Max(base)), 3*t.n)+8)
+	t.work += int64(t.n) * t.candidateWork(base)
 	saved = -1
 	try := func(v int) {
 		var sum int64
@@ -102,6 +110,17 @@ func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offse
 		try(v)
 	}
 	return offset, saved
+}
+
+// candidateWork returns an estimate of the operations in which bestOffset evaluates one
+// offset, either by enumeration or by Relax. Enumeration takes one operation per short path.
+// Here the maximum of base stands for maxHops, which is not larger. Relax takes at most 3 n
+// operations: up to two rounds over all offsets, and one round in savedHops. The estimate
+// adds a constant for the call.
+func (t *offsetSearch) candidateWork(base []int32) int64 {
+	const callWork = 8
+	relaxWork := 3 * t.n
+	return int64(min(t.countShortPaths(slices.Max(base)), relaxWork) + callWork)
 }
 
 // countShortPaths returns the number of paths with fewer than maxHops hops that go over the
@@ -184,7 +203,7 @@ func (t *offsetSearch) bestTuple(base []int32) []int {
 }
 
 // exchangeOffsets replaces offsets of all phases while this saves hops, for about maxWork
-// steps. It returns the sum of hops.
+// operations (see candidateWork). It returns the sum of hops.
 func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 	n, limit := t.n, t.work+maxWork
 	hops := make([][]int32, len(phases))
@@ -203,8 +222,8 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 	}
 
 	sum := without(-1)
-	free := plan.MinHops(n, len(phases), t.k)
-	for better := true; better && sum > free; {
+	minSum := plan.MinHops(n, len(phases), t.k) // lower bound of sum
+	for better := true; better && sum > minSum; {
 		better = false
 		for p := range phases {
 			if t.work > limit {
