@@ -10,9 +10,9 @@ import (
 type slotModel struct {
 	*Model
 	in   *Instance
-	tick float64 // unit of time in the model, in seconds
-	// unit is the unit of data in the model, in bits: the capacity of a circuit of the first
-	// bundle per tick.
+	tick float64 // unit of time in the model, called a tick, in seconds
+	// unit is the unit of data in the model, in bits. It is the number of bits that a circuit
+	// of the first bundle carries per tick.
 	unit     float64
 	slotName string // prefix of slots in names of columns and rows
 	numSlots int    // number of slots
@@ -47,12 +47,12 @@ func newSlotModel(in *Instance, model, slot string, tick float64, n int) (slotMo
 	}, nil
 }
 
-// ticks converts seconds to the model's unit of time.
+// ticks converts seconds to ticks.
 func (z *slotModel) ticks(seconds float64) float64 {
 	return seconds / z.tick
 }
 
-// unitsPerTick converts a rate in bits per second to the model's units.
+// unitsPerTick converts a rate from bits per second to units of data per tick.
 func (z *slotModel) unitsPerTick(rate float64) float64 {
 	return rate * z.tick / z.unit
 }

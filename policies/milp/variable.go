@@ -20,26 +20,34 @@ type Form struct {
 // rate. The optimum is over all schedules with at most K intervals in which each task is active
 // without interruption and waits only before its start.
 //
-// Times in the model are in milliseconds. The unit of data is the capacity of a circuit of the
-// first bundle in one of them.
+// Times in the model are in ticks of a millisecond. The unit of data is the number of bits that a
+// circuit of the first bundle carries per tick.
+//
+// All fields from bits on hold indices of columns in Model.Columns. t, d, rho and s, as well as x,
+// y and u of slotModel, are symbols of the DELTA paper.
 type VariableIntervalModel struct {
 	slotModel
 	form Form
 
-	// Binary digits of circuits, indexed by bundle and digit.
+	// Columns of the binary digits of the number of circuits, indexed by bundle and digit, the
+	// lowest digit first (Eq. 7).
 	bits [][]int
-	// Boundaries t_k (K+1 of them) and lengths of the intervals.
-	t, d []int
-	// Digit times interval length, indexed by bundle, interval and digit.
+	// Columns of the boundaries of the intervals, indexed by boundary 0..K, in ticks.
+	t []int
+	// Columns of the lengths of the intervals, indexed by interval, in ticks.
+	d []int
+	// Columns of the products of a digit and an interval length, in ticks, indexed by bundle,
+	// interval and digit (Eq. 8). An interval has no columns if no task can use the bundle in it.
 	rho [][][]int
-	// Whether the task starts in the interval, indexed by task and interval; -1 if it cannot
-	// be active.
-	s     [][]int
-	start []int // indexed by task
-	end   []int // indexed by task; -1 for steps
+	// Columns of the flags that are 1 if a task becomes active in an interval, indexed by task
+	// and interval (Eq. 13); -1 if the task cannot be active in it.
+	s [][]int
+	// Columns of the start and end of each task, in ticks, indexed by task. The end is -1 for
+	// steps: a step ends at its start plus its duration.
+	start, end []int
 }
 
-// millisecond is the model's unit of time, in seconds.
+// millisecond is the tick of the VariableIntervalModel, in seconds.
 const millisecond = 1e-3
 
 // NewVariableIntervalModel builds the model. It fails if the instance is invalid.
@@ -279,21 +287,20 @@ func (v *VariableIntervalModel) addPrecedenceRows() {
 
 	// Eq. 18. The printed form has a row only for tasks without successors.
 	for i := range v.in.Tasks {
-		end, rest := v.end[i], 0.0
-		if end < 0 {
-			end, rest = v.start[i], v.ticks(v.in.Tasks[i].Duration)
+		t := &v.in.Tasks[i]
+		// The makespan is at least the time in column last plus the seconds that remain.
+		last, remaining := v.end[i], 0.0
+		if last < 0 { // a step has no column for its end
+			last, remaining = v.start[i], t.Duration
 		}
 		if !v.form.Paper {
-			rest += v.ticks(v.in.Tasks[i].Tail)
-			if v.end[i] < 0 { // the tail of a step starts at its end
-				rest = v.ticks(v.in.Tasks[i].Duration + v.in.Tasks[i].Tail)
-			}
+			remaining += t.Tail
 		} else if follows[i] {
 			continue // its successors imply the row
 		}
 
-		v.AddRow(fmt.Sprintf("last_m%d", i), GreaterOrEqual, rest, Term{v.makespan, 1},
-			Term{end, -1})
+		v.AddRow(fmt.Sprintf("last_m%d", i), GreaterOrEqual, v.ticks(remaining),
+			Term{v.makespan, 1}, Term{last, -1})
 	}
 }
 

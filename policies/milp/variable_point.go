@@ -11,7 +11,7 @@ func (v *VariableIntervalModel) Schedule(values []float64) *Schedule {
 		Circuits: v.circuitCounts(values),
 	}
 
-	// The model counts time in milliseconds.
+	// A tick of the model is a millisecond.
 	for _, t := range v.t {
 		s.Times = append(s.Times, values[t]*millisecond)
 	}
