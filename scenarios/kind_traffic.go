@@ -20,13 +20,7 @@ func trafficKinds() (all []*kind) {
 	for _, t := range paths.Kinds() {
 		k := &kind{
 			name: t.Name, keyGroups: t.Groups,
-			usesDimensions: func(s *Scenario) bool {
-				if s.isCall() && len(s.Workload.Call.Along) > 0 {
-					return true
-				}
-				isOnLinks := t.NodeTraffic == nil || s.usesRouters()
-				return t.UsesDimensions != nil && isOnLinks && t.UsesDimensions(&s.Workload.Traffic)
-			},
+			usesDimensions: func(s *Scenario) bool { return trafficUsesDimensions(t, s) },
 			forms: []*form{
 				{
 					doc:              t.Doc,
@@ -57,6 +51,22 @@ func trafficKinds() (all []*kind) {
 		all = append(all, k)
 	}
 	return all
+}
+
+// trafficUsesDimensions reports whether s, whose traffic is of kind t, refers to dimensions of
+// a torus. A collective call does if it names the dimensions it runs along. Other traffic does
+// if its kind or its options do and it runs on links. On pods and on scale-up domains there are
+// no dimensions.
+func trafficUsesDimensions(t *paths.Kind, s *Scenario) bool {
+	if s.isCall() && len(s.Workload.Call.Along) > 0 {
+		return true
+	}
+	if t.UsesDimensions == nil {
+		return false
+	}
+	// A kind without NodeTraffic has only the form for links.
+	isOnLinks := t.NodeTraffic == nil || s.usesRouters()
+	return isOnLinks && t.UsesDimensions(&s.Workload.Traffic)
 }
 
 // traffic returns the kind of the traffic of s. It returns an empty kind for other work and
@@ -104,30 +114,29 @@ func (c *checker) applyMatrixAlias() {
 	reconfigures := fileReconfigures(c.Root)
 	switch {
 	case w["kind"] == paths.Matrix.Name && reconfigures:
-		// A matrix becomes an all-to-all with sizes.
-		if _, given := w["sizes"]; given {
-			return // Read rejects matrix_file
+		// A matrix becomes an all-to-all with sizes. If the scenario has sizes too, the kind stays
+		// a matrix, and reading the scenario reports that a matrix does not use sizes.
+		if _, hasSizes := w["sizes"]; hasSizes {
+			return
 		}
-		file, given := w["matrix_file"]
-		if !given {
-			file = input.ListedSizes
+		sizes, hasFile := w["matrix_file"]
+		if !hasFile {
+			sizes = input.ListedSizes
 		}
 		delete(w, "matrix_file")
-		w["kind"], w["sizes"] = paths.AllToAll.Name, file
+		w["kind"], w["sizes"] = paths.AllToAll.Name, sizes
 		c.aliases = map[string]string{sizesKey: fileKey}
-		if !given {
+		if !hasFile {
 			c.aliases[sizesKey] = kindKey
 		}
 	case w["kind"] == paths.AllToAll.Name && !reconfigures:
-		// An all-to-all becomes a matrix if its sizes are listed or are a file. A misspelt
-		// name of a distribution is not a file.
-		sizes, ok := w["sizes"].(string)
-		if _, given := w["matrix_file"]; !ok || given {
+		// An all-to-all becomes a matrix if its sizes are listed or are in a file.
+		sizes, isText := w["sizes"].(string)
+		_, hasFile := w["matrix_file"]
+		if !isText || hasFile {
 			return
 		}
-		isMisspelt := !strings.ContainsAny(sizes, "./") && text.Nearest(sizes, sizeNames) != ""
-		isDistribution := isMisspelt || slices.Contains(sizeNames, sizes)
-		if sizes != input.ListedSizes && isDistribution {
+		if sizes != input.ListedSizes && !isFileName(sizes) {
 			return
 		}
 		delete(w, "sizes")
@@ -138,4 +147,14 @@ func (c *checker) applyMatrixAlias() {
 			c.aliases[fileKey] = sizesKey
 		}
 	}
+}
+
+// isFileName reports whether the value of the key sizes is the name of a file. Any text is,
+// except the values in sizeNames and their misspellings. A misspelling resembles one of these
+// values and has no dot or slash.
+func isFileName(sizes string) bool {
+	if slices.Contains(sizeNames, sizes) {
+		return false
+	}
+	return strings.ContainsAny(sizes, "./") || text.Nearest(sizes, sizeNames) == ""
 }
