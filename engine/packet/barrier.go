@@ -31,11 +31,16 @@ type spinState struct {
 	_        [96]byte  // padding against false sharing, including the adjacent line that is prefetched
 }
 
+// Limits of spinState.spins. An iteration takes a fraction of a nanosecond.
 const (
-	minSpins = 1 << 14 // some microseconds
-	maxSpins = 1 << 18 // some tenths of a millisecond
+	// minSpins iterations take some microseconds. They cover small differences between
+	// the work of the goroutines, and cost little if the goroutine then sleeps.
+	minSpins = 1 << 14
+	// maxSpins iterations take some tenths of a millisecond, as long as waking a
+	// goroutine. Beyond that, sleeping is no slower.
+	maxSpins = 1 << 18
 	// maxYields is the number of times that a goroutine yields its processor before it
-	// sleeps.
+	// sleeps. Each yield lets another goroutine arrive that shares the processor.
 	maxYields = 16
 )
 
@@ -53,6 +58,8 @@ func newBarrier(workers int) *barrier {
 func (b *barrier) wait(worker int) {
 	w := &b.spinStates[worker]
 	generation, arrival := b.generation.Load(), time.Now()
+
+	// The last goroutine to arrive releases the others by a new generation.
 	if int(b.numWaiting.Add(1)) == len(b.spinStates) {
 		b.numWaiting.Store(0)
 		b.mu.Lock()
@@ -69,6 +76,7 @@ func (b *barrier) wait(worker int) {
 		return
 	}
 
+	// Sleep, and adapt the number of spins to the time that the others needed.
 	b.mu.Lock()
 	for b.generation.Load() == generation {
 		b.cond.Wait()

@@ -71,7 +71,8 @@ type farRun struct {
 }
 
 const (
-	// recentBits is the number of bits of an index in calendar.recentRuns.
+	// recentBits is the number of bits of an index in calendar.recentRuns. A table of 16
+	// entries fills four cache lines.
 	recentBits    = 4
 	numRecentRuns = 1 << recentBits // size of the hash table
 )
@@ -82,12 +83,16 @@ const (
 func recentSlot(t engine.Time) uint64 { return uint64(t) * 0x9e3779b97f4a7c15 >> (64 - recentBits) }
 
 // maxAdaptInterval is the maximum number of distinct times between two calls of
-// adaptSpan.
+// adaptSpan. The interval starts at 1 and doubles with each call. adaptSpan therefore
+// finds the span of a new load soon, and rarely moves all runs later.
 const maxAdaptInterval = 4096
+
+// Limits of the number of cells. A word of filledWords stands for minCells cells. Beyond
+// maxCells, the ring would take more than a megabyte, and later runs are in the heap.
+const minCells, maxCells = 64 * 64, 1 << 18
 
 // newCalendar returns a calendar for event ids below ids. It has about two cells per id.
 func newCalendar(ids int) *calendar {
-	const minCells, maxCells = 1 << 12, 1 << 18
 	cells := 1 << bits.Len(uint(max(minCells, min(2*ids, maxCells))-1)) // rounded up to a power of two
 	a := &calendar{
 		cells: slices.Repeat([]int32{-1}, cells), filledCells: make([]uint64, cells/64), filledWords: make([]uint64, cells/64/64),
@@ -125,7 +130,7 @@ func (a *calendar) schedule(id int32, t engine.Time) {
 // replaces the entry recent if the event belongs to the ring.
 func (a *calendar) scheduleElsewhere(id int32, t engine.Time, recent *recentRun) {
 	if a.isBeyondRing(t) {
-		a.runs[id] = eventRun{t, id, -1}
+		a.runs[id] = singleEvent(id, t)
 		a.pushFar(id)
 		return
 	}
@@ -143,14 +148,17 @@ func (a *calendar) scheduleElsewhere(id int32, t engine.Time, recent *recentRun)
 
 	if previous >= 0 && a.runs[previous].time == t {
 		a.next[a.runs[previous].tail] = id
-		*recent = recentRun{t, previous, id}
+		*recent = recentRun{time: t, id: previous, tail: id}
 		return
 	}
 
-	a.runs[id] = eventRun{t, id, -1}
-	*recent = recentRun{t, id, id}
+	a.runs[id] = singleEvent(id, t)
+	*recent = recentRun{time: t, id: id, tail: id}
 	a.insertRun(id, cell, previous)
 }
+
+// singleEvent returns a run of one event, which is not in a cell yet.
+func singleEvent(id int32, t engine.Time) eventRun { return eventRun{time: t, tail: id, next: -1} }
 
 // isBeyondRing reports whether time t is later than all cells of the ring.
 func (a *calendar) isBeyondRing(t engine.Time) bool {
@@ -288,7 +296,7 @@ func (a *calendar) remove(id int32, t engine.Time) {
 			continue
 		}
 		if head := heads[i]; head >= 0 {
-			a.runs[head] = eventRun{t, a.lastEvent(head), -1}
+			a.runs[head] = eventRun{time: t, tail: a.lastEvent(head), next: -1}
 		} else { // it was the only event of its run
 			heads = slices.Delete(heads, i, i+1)
 		}
@@ -425,7 +433,7 @@ func (r *farRun) before(s *farRun) bool {
 // pushFar adds a run to the heap. The children of farRuns[i] are farRuns[4*i+1] to
 // farRuns[4*i+4].
 func (a *calendar) pushFar(id int32) {
-	r := farRun{a.runs[id].time, a.numPushed, id}
+	r := farRun{time: a.runs[id].time, order: a.numPushed, id: id}
 	a.numPushed++
 	a.farRuns = append(a.farRuns, r)
 

@@ -11,6 +11,9 @@ import (
 
 // check returns an error if the work, the network and the options do not fit each other.
 // If g is not nil, its transfers are split into packets of packetBytes.
+//
+// Times and counts are limited to a fraction of math.MaxInt64 in this file, so that sums
+// of a few of them do not overflow.
 func check(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o *Options) error {
 	if g != nil && (packetBytes < 1 || packetBytes > maxPacketBytes) {
 		return fmt.Errorf("%w: packets of %d B; want 1 to %d", ErrWork, packetBytes, maxPacketBytes)
@@ -78,7 +81,7 @@ func checkSources(w *Work) error {
 		}
 
 		isOpen := s.Process == Periodic || s.Process == Poisson
-		injections := float64(s.Count)
+		injections := float64(s.Count) // with order Together, one injection has a packet of each flow
 		if s.Order != Together {
 			injections *= float64(s.End - s.First)
 		}
@@ -212,7 +215,7 @@ func checkRewires(n *engine.Network, w *Work, o *Options) error {
 
 // initialMemory returns an estimate of the memory at the start of a run in bytes. It
 // covers the state of links and sources, and the packets that are injected
-// simultaneously.
+// simultaneously. PacketBytes is the memory of one packet.
 func initialMemory(n *engine.Network, w *Work, o *Options) int64 {
 	links := int64(len(n.Links))
 	bytes := links * int64(unsafe.Sizeof(scheduledLink{}))
@@ -225,19 +228,21 @@ func initialMemory(n *engine.Network, w *Work, o *Options) int64 {
 		bytes += links*int64(unsafe.Sizeof(queuedLink{})) + queues*int64(unsafe.Sizeof(packetQueue{}))
 	}
 	const perEvent = 64 // an entry of the calendar and a run of its own
+	bytes += eventsPerLink * links * perEvent
 
 	perInjector := int64(unsafe.Sizeof(injector{})) + perEvent
-	bytes += 3 * links * perEvent
 	for _, s := range w.Sources {
 		flows := int64(s.End - s.First)
 		switch {
-		case s.Process == Greedy:
-			bytes += 4*flows + min(flows, 64)*perInjector
-		case s.Process == Poisson && s.Order == Together:
-			bytes += flows * (perInjector + 64)
-		case s.Process == Window:
+		case s.Process == Greedy: // a list of flows, and an injector per first link
+			const maxFirstLinks = 64 // ports of a node, as an estimate
+			bytes += 4*flows + min(flows, maxFirstLinks)*perInjector
+		case s.Process == Poisson && s.Order == Together: // an injector per flow
+			const rngBytes = 64
+			bytes += flows * (perInjector + rngBytes)
+		case s.Process == Window: // per flow: its injector, a counter, and a window of packets
 			bytes += 16*flows + flows*min(int64(s.Window), s.Count)*PacketBytes
-		case s.Every == 0:
+		case s.Every == 0: // all packets at once
 			bytes += perInjector + flows*s.Count*PacketBytes
 		default:
 			bytes += perInjector + flows*min(1, s.Count)*PacketBytes

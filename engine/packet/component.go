@@ -61,9 +61,9 @@ type linkComponent struct {
 
 const (
 	// maxUnitsPerSendTime limits the time units per transmission. With more, a window,
-	// which has at most maxKeyTimes times, would cover few packets.
+	// which has at most maxKeyTimes (40) times, would cover less than a transmission.
 	maxUnitsPerSendTime = 32
-	// maxComponentSendTime keeps sums of some transmission times below engine.Never.
+	// maxComponentSendTime keeps sums of up to 1024 transmission times below engine.Never.
 	maxComponentSendTime = engine.Never >> 10
 )
 
@@ -79,6 +79,7 @@ func (z *sim) newComponentSim(w *Work) *componentSim {
 		return nil
 	}
 
+	// All sources must have one packet size, and inject at known times or at known links.
 	p := &componentSim{sim: z, packetBytes: z.injectors[0].bytes}
 	for i := range z.injectors {
 		m := &z.injectors[i]
@@ -93,6 +94,7 @@ func (z *sim) newComponentSim(w *Work) *componentSim {
 		}
 	}
 
+	// Find the time unit of transmission times and latencies.
 	for i := range z.scheduled {
 		if z.network.Links[i].Rate == 0 {
 			continue // no path uses it
@@ -114,6 +116,7 @@ func (z *sim) newComponentSim(w *Work) *componentSim {
 	}
 
 	// Each worker has a mailbox per component, and a mailbox in use has at least one block.
+	// They may use a quarter of the memory limit, which is maxChunks chunks of packets.
 	workers := min(max(1, z.options.Workers), runtime.GOMAXPROCS(0))
 	if int64(len(p.componentList)*workers)*blockBytes > p.maxChunks*chunkBytes/4 {
 		return nil
@@ -124,8 +127,8 @@ func (z *sim) newComponentSim(w *Work) *componentSim {
 }
 
 // hasTooManyPhases reports whether the injection times of sources have more than
-// maxPhases different residues modulo the time unit. Of each source, it examines the
-// first maxPhases+1 injections.
+// maxPhases different residues modulo the time unit; see componentWindow.residues. Of each
+// source, it examines the first maxPhases+1 injections.
 func (p *componentSim) hasTooManyPhases() bool {
 	for i := range p.injectors {
 		m := &p.injectors[i]
@@ -161,7 +164,10 @@ func (p *componentSim) findComponents(w *Work) bool {
 			continue
 		}
 
-		component, numComponents := csr.Components(start, to, func(int32) bool { return true })
+		// csr.Components numbers the strongly connected components, with arcs to lower
+		// numbers. The links of component c are members[firstLink[c]:firstLink[c+1]].
+		allArcs := func(int32) bool { return true }
+		component, numComponents := csr.Components(start, to, allArcs)
 		firstLink, members := csr.Index(component, numComponents)
 		if !orderRings(start, to, component, firstLink, members) {
 			continue
@@ -220,7 +226,8 @@ func orderRings(start, to, component, firstLink, members []int32) bool {
 	return true
 }
 
-// maxArcs limits the number of arcs between links.
+// maxArcs limits the number of possible arcs between links. The tables of arcs then need
+// about 100 MB.
 const maxArcs = 1 << 24
 
 // arcsByPort returns arcs from each link to the links that follow it over ports that some
@@ -307,8 +314,12 @@ func (p *componentSim) arcs(w *Work, follows func(node, port, next int) bool) (s
 }
 
 // The location of a link is one number for its component and its index in the component.
+// Example: link 5 of component 2 has location 2*64+5.
 const (
-	linkBits          = 6             // bits of the index in a location
+	// linkBits is the number of bits of the index in a location. The arrays of a
+	// componentWorker have an entry per possible link and time index, so that more bits
+	// would displace them from the cache.
+	linkBits          = 6
 	maxComponentLinks = 1 << linkBits // maximum number of links per component
 )
 
@@ -329,8 +340,9 @@ func (p *componentSim) linkIndex(location int32) int32 {
 
 // buildLinks builds the links and senders of the components.
 func (p *componentSim) buildLinks() {
-	p.links, p.headArrival, p.headKey = make([]componentLink, len(p.linkIDs)), make([]engine.Time, len(p.linkIDs)), make([]eventKey, len(p.linkIDs))
-	p.location = make([]int32, len(p.linkIDs))
+	numLinks := len(p.linkIDs)
+	p.links, p.headArrival, p.headKey = make([]componentLink, numLinks), make([]engine.Time, numLinks), make([]eventKey, numLinks)
+	p.location = make([]int32, numLinks)
 	for k, q := range p.componentList {
 		for index := q.from; index < q.end; index++ {
 			l := &p.sim.scheduled[p.linkIDs[index]]
@@ -363,6 +375,7 @@ func (p *componentSim) buildLinks() {
 		}
 	}
 
+	// The greedy injectors of component k are greedy[firstSender[k]:firstSender[k+1]].
 	firstSender, greedy := csr.Index(component, len(p.componentList))
 	p.senderIndex, p.firstTimed = make([]int32, len(p.injectors)), int32(len(greedy))
 	for index, i := range append(greedy, timed...) {
@@ -437,7 +450,7 @@ func (p *componentSim) addLoadedEvent(id int32, time engine.Time, key eventKey) 
 	w := &p.senders[index]
 	w.eventKey, w.time = key, time
 	if isGreedy := w.link >= 0; isGreedy {
-		k.addPending(key, time, -1-index)
+		k.addPending(key, time, -1-index) // the id of a sender; see keyedEvent
 	}
 }
 
@@ -459,9 +472,9 @@ func (p *componentSim) switchToEvents() {
 	a.now = p.stats.End
 	a.currentCell = int64(a.now >> a.cellShift)
 	for _, e := range p.pending.events {
-		if e.id >= 0 {
+		if isLink := e.id >= 0; isLink {
 			a.schedule(p.linkIDs[e.id], p.headArrival[e.id])
-		} else {
+		} else { // see keyedEvent
 			w := &p.senders[-1-e.id]
 			a.schedule(p.senderBase+w.injector, w.time)
 		}

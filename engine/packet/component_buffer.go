@@ -1,8 +1,12 @@
 package packet
 
 // This file stores the packets that remain on the links of a componentSim between two
-// windows of simulated time. Each link has a circular buffer, which grows as needed and
-// reuses the memory of buffers that other links have outgrown.
+// windows of simulated time. Each link (componentLink, component_worker.go) has a circular
+// buffer, which grows as needed. A componentWorker, the goroutine that simulates the link,
+// keeps the buffers that links have outgrown (freeBuffers) and gives them to other links.
+//
+// If no link of the network has a latency (hasLatency is false), packets arrive at
+// intervals of one transmission, so their arrival times are not stored.
 
 import (
 	"math/bits"
@@ -29,23 +33,27 @@ func (k *componentWorker) storePacket(l *componentLink, r queuedPacket, arrival 
 // the order in which they are enqueued; head and tail are such numbers.
 func (l *componentLink) bufferIndex(n uint64) uint64 { return n & uint64(len(l.buffer)-1) }
 
-// packetBuffer is the memory of componentLink.buffer and arrivals. Its size is a power of
-// two.
+// packetBuffer is the memory of componentLink.buffer and componentLink.arrivals. Its size,
+// the number of packets that fit, is a power of two. Its class is the binary logarithm of
+// the size.
 type packetBuffer struct {
 	packets  []queuedPacket
 	arrivals []engine.Time // indexed like packets: arrival at the far end; nil without latencies
 }
 
-// minBufferBits is the binary logarithm of the size of the smallest packet buffer.
-const minBufferBits = 3
-
-// maxReusedClass is the binary logarithm of the size up to which growBuffer keeps the
-// previous buffer for other links. Larger ones are left to the garbage collector.
-const maxReusedClass = 10
+const (
+	// minBufferClass is the class of the smallest packet buffer. Its eight packets of 16
+	// bytes fill two cache lines.
+	minBufferClass = 3
+	// maxKeptClass is the class of the largest buffers that growBuffer keeps for other
+	// links, 512 packets. Few links have longer queues, so larger buffers would rarely be
+	// reused. They are left to the garbage collector.
+	maxKeptClass = 9
+)
 
 // growBuffer doubles the size of a link's packet buffer, which must be full.
 func (k *componentWorker) growBuffer(l *componentLink) {
-	class := max(minBufferBits, bits.Len(uint(len(l.buffer)))) // binary logarithm of the new size
+	class := max(minBufferClass, bits.Len(uint(len(l.buffer)))) // of the new buffer
 	var grown packetBuffer
 	if unused := k.freeBuffers[class]; len(unused) > 0 {
 		grown, k.freeBuffers[class] = unused[len(unused)-1], unused[:len(unused)-1]
@@ -60,8 +68,9 @@ func (k *componentWorker) growBuffer(l *componentLink) {
 	copyBuffer(grown.packets, l.buffer, l.head)
 	copyBuffer(grown.arrivals, l.arrivals, l.head)
 
-	if old := (packetBuffer{l.buffer, l.arrivals}); class <= maxReusedClass && l.buffer != nil {
-		k.freeBuffers[class-1] = append(k.freeBuffers[class-1], old)
+	oldClass := class - 1
+	if old := (packetBuffer{packets: l.buffer, arrivals: l.arrivals}); oldClass <= maxKeptClass && l.buffer != nil {
+		k.freeBuffers[oldClass] = append(k.freeBuffers[oldClass], old)
 	} else {
 		k.memoryBytes -= old.memoryBytes()
 	}
@@ -69,13 +78,13 @@ func (k *componentWorker) growBuffer(l *componentLink) {
 	l.buffer, l.arrivals = grown.packets, grown.arrivals
 }
 
-// memoryBytes returns the memory of the buffer.
+// memoryBytes returns the memory of the buffer in bytes.
 func (r packetBuffer) memoryBytes() int64 {
 	return int64(len(r.packets))*int64(unsafe.Sizeof(queuedPacket{})) + int64(len(r.arrivals))*int64(unsafe.Sizeof(engine.Time(0)))
 }
 
-// copyBuffer copies a full circular buffer, which starts at packet number head, into a
-// larger one. Both sizes are powers of two.
+// copyBuffer copies a full circular buffer, whose first packet has the number head, into a
+// larger one. In both, packet n is at index n modulo the size (bufferIndex).
 func copyBuffer[T any](to, ring []T, head uint64) {
 	for i := range uint64(len(ring)) {
 		to[(head+i)&uint64(len(to)-1)] = ring[(head+i)&uint64(len(ring)-1)]

@@ -9,10 +9,15 @@ import (
 	"slices"
 )
 
-// keyedEvent is a pending event with its sort key.
+// keyedEvent is a pending event with its sort key: the words scheduleTimes and tieBreak of
+// eventKey (component_window.go).
+//
+// An id of at least 0 is the next departure from link id of componentSim.links. A
+// negative one is the next event of a sender: -1 stands for componentSim.senders[0], and
+// -1-i for senders[i].
 type keyedEvent struct {
 	eventKey
-	id int32 // index in componentSim.links; or -1 minus an index in componentSim.senders
+	id int32
 }
 
 // A key has two words of 64 bits. The radix sort processes each word in digits of
@@ -102,7 +107,7 @@ func (w *eventList) sort() {
 }
 
 // merge moves the events of another list into w. Both must be sorted. The comparison
-// selects the next event without a branch.
+// selects the next event without a branch: eventKey.before returns 1 or 0.
 func (w *eventList) merge(other *eventList) {
 	a, b := w.events, other.events
 	if other.events = b[:0]; len(a) == 0 {

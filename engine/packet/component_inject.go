@@ -25,8 +25,9 @@ type injectionBatch struct {
 	firstFlow, numFlows int32 // flows firstFlow <= f < firstFlow+numFlows
 }
 
-// collectInjections determines the injections of timed sources in the window. It also
-// updates the next event of each source.
+// collectInjections determines the injections of timed sources in the window, which ends
+// before p.end. It also updates the next event of each source: an entry of senders, where
+// the timed sources follow the greedy ones.
 func (p *componentSim) collectInjections() {
 	p.injections = p.injections[:0]
 	s := &p.workers[0].stats
@@ -78,7 +79,7 @@ func (k *componentWorker) injectTimed(batch *injectionBatch, flow int32, key eve
 		return
 	}
 
-	firstPort := int(p.flows[flow].Src) * p.paths.degree
+	firstPort := int(p.flows[flow].Src) * p.paths.degree // index in linkByPort of port 0 of the source
 	firstLink := p.linkByPort[firstPort+step.Port()]
 	k.sendTo(firstLink, int(batch.timeIndex), arrivalEvent{eventKey: key, injectTime: batch.time, route: route})
 }

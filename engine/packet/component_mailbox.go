@@ -12,7 +12,9 @@ import "unsafe"
 // blocks.
 type mailbox struct{ first, last *mailboxBlock } // nil if it is empty
 
-// mailboxBlock is one block of a mailbox.
+// mailboxBlock is one block of a mailbox. Its events fill a kilobyte. Each mailbox in use
+// has at least one block, and there is a mailbox per worker and component, so larger
+// blocks would waste memory.
 type mailboxBlock struct {
 	events [32]arrivalEvent
 	length int           // events[:length] is in use
@@ -22,7 +24,8 @@ type mailboxBlock struct {
 // blockBytes is the memory of a block.
 const blockBytes = int64(unsafe.Sizeof(mailboxBlock{}))
 
-// send appends an event to a mailbox.
+// send appends an event to a mailbox. k is the worker that sends it, which has a list of
+// unused blocks (freeBlocks).
 func (k *componentWorker) send(to *mailbox, c arrivalEvent) {
 	b := to.last
 	if b == nil || b.length == len(b.events) {

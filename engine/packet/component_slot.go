@@ -12,7 +12,11 @@ const (
 )
 
 // slotOf returns the slot of a link, given by its index in the component, and a time
-// index. Slots are the indices of arrays with an entry for each link and time.
+// index. Slots are the indices of arrays with an entry for each link and time. Example:
+// time index 3 of link 2 has slot 2*64+3.
+//
+// Here and below, the mask maxTimes-1 changes no valid index. It lets the compiler omit
+// checks of the range.
 func slotOf(link, t int) int { return link<<timeBits | t&(maxTimes-1) }
 
 // slotTime returns the time index of a slot.

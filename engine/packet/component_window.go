@@ -4,6 +4,9 @@ package packet
 // begins with, how simultaneous events are ordered, and how the workers share the
 // components. component.go defines components, component_worker.go simulates one of them
 // in the window.
+//
+// A source is timed if it injects at times that do not depend on the network. Other
+// sources are greedy: they keep one packet queued at a link. Both are senders.
 
 import (
 	"math"
@@ -108,7 +111,8 @@ func (p *componentWindow) secondChildKey(parent eventKey, t int) eventKey {
 }
 
 // before returns 1 if a is less than b, and 0 otherwise. It returns a number, because
-// eventList.merge adds it to an index instead of branching.
+// eventList.merge adds it to an index instead of branching. It subtracts the keys as
+// numbers of 128 bits; the borrow of the upper words is the result.
 func (a *eventKey) before(b *eventKey) uint64 {
 	_, less := bits.Sub64(a.tieBreak, b.tieBreak, 0)
 	_, less = bits.Sub64(a.scheduleTimes, b.scheduleTimes, less)
@@ -116,8 +120,11 @@ func (a *eventKey) before(b *eventKey) uint64 {
 }
 
 const (
-	ordinalBits = 24               // bits of the ordinal in eventKey.tieBreak
-	maxKeyTimes = 64 - ordinalBits // maximum number of times per window
+	// ordinalBits is the number of bits of the ordinal in eventKey.tieBreak. With 24, 16
+	// million events can be pending, about one per link and sender.
+	ordinalBits = 24
+	// maxKeyTimes is the maximum number of times per window: the bits that remain.
+	maxKeyTimes = 64 - ordinalBits
 )
 
 // runUntil simulates all events up to and including time until. It uses the event loop
@@ -141,7 +148,7 @@ func (p *componentSim) runUntil(until engine.Time) {
 		if p.hasManyTies() || p.exceedsMemory() {
 			p.switchToEvents()
 			p.sim.components = nil
-			p.runEvents(until, math.MaxInt)
+			p.runEvents(until, noEventLimit)
 			return
 		}
 
@@ -152,7 +159,7 @@ func (p *componentSim) runUntil(until engine.Time) {
 			if duration := p.eventLoopTime(); start < until-duration { // start+duration does not overflow
 				loopEnd = start + duration
 			}
-			p.runEvents(loopEnd, math.MaxInt)
+			p.runEvents(loopEnd, noEventLimit)
 			if p.numSparseWindows++; p.outOfMemory {
 				return
 			}
@@ -191,7 +198,9 @@ const minComponentWindows = 16
 
 const (
 	// maxComparisonsPerArrival and comparisonAllowance limit the comparisons for sorting
-	// simultaneous arrivals: this number per arrival, plus an allowance per run.
+	// simultaneous arrivals: this number per arrival, plus an allowance per run. The event
+	// loop needs no comparisons. The allowance covers a burst at the start of a run, when
+	// there have been few arrivals.
 	maxComparisonsPerArrival = 4
 	comparisonAllowance      = 1 << 14
 )
@@ -210,12 +219,14 @@ func (p *componentSim) hasManyTies() bool {
 
 // eventLoopTime returns the simulated time for which the event loop runs after a window
 // with too few events. It grows exponentially with the number of such windows
-// (exponential backoff), because each attempt with a window converts the whole state.
+// (exponential backoff), because each attempt with a window converts the whole state. It
+// begins with eight transmissions, and is four times as long after each further window.
 func (p *componentSim) eventLoopTime() engine.Time {
-	if p.options.forceParallel {
+	if p.options.forceParallel { // tests return soon
 		return min(3*p.minSendTime, engine.Never>>20)
 	}
-	return engine.Time(min(math.Ldexp(float64(p.minSendTime), 3+2*min(p.numSparseWindows, 62)), float64(engine.Never>>2)))
+	exponent := 3 + 2*min(p.numSparseWindows, 62)
+	return engine.Time(min(math.Ldexp(float64(p.minSendTime), exponent), float64(engine.Never>>2)))
 }
 
 // exceedsMemory reports whether packet buffers and mailboxes exceed half of the memory
@@ -244,7 +255,8 @@ func (p *componentSim) mergeStats() {
 //
 // Each worker starts with a share of the level that is the same in all windows, because
 // part of it may still be in its cache. Then it helps with the shares of the others. It
-// prefetches its next component before it simulates the current one.
+// prefetches its next component before it simulates the current one. It begins each
+// window with the injection of a share of the packets of timed sources (injectShare).
 func (p *componentSim) simulateWindow() {
 	const countersPerLine = 16 // each counter has its own cache line, to avoid false sharing
 	levels, workers := len(p.levelStart)-1, len(p.workers)
@@ -308,7 +320,8 @@ func (p *componentSim) openWindow(until engine.Time) (engine.Time, bool) {
 		p.residues = p.residues[:0]
 	}
 
-	// Collect the pending events of timed sources and of all workers, in order.
+	// Collect the pending events of timed sources and of all workers, in order. Sender i
+	// has the id -1-i; see keyedEvent.
 	for i := p.firstTimed; int(i) < len(p.senders); i++ {
 		if w := &p.senders[i]; w.time < engine.Never {
 			p.start = min(p.start, w.time)
@@ -334,8 +347,8 @@ func (p *componentSim) openWindow(until engine.Time) (engine.Time, bool) {
 		return p.start, false
 	}
 
+	// Choose the end, and make the residues relative to the start.
 	p.end = p.windowLimit(until)
-
 	p.phases = p.phases[:0]
 	for _, r := range p.residues {
 		p.phases = append(p.phases, (r-p.start%p.timeUnit+p.timeUnit)%p.timeUnit)

@@ -111,12 +111,16 @@ type componentWorker struct {
 	numComparisons  int64         // see componentWindow.numComparisons
 }
 
-// newWorkers creates the workers: as many as Options.Workers and the processors allow,
-// with at least eight components per worker and level on average.
+// minComponentsPerWorker is the minimum number of components per worker and level, on
+// average. With fewer components, workers would often wait for the last one of a level.
+const minComponentsPerWorker = 8
+
+// newWorkers creates the workers: as many as Options.Workers, the processors and
+// minComponentsPerWorker allow.
 func (p *componentSim) newWorkers() {
 	n := max(1, min(p.options.Workers, len(p.componentList)))
 	if !p.options.forceParallel {
-		n = max(1, min(n, runtime.GOMAXPROCS(0), len(p.componentList)/len(p.levelStart)/8))
+		n = max(1, min(n, runtime.GOMAXPROCS(0), len(p.componentList)/len(p.levelStart)/minComponentsPerWorker))
 	}
 	p.workers = make([]componentWorker, n)
 	p.barrier = newBarrier(len(p.workers))
@@ -153,7 +157,8 @@ func (k *componentWorker) simulateComponent(number int32) {
 	}
 	k.numArrivals += int64(len(k.arrivals))
 
-	// The injectors themselves have been prefetched already.
+	// Prefetch what the injections of greedy sources read. prefetchComponent has prefetched
+	// the injectors themselves.
 	for i := q.firstSender; i < q.endSender && hasPrefetch; i++ {
 		if m := &p.injectors[p.senders[i].injector]; m.process == Greedy && m.numSent < m.total {
 			m.prefetchNext(&p.paths)
@@ -320,13 +325,14 @@ const afterWindow = maxTimes
 func (k *componentWorker) startLink(q *activeComponent, i int) {
 	p := k.componentSim
 	l := &q.links[i]
-	k.simulatedTimes[i], k.occupancy[i], k.departureTimes[i], k.lastDeparture[i] = 0, int32(l.tail-l.head), 0, -1
+	k.simulatedTimes[i], k.departureTimes[i], k.lastDeparture[i] = 0, 0, -1
+	k.occupancy[i] = int32(l.tail - l.head)
 
 	arrival, key := q.headArrival[i], q.headKey[i]
 	for arrival < p.end {
 		t := p.timeIndex(arrival)
 		r := &l.buffer[l.bufferIndex(l.head)]
-		k.depart(q, i, t, r.nextLink, arrivalEvent{key, r.injectTime, r.route, 0})
+		k.depart(q, i, t, r.nextLink, arrivalEvent{eventKey: key, injectTime: r.injectTime, route: r.route})
 
 		// The departure schedules the departure of the next packet.
 		key = p.childKey(key, t)
@@ -479,7 +485,7 @@ func (k *componentWorker) schedulePacket(q *activeComponent, l *componentLink, i
 	}
 	l.head++
 	l.tail++
-	k.depart(q, i, departure, next, arrivalEvent{key, c.injectTime, c.route + 1, 0})
+	k.depart(q, i, departure, next, arrivalEvent{eventKey: key, injectTime: c.injectTime, route: c.route + 1})
 	return start
 }
 
@@ -503,7 +509,7 @@ func (k *componentWorker) injectGreedy(q *activeComponent, l *componentLink, i, 
 	w := &k.senders[id]
 	w.time = engine.Never
 	flow, bytes, _, more := k.nextPacket(w.injector)
-	if bytes == 0 {
+	if bytes == 0 { // the source has no packet left
 		return
 	}
 

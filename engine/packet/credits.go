@@ -6,29 +6,34 @@ import (
 	"sim/engine"
 )
 
+// This file returns credits to queued links (queued.go). A credit is free space in the
+// buffer of a virtual channel at the far end of a link. A link takes credits when it
+// starts to send a packet (selectQueue). They return when the packet leaves that buffer.
+
 // releaseBuffer frees the space of a packet in the buffer of channel origin. The space
 // becomes available to the link of that channel one latency later. It does nothing if
-// origin is not a channel.
+// origin is negative, which means that a source injected the packet.
 func (z *sim) releaseBuffer(origin, bytes int32, now engine.Time) {
 	if origin < 0 || !z.usesCredits {
 		return
 	}
 	channel := origin
 	id := z.channelLink[channel]
-	if z.windowsActive {
+	if z.windowsActive { // lpSim simulates instead of the event loop
 		z.lps.sendCredit(id, channel, bytes, now+z.lps.latencies[id])
 		return
 	}
 	l := &z.queued[id]
+	lacksCredit := l.state == 0 && l.numWaiting > 0 // the link is idle although packets are waiting
 	if !l.hasLatency {
-		if z.freeBytes[channel] += int64(bytes); l.state == 0 && l.numWaiting > 0 {
+		if z.freeBytes[channel] += int64(bytes); lacksCredit {
 			z.startSending(id, now)
 		}
 		return
 	}
 	slot := z.records.add(&l.credits)
-	*slot = record{time: now + l.latency, route: channel, bytes: bytes}
-	if l.state == 0 && l.numWaiting > 0 {
+	*slot = record{time: now + l.latency, route: channel, bytes: bytes} // in credits, route is the channel
+	if lacksCredit {
 		z.awaitCredit(id, l)
 	}
 }

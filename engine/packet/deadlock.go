@@ -24,10 +24,15 @@ type Deadlock struct {
 // Error names the cycle, or the links at which packets are queued.
 func (d *Deadlock) Error() string { return d.text }
 
+// maxNamedQueues is the number of links that the error message names. Others are counted.
+const maxNamedQueues = 3
+
 // deadlockError explains why packets are queued although no event is left. It searches
 // the wait-for graph of channels for a cycle.
 func (z *sim) deadlockError() error {
 	d := &Deadlock{At: z.stats.End, Waiting: z.stats.countedInFlight}
+
+	// Collect the arcs of the wait-for graph, and the links at which packets are queued.
 	type wait struct{ from, to int32 } // a packet in the buffer of channel from waits for channel to
 	var waits []wait
 	var queuesText []string
@@ -38,7 +43,7 @@ func (z *sim) deadlockError() error {
 		if l.numWaiting == 0 {
 			continue
 		}
-		if numBlocked++; numBlocked <= 3 {
+		if numBlocked++; numBlocked <= maxNamedQueues {
 			why := ""
 			if l.state&stateDown != 0 {
 				why = ", which is down"
@@ -48,7 +53,7 @@ func (z *sim) deadlockError() error {
 		if l.state&stateDown != 0 || !z.usesCredits {
 			continue
 		}
-		for q := range int32(l.numQueues) {
+		for q := range int32(l.numQueues) { // through traffic per channel, then host traffic per channel
 			to := l.firstChannel + wrap(q, int32(l.numChannels))
 			z.records.each(&z.queues[l.firstQueue+q].recordQueue, func(r *record) {
 				if r.origin >= 0 {
@@ -58,6 +63,7 @@ func (z *sim) deadlockError() error {
 		}
 	}
 
+	// Search for a cycle. Without one, name the links.
 	slices.SortFunc(waits, func(a, b wait) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	firstWait, waits := csr.Sort(slices.Compact(waits), len(z.freeBytes), func(w wait) int32 { return w.from })
 	to := make([]int32, len(waits))
@@ -73,8 +79,8 @@ func (z *sim) deadlockError() error {
 		return d
 	}
 
-	if numBlocked > 3 {
-		queuesText = append(queuesText, fmt.Sprintf("others before %d more links", numBlocked-3))
+	if numBlocked > maxNamedQueues {
+		queuesText = append(queuesText, fmt.Sprintf("others before %d more links", numBlocked-maxNamedQueues))
 	}
 	d.text = fmt.Sprintf("packet: nothing can proceed at %v with %d packets in the network: %s", d.At, d.Waiting, strings.Join(queuesText, ", "))
 	return d

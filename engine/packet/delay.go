@@ -8,7 +8,7 @@ import (
 )
 
 // Delay collects packet delays: their exact sum and range, and a histogram. The width of
-// a class is at most 1/128 of its values.
+// a class is at most 1/classesPerOctave of its values.
 type Delay struct {
 	Count           int64
 	Min, Max        engine.Time
@@ -16,11 +16,13 @@ type Delay struct {
 	classes         []int64 // packets, indexed by delayClass
 }
 
-// classesPerOctave is the number of classes between a power of two and the next one.
+// classesPerOctave is the number of classes between a power of two and the next one. With
+// 128, quantiles are exact to 0.8 %, and the histogram of a run has some thousand classes.
 const classesPerOctave = 128
 
 // delayClass returns the class of a delay. Below 2*classesPerOctave, each value has its
-// own class.
+// own class. Larger values have classes that are a power of two wide: shift removes the
+// lowest bits, so that a number from classesPerOctave to 2*classesPerOctave-1 remains.
 func delayClass(d engine.Time) int {
 	shift := bits.Len64(uint64(d)) - bits.Len64(classesPerOctave)
 	if shift <= 0 {

@@ -150,9 +150,9 @@ func (g adjacencyLists) successors(c int32) []int32 { return g.nodes[g.start[c]:
 func (g adjacencyLists) findCycle() []int32 {
 	// A node on a cycle leads to a cycle, and a cycle leads to it. The latter means that
 	// the node leads to a cycle of the reversed graph. All other nodes are excluded from
-	// the search.
+	// the search. live is indexed by node: more than 0 if the search must visit the node.
 	reversed := g.reverse()
-	live := g.pruneSinks(reversed) // indexed by node; 0 if the search need not visit it
+	live := g.pruneSinks(reversed)
 	for c, degree := range reversed.pruneSinks(g) {
 		if degree == 0 {
 			live[c] = 0
@@ -243,7 +243,8 @@ func (g adjacencyLists) shortestCycle(c int32, live, parent []int32) []int32 {
 	return nil
 }
 
-// flowsPerContextCheck is the number of flows between two checks of a context.
+// flowsPerContextCheck is the number of flows between two checks of a context. They take
+// some milliseconds.
 const flowsPerContextCheck = 1 << 14
 
 // CheckChannels returns a cycle in the channel dependency graph of all paths that the

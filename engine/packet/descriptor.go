@@ -52,8 +52,9 @@ func (s *descriptors) release(k int32) {
 
 // grow doubles the number of slots. It is called when all are in use.
 func (s *descriptors) grow() {
+	const minSlots = 256
 	n := len(s.slots)
-	added := max(256, n)
+	added := max(minSlots, n)
 	s.slots = append(s.slots, make([]descriptor, added)...)
 	s.injectTimes = append(s.injectTimes, make([]engine.Time, added)...)
 	for k := n + added - 1; k >= n; k-- {
@@ -72,7 +73,8 @@ func (s *descriptors) memoryBytes() int64 {
 	return int64(cap(s.slots))*int64(unsafe.Sizeof(descriptor{})) + int64(cap(s.injectTimes))*int64(unsafe.Sizeof(engine.Time(0)))
 }
 
-// addArrival adds the packet in slot k of worker p to the arrivals at a link.
+// addArrival adds the packet in slot k of worker p to the list of arrivals at a link in
+// the window of inbox w (lp.go).
 func (w *windowInbox) addArrival(p *lpSim, k, to int32) {
 	first := &w.byLink[to].packet
 	p.packets.slots[k].next, *first = *first, k

@@ -8,6 +8,10 @@ import (
 	"sim/engine"
 )
 
+// This file stores the packets of the event loop: a first-in, first-out queue per link
+// (recordQueue), all in the memory of one recordStore. The store allocates slabs of
+// records, divides each slab into chunks, and gives whole chunks to queues.
+
 // record is a packet that is queued at a link or in flight on it.
 type record struct {
 	// time is the arrival of the complete packet at the queue if it is queued, and at the
@@ -20,8 +24,9 @@ type record struct {
 	route int32
 	bytes int32
 	flow  int32
-	// origin is the channel whose buffer holds the packet, or one of the origin
-	// constants. On scheduled links with steps it is the next link.
+	// origin is the channel whose buffer holds the packet. It is negative if the source
+	// injected the packet into the queue: one of the origin constants (injector.go). On
+	// scheduled links with steps it is the next link instead.
 	origin int32
 }
 
@@ -31,20 +36,22 @@ const (
 	// and 16x16x16 take 10 % longer, because fewer of the queues stay in the cache.
 	chunkBits       = 4
 	recordsPerChunk = 1 << chunkBits
-	// slabBits is the binary logarithm of the number of records per slab. Memory is
-	// allocated in slabs.
+	// slabBits is the binary logarithm of the number of records per slab. A slab has 2 MiB,
+	// the size of a huge page (adviseHugePages).
 	slabBits       = 16
 	recordsPerSlab = 1 << slabBits
-	// maxSlabsPerAllocation limits the number of slabs in one allocation.
+	// maxSlabsPerAllocation limits the number of slabs in one allocation. Allocations grow
+	// with the number of slabs, so that there are few of them. The limit of 32 MiB bounds
+	// the memory that stays unused.
 	maxSlabsPerAllocation = 16
 
-	// maxChunks keeps the indices of records below 2^31. This corresponds to 64 GiB,
-	// minus a reserve for allocations between two checks of the limit.
+	// maxChunks keeps the indices of records below 2^31, that is 2^27 chunks or 64 GiB.
+	// 2^20 chunks are a reserve for allocations between two checks of the limit.
 	maxChunks = 1<<27 - 1<<20
 
 	// chunkBytes is the memory of a chunk and its entry in recordStore.next.
 	chunkBytes = recordsPerChunk*int64(unsafe.Sizeof(record{})) + 4
-	// PacketBytes is the memory of a packet in a long queue.
+	// PacketBytes is the memory of a packet in a long queue in bytes, rounded up.
 	PacketBytes = chunkBytes/recordsPerChunk + 1
 )
 
@@ -70,8 +77,12 @@ var slabPool = sync.Pool{New: func() any {
 
 // recordQueue is a first-in, first-out queue of records, stored as a list of chunks. An
 // empty queue retains its last chunk.
+//
+// Example: with chunks 3 and 7, a queue of four records can have the indices 3*16+14,
+// 3*16+15, 7*16 and 7*16+1. head is then 3*16+14, and tail is 7*16+2. If the last chunk is
+// full, tail is a multiple of 16, namely the first index of the chunk number after it.
 type recordQueue struct {
-	head, tail int32 // first index, and the index after the last; 0 if it never had a chunk
+	head, tail int32 // index of the first record, and 1 + index of the last one; 0 if it never had a chunk
 	length     int32
 }
 
@@ -109,14 +120,14 @@ func (c *recordStore) grow() {
 		c.reserve = c.reserve[recordsPerSlab:]
 	}
 
+	// Chain the chunks. The list of free chunks is empty, so it begins with the first one.
 	c.next = slices.Grow(c.next, chunksPerSlab)
 	for k := first; k < first+chunksPerSlab; k++ {
 		c.next = append(c.next, k+1)
 	}
-	c.next[first+chunksPerSlab-2] = 0
-	if c.freeChunk = first; first == 0 {
-		c.freeChunk = 1
-	}
+	lastUsable := first + chunksPerSlab - 2
+	c.next[lastUsable] = 0
+	c.freeChunk = max(1, first) // no chunk has the number 0
 	c.numChunks += chunksPerSlab
 }
 
@@ -148,13 +159,14 @@ func (c *recordStore) extend(q *recordQueue) {
 	if q.length == 0 && q.tail > 0 {
 		return
 	}
-	k := c.allocChunk()
+	index := c.allocChunk()
 	if q.length == 0 {
-		q.head = k
+		q.head = index
 	} else {
-		c.next[q.tail>>chunkBits-1] = k >> chunkBits
+		lastChunk := (q.tail - 1) >> chunkBits
+		c.next[lastChunk] = index >> chunkBits
 	}
-	q.tail = k
+	q.tail = index
 }
 
 // first returns the oldest record of q, which must not be empty.
@@ -189,7 +201,8 @@ func (c *recordStore) each(q *recordQueue, visit func(*record)) {
 	for range q.length {
 		visit(c.get(index))
 		if index++; index%recordsPerChunk == 0 {
-			index = c.next[index>>chunkBits-1] << chunkBits
+			chunk := (index - 1) >> chunkBits
+			index = c.next[chunk] << chunkBits
 		}
 	}
 }

@@ -55,7 +55,7 @@ func withStarts(s *engine.MessageStarts, w *Work, o Options) (*Work, Options) {
 
 // workByTask returns work in which flow i belongs to task i, with matching options.
 func workByTask(g *engine.Graph, w *Work, o Options) (*Work, Options, error) {
-	sameFlows := len(w.Flows) == len(g.Tasks)
+	sameFlows := len(w.Flows) == len(g.Tasks) // flow i already belongs to task i
 	firstFlow := make(map[engine.Flow]int32, len(w.Flows))
 	for f := len(w.Flows) - 1; f >= 0; f-- {
 		firstFlow[w.Flows[f]] = int32(f)
@@ -74,6 +74,7 @@ func workByTask(g *engine.Graph, w *Work, o Options) (*Work, Options, error) {
 		sameFlows = sameFlows && w.Flows[i] == flows[i]
 	}
 
+	// Paths have a class per flow; remap gives each task the class of its flow.
 	remap := func(k *engine.Paths) *engine.Paths {
 		remapped := *k
 		remapped.Class = make([]int32, len(flowOfTask))
@@ -97,7 +98,12 @@ func workByTask(g *engine.Graph, w *Work, o Options) (*Work, Options, error) {
 	return &Work{Flows: flows, Paths: remap(w.Paths)}, o, nil
 }
 
-// taskState is the state of a task graph during a run.
+// taskState is the state of a task graph during a run. A task is a sender of the event
+// loop (sim): its events are its start, the injections of its packets, and its end.
+//
+// If compute tasks compete for servers or messages, engine.ContentionState decides which
+// of the ready tasks start. Its decision is one more event, which follows the other events
+// of the same time and has the id of task number len(Tasks).
 type taskState struct {
 	graph         *engine.Graph
 	pendingInputs []int32       // indexed by task: predecessors that have not ended
@@ -154,7 +160,7 @@ func newTaskState(g *engine.Graph, packetBytes int32) *taskState {
 func (z *sim) taskID(task int32) int32 { return z.senderBase + int32(len(z.injectors)) + task }
 
 // runTask simulates an event of a task: it starts the task, injects its next packet, or
-// ends it. The event after the last task resolves the contention.
+// ends it. The number after the last task is the event of resolveContention.
 func (z *sim) runTask(i int32, now engine.Time) {
 	j := z.tasks
 	if int(i) == len(j.graph.Tasks) {
@@ -176,7 +182,8 @@ func (z *sim) runTask(i int32, now engine.Time) {
 
 	switch t := &j.graph.Tasks[i]; {
 	case t.Kind == engine.Transfer && t.Bytes > 0:
-		z.injectNext(int32(len(z.injectors))+i, now)
+		sender := int32(len(z.injectors)) + i // the injectors of sources have the lower numbers
+		z.injectNext(sender, now)
 	case isStart && t.Kind == engine.Compute && t.Duration > 0:
 		z.calendar.schedule(z.taskID(i), now+t.Duration)
 	default:
@@ -280,6 +287,7 @@ func (j *taskState) stalledError(now engine.Time) error {
 		}
 	}
 
+	// numBehind tasks have not become ready.
 	suffix := ""
 	if numStalled > maxNames {
 		suffix = fmt.Sprintf(" and %d more", numStalled-maxNames)

@@ -66,7 +66,7 @@ const (
 	originOpen   = -1 // the source ignores the network
 	originWindow = -2 // the source has a flow window
 	// originSender minus n: sender n injects its next packet when this one starts to be
-	// sent.
+	// sent. Examples: -3 is sender 0, and -4 is sender 1.
 	originSender = -3
 )
 
@@ -81,7 +81,7 @@ func isHeldBySource(origin int32) bool { return origin <= originWindow }
 
 // newInjectors creates the injectors of all sources.
 func (z *sim) newInjectors(w *Work) {
-	feedIndex := make([]int32, 0)
+	feedIndex := make([]int32, 0) // scratch of addGreedy
 	for _, s := range w.Sources {
 		if s.First == s.End || s.Count == 0 && s.Stop == 0 {
 			continue
@@ -119,6 +119,7 @@ func (z *sim) newInjectors(w *Work) {
 			}
 			continue
 		case s.Process == Poisson || s.Order == Uniform:
+			// Bit 32 distinguishes the stream of a source from the streams of single flows.
 			m.rng = rand.New(rand.NewPCG(s.Seed, 1<<32|uint64(s.First)))
 		}
 
@@ -130,17 +131,17 @@ func (z *sim) newInjectors(w *Work) {
 }
 
 // addGreedy adds an injector for each link that is the first link of some flow of a
-// greedy source. m is the template. feedIndex is scratch, indexed by link plus 1, and
-// zero before and after the call.
+// greedy source. Such an injector is called a feed of the link. m is the template.
+//
+// feedIndex is scratch, indexed by link plus 1, so that entry 0 is for packets without a
+// link. It holds 1 plus the number of the feed, counted from 0, and is zero before and
+// after the call.
 func (z *sim) addGreedy(m injector, feedIndex []int32) {
 	base := int32(len(z.injectors))
+	feedByFlow := make([]int32, m.numFlows) // number of the feed, indexed by position of the flow in the order
+	var sizes, links []int32                // flows of each feed, and its index in feedIndex
 
-	// feedByFlow is indexed by position in the order. It holds the injector of the flow,
-	// counted from base.
-	feedByFlow := make([]int32, m.numFlows)
-	var sizes, links []int32
-
-	nth := func(k int32) int32 {
+	nth := func(k int32) int32 { // the flow at position k
 		if k += int32(m.offset); k >= m.numFlows {
 			k -= m.numFlows
 		}
@@ -159,6 +160,7 @@ func (z *sim) addGreedy(m injector, feedIndex []int32) {
 		sizes[feedByFlow[k]]++
 	}
 
+	// Create the feeds. Their lists of flows share one array.
 	flows := make([]int32, 0, m.numFlows)
 	for i, size := range sizes {
 		feed := m
@@ -176,6 +178,7 @@ func (z *sim) addGreedy(m injector, feedIndex []int32) {
 		feed.flows = append(feed.flows, nth(k))
 	}
 
+	// Determine the first packets.
 	for i := range sizes {
 		feed := &z.injectors[base+int32(i)]
 		feed.followingIndex = feed.flowIndex(1)

@@ -2,8 +2,8 @@ package packet
 
 import "unsafe"
 
-// list is a growable list for the items of one window. Its memory comes from a pool and
-// is reused by later windows.
+// list is a growable list for the items of one window of lpSim (lp.go). Its memory comes
+// from a pool and is reused by later windows.
 type list[T any] struct {
 	items  []T
 	length int32 // items[:length] is in use
@@ -38,8 +38,9 @@ func (l *list[T]) grow() {
 		l.items, p.free = p.free[k], p.free[:k]
 		return
 	}
+	const minItems = 64
 	p.capacity -= cap(l.items)
-	l.items = append(l.items, make([]T, max(64, len(l.items)))...)
+	l.items = append(l.items, make([]T, max(minItems, len(l.items)))...)
 	l.items = l.items[:cap(l.items)]
 	p.capacity += cap(l.items)
 }

@@ -56,7 +56,8 @@ type lpSim struct {
 	_              [64]byte            // padding against false sharing
 }
 
-// windowInbox holds the events of one upcoming window.
+// windowInbox holds the events of one upcoming window for the links of one worker, and
+// its events for the links of other workers.
 type windowInbox struct {
 	deliveries list[packetArrival] // packets that reach their destination
 	credits    list[creditReturn]  // storage of the per-link credit lists
@@ -64,8 +65,8 @@ type windowInbox struct {
 	outboxes   []outbox            // events for other workers' links, indexed by worker
 }
 
-// outbox collects events for the links of another worker. In an outbox, creditReturn.next
-// is the destination link.
+// outbox collects the events that a worker schedules for the links of another worker, in
+// one window. In an outbox, creditReturn.next is not an index, but the destination link.
 type outbox struct {
 	arrivals list[packetArrival]
 	credits  list[creditReturn]
@@ -116,20 +117,30 @@ type inFlight struct {
 // Limits of windows and workers.
 const (
 	// maxWindowsAhead limits the number of windows between a transmission and the events
-	// that result from it. Each upcoming window has lists for every link.
+	// that result from it. Each upcoming window has lists for every link, so more windows
+	// would need more memory and cache.
 	maxWindowsAhead = 32
 	// maxPacketsPerWindow limits the length of a window to the serialisation time of this
 	// many packets, provided that every event still falls within the next maxWindowsAhead
-	// windows.
+	// windows. Longer windows would save little: visiting a link already costs little per
+	// packet, and the events of a window would displace other data from the cache.
 	maxPacketsPerWindow = 32
 	// minLinksPerWorker and minPacketsForParallel are the thresholds for using several
-	// workers: links per worker, and packets sent per window by all links.
+	// workers: links per worker, and packets sent per window by all links. With less work,
+	// waiting at the barriers takes longer than the workers save.
 	minLinksPerWorker     = 64
 	minPacketsForParallel = 2048
 	// minWindows and minEventsPerWindow are the thresholds for using windows instead of
-	// the event loop: windows until the next interruption, and events per window.
+	// the event loop: windows until the next interruption, and events per window. With
+	// less, converting the state and visiting all links takes longer than windows save.
 	minWindows         = 16
 	minEventsPerWindow = 16
+	// linksPerEvent is a further threshold: at least one event per window and this many
+	// links, because each window visits all links.
+	linksPerEvent = 6
+	// minMeasuredWindows is the number of windows over which events are counted. A shorter
+	// time does not distinguish a burst from a load.
+	minMeasuredWindows = 4
 
 	// maxWorkers limits the time of ownerOf, which searches all workers.
 	maxWorkers = 16
@@ -258,11 +269,13 @@ func (p *lpSim) runWhileSparse(until engine.Time) bool {
 		return false
 	}
 
+	// Tests set the number of events before windows.
 	if z.options.lpEvents > 0 {
 		return z.runEvents(until, z.options.lpEvents) >= z.options.lpEvents && !z.outOfMemory
 	}
 
-	// Simulate batches of events, and count the events per window since time start.
+	// Simulate batches of events, about two per link, and count the events per window
+	// since time start. A start of -1 means that the next batch determines it.
 	batch, count, start := max(1024, 2*len(z.queued)), 0, engine.Time(-1)
 	for {
 		simulated := z.runEvents(until, batch)
@@ -274,12 +287,13 @@ func (p *lpSim) runWhileSparse(until engine.Time) bool {
 		}
 
 		switch numWindows := int((z.calendar.now-start)/p.windowLength) + 1; {
-		case numWindows < 4: // too short to distinguish a burst from a load
+		case numWindows < minMeasuredWindows:
 		case until-z.calendar.now < minWindows*p.windowLength:
 			return false
-		case count/numWindows >= max(minEventsPerWindow, len(z.queued)/6):
+		case count/numWindows >= max(minEventsPerWindow, len(z.queued)/linksPerEvent):
+			const maxEventsPerPacket = 3 // end of transmission, arrival and perhaps credit return
 			numWorkers := 1
-			if count/numWindows > 3*minPacketsForParallel { // a packet has two or three events
+			if count/numWindows > maxEventsPerPacket*minPacketsForParallel {
 				numWorkers = len(p.all)
 			}
 			p.assignLinks(numWorkers)
@@ -341,7 +355,7 @@ func (p *lpSim) sendCredit(id, channel, bytes int32, time engine.Time) {
 	w := p.inboxAt(time)
 	if !p.owns(id) {
 		_, c := w.outboxes[p.ownerOf(id)].credits.add()
-		*c = creditReturn{time, channel, bytes, id}
+		*c = creditReturn{time: time, channel: channel, bytes: bytes, next: id} // see outbox
 		return
 	}
 	w.addCredit(id, channel, bytes, time)

@@ -20,7 +20,7 @@ import (
 func (p *lpSim) simulateLink(id int32, l *queuedLink) {
 	f, arrivals, lastTick := &p.inFlight[id], p.collectArrivals(id), p.lastTick
 
-	// arrivals[:i] have been accepted.
+	// arrivals[:i] have been accepted: queued or dropped.
 	i, lastEvent := 0, engine.Time(0)
 	p.creditsApplied = -1
 	for {
@@ -253,7 +253,7 @@ func (p *lpSim) collectCredits(id int32) {
 	credits, w := p.pendingCredits[:0], p.now
 	for i := w.byLink[id].credit; i >= 0; i = w.credits.items[i].next {
 		if c := &w.credits.items[i]; c.bytes > 0 {
-			credits = insertSorted(credits, pendingEvent{c.time, uint64(i)})
+			credits = insertSorted(credits, pendingEvent{time: c.time, sortKey: uint64(i)})
 		}
 	}
 	p.pendingCredits, p.creditsApplied = sortPending(credits), 0
@@ -272,9 +272,9 @@ func (p *lpSim) collectArrivals(id int32) []pendingEvent {
 		case isQueuedAtSource(packet.origin):
 			// injectFromSource has stored the position in the order of injection.
 			position := uint64(p.packets.injectTimes[i])
-			arrivals = insertSorted(arrivals, pendingEvent{packet.time, injectionBit | position<<32 | uint64(i)})
+			arrivals = insertSorted(arrivals, pendingEvent{time: packet.time, sortKey: injectionBit | position<<32 | uint64(i)})
 		default:
-			arrivals = insertSorted(arrivals, pendingEvent{packet.time, uint64(packet.origin)<<32 | uint64(i)})
+			arrivals = insertSorted(arrivals, pendingEvent{time: packet.time, sortKey: uint64(packet.origin)<<32 | uint64(i)})
 		}
 		i = next
 	}
@@ -299,7 +299,8 @@ func (d pendingEvent) compare(e pendingEvent) int {
 	return 1
 }
 
-// maxInsertionSort is the number of events up to which insertion sort is used.
+// maxInsertionSort is the number of events up to which insertion sort is used. Up to
+// then it is faster than slices.SortFunc, because the events are mostly in order.
 const maxInsertionSort = 32
 
 // insertSorted adds an event. While there are at most maxInsertionSort events, they are

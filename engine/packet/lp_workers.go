@@ -74,7 +74,9 @@ func (p *lpSim) runUntil(until engine.Time) engine.Time {
 		// Return to the event loop if windows contain few events. Tests set lpEvents and
 		// return only if windows are empty.
 		if windows%windowsPerCheck == 0 {
-			minPackets := max(64, 2*int64(len(z.queued))/3)
+			// At least four packets per window, and one packet per 24 links: fewer than
+			// runWhileSparse requires, so that a run does not alternate at a steady load.
+			minPackets := max(4*windowsPerCheck, int64(len(z.queued))*windowsPerCheck/24)
 			if progress := numSent - checkedSent; progress == 0 || z.options.lpEvents == 0 && progress < minPackets {
 				break
 			}

@@ -46,8 +46,9 @@
 //     event loop, and two workers are 1.9 times as fast as one.
 //
 // Neither simulates task graphs, because the end of a task can start tasks anywhere in
-// the network. Both return to the event loop while windows contain few events. For
-// componentSim the threshold is one event in an eighth of the links; lpSim counts events.
+// the network. Both use the event loop while windows contain few events. componentSim
+// needs at least one event per window and eight links (isDense). lpSim needs one per six
+// links to begin (runWhileSparse), and fewer to continue (runUntil).
 //
 // Loops prefetch the state of later events into the cache (prefetch.go). componentSim
 // always does: this gains 5 % on 8x8x8 and a factor of 1.5 on 16x16x16. lpSim prefetches
@@ -101,7 +102,8 @@ const minRate = 8e3
 // if the run would exceed Options.MaxBytes. The error is a *Deadlock if no event is left
 // while packets are still queued.
 func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
-	_, s, err := simulate(n, w, nil, 0, o)
+	const taskPacketBytes = 0 // there are no tasks; each source has a packet size of its own
+	_, s, err := simulate(n, w, nil, taskPacketBytes, o)
 	return s, err
 }
 
@@ -113,7 +115,7 @@ func simulate(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o 
 	}
 
 	maxPacket := max(int64(packetBytes), w.maxPacket())
-	var starts *engine.MessageStarts
+	var starts *engine.MessageStarts // g with tasks that model the message overhead; nil without overhead
 
 	// Renumber the flows of a graph so that flow i belongs to task i.
 	if g != nil {
@@ -139,12 +141,14 @@ func simulate(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o 
 	if g != nil {
 		s.tasks = newTaskState(g, packetBytes)
 	}
+
+	// Each of the two faster simulators is nil if the run does not meet its conditions.
 	s.components, s.lps = s.newComponentSim(w), s.newLPSim()
 	s.scheduleSenders()
 	err = s.simulate()
 
-	// Windows need memory for future events that the event loop does not need. Retry
-	// without them.
+	// The windows of lpSim need memory for future events that the event loop does not
+	// need. Retry without lpSim, which a negative lpEvents disables.
 	if s.outOfMemory && !s.stopped && s.lps != nil {
 		s.releaseMemory()
 		*s = sim{}
@@ -160,7 +164,8 @@ func simulate(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o 
 		return nil, stats, err
 	}
 
-	trace, err := s.tasks.result(stats, s.calendar.isEmpty())
+	isOver := s.calendar.isEmpty()
+	trace, err := s.tasks.result(stats, isOver)
 	if err != nil {
 		return nil, nil, err
 	}

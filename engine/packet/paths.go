@@ -27,7 +27,8 @@ type pathTable struct {
 	rng        *rand.Rand    // draws paths and links
 }
 
-// pathSet is the initial paths or the paths of one Rewire.
+// pathSet is the initial paths or the paths of one Rewire. engine.Paths groups flows into
+// classes. Class c has the paths First[c] to First[c+1]-1, or only path c if First is nil.
 type pathSet struct {
 	*engine.Paths
 	firstStep        int32     // index in pathTable.steps of its first step

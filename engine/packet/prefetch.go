@@ -13,7 +13,12 @@ const minLinksToPrefetch = 8192
 
 // prefetchEvents reads the memory that simultaneous events are going to read, so that it
 // is in the cache when they are simulated. It changes nothing. The loads of one loop
-// below are independent of each other and of branches, so their cache misses overlap.
+// below are independent of each other and of branches, so their cache misses overlap. An
+// address that depends on a loaded value is read in the next loop.
+//
+// The loads must have an effect, or the compiler would omit them. So the values are added
+// to prefetchSink, which nothing reads. The mask maxBatch-1 changes no valid index; it
+// lets the compiler omit checks of the range.
 func (z *sim) prefetchEvents(ids []int32) {
 	switch {
 	case len(ids) == 1 || !z.paths.usesSteps || len(z.network.Links) < minLinksToPrefetch:
@@ -67,16 +72,15 @@ func (z *sim) peekNext(sender int32) (link, flow int32) {
 
 // prefetchQueued is prefetchEvents for queued links.
 func (z *sim) prefetchQueued(ids []int32) {
-
 	// For each event: its link, the channel whose buffer its packet leaves, the next link
-	// of the packet, the queue there, and the index of its step.
+	// of the packet, the queue there, and the index of its step. -1 means none.
 	var link, leftChannel, nextLink, queueIndex, route [maxBatch]int32
 	numLinks, sum := int32(len(z.queued)), int32(0)
 	for i, id := range ids {
 		i &= maxBatch - 1
 		link[i], leftChannel[i], nextLink[i], queueIndex[i], route[i] = -1, -1, -1, 0, 0
 		switch {
-		case id < numLinks:
+		case id < numLinks: // the end of a transmission
 			l := &z.queued[id]
 			sum += int32(l.packets)
 			if link[i], leftChannel[i] = id, l.current.origin; l.hasLatency {
@@ -84,13 +88,13 @@ func (z *sim) prefetchQueued(ids []int32) {
 			} else {
 				nextLink[i], queueIndex[i] = l.nextLink, int32(l.nextChannel)
 			}
-		case id < 2*numLinks:
+		case id < 2*numLinks: // an arrival
 			l := &z.queued[id-numLinks]
 			next, channel := z.paths.linkAfter(l.to, z.records.first(&l.inFlight).route)
 			nextLink[i], queueIndex[i] = next, int32(channel)
-		case id < 3*numLinks:
+		case id < 3*numLinks: // a credit return
 			link[i] = id - 2*numLinks
-		default:
+		default: // an event of a sender
 			if link, flow := z.peekNext(id - z.senderBase); link >= 0 {
 				set := z.paths.sets[0]
 				nextLink[i], route[i] = link, set.firstStep+int32(set.Start[set.ClassOf(flow)])
@@ -98,6 +102,9 @@ func (z *sim) prefetchQueued(ids []int32) {
 		}
 	}
 
+	// Read the state of these links. nextLink becomes the index of the record where the
+	// packet is queued next. link becomes the record that its link sends next: the first
+	// one of the first queue, from the round-robin position on, that is not empty.
 	for i := range ids {
 		i &= maxBatch - 1
 		if leftChannel[i] >= 0 {
@@ -113,11 +120,13 @@ func (z *sim) prefetchQueued(ids []int32) {
 		}
 		if link[i] >= 0 {
 			l := &z.queued[link[i]]
-			link[i] = z.queues[l.firstQueue+int32(bits.TrailingZeros32(l.readyQueues>>(l.nextQueue&31)<<(l.nextQueue&31)))&31].head
+			readyFromNext := l.readyQueues >> (l.nextQueue & 31) << (l.nextQueue & 31)
+			link[i] = z.queues[l.firstQueue+int32(bits.TrailingZeros32(readyFromNext))&31].head
 		}
 		sum += int32(z.paths.steps[route[i]])
 	}
 
+	// Read these records, and then the steps of the packets that are sent next.
 	for i := range ids {
 		i &= maxBatch - 1
 		if nextLink[i] >= 0 {
@@ -144,6 +153,7 @@ func (p *lpSim) prefetchLinks(from, end int32) {
 		sender  [maxBatch]*injector // greedy source that keeps a packet queued at a link
 	)
 
+	// Collect the links that have events. The arrays have n, m and k entries.
 	w := p.now
 	n, m, k, sum := 0, 0, 0, int32(0)
 	for i := from; i < end; i++ {
@@ -159,7 +169,7 @@ func (p *lpSim) prefetchLinks(from, end int32) {
 		first := wrap(int32(nextQueue)+int32(bits.TrailingZeros64(ready)&31), int32(numQueues))
 
 		head[m&(maxBatch-1)] = p.queues[l.firstQueue+first&31].head
-		if uint8(first) >= p.numDescriptorQueues(l) {
+		if isRecord := uint8(first) >= p.numDescriptorQueues(l); isRecord {
 			head[m&(maxBatch-1)] ^= -1
 		}
 		m++
@@ -169,6 +179,7 @@ func (p *lpSim) prefetchLinks(from, end int32) {
 		}
 	}
 
+	// Read the arriving packets, the packets that are sent next, and the sources.
 	for i := range n {
 		i &= maxBatch - 1
 		arrival[i] = p.packets.slots[arrival[i]].next

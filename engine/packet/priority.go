@@ -56,8 +56,8 @@ func (z *priorityQueues) packetRank(task int32, sent int64) int64 {
 	return int64(z.fluid.End[task])
 }
 
-// endSending moves the rank of the packet that a link has sent to the ranks in flight, or
-// to arrivalRank if the link has no latency.
+// endSending moves the rank of the packet that a link has sent to the ranks in flight. If
+// the link has no latency, the packet arrives at once, and its rank stays in arrivalRank.
 func (z *priorityQueues) endSending(link int32, hasLatency bool) {
 	if z.arrivalRank = z.currentRank[link]; hasLatency {
 		z.inFlightRanks[link] = append(z.inFlightRanks[link], z.arrivalRank)

@@ -130,7 +130,12 @@ func (z *sim) newQueuedLinks(maxPacket int64) {
 	numQueues := int32(0)
 	for i, l := range z.network.Links {
 		v := &z.queued[i]
-		*v = queuedLink{latency: l.Latency, hasLatency: l.Latency > 0, to: l.To, currentChannel: int32(len(z.channelLink)), firstChannel: int32(len(z.channelLink)), numChannels: 1, firstQueue: numQueues, numQueues: 1, bufferLimit: l.Buffer}
+		firstChannel := int32(len(z.channelLink))
+		*v = queuedLink{
+			latency: l.Latency, hasLatency: l.Latency > 0, to: l.To,
+			currentChannel: firstChannel, firstChannel: firstChannel, numChannels: 1,
+			firstQueue: numQueues, numQueues: 1, bufferLimit: l.Buffer,
+		}
 		if v.state = stateDown; l.Rate > 0 {
 			v.state, v.ticksPerByte = 0, ticksPerByte(l.Rate)
 		}
@@ -156,7 +161,8 @@ func (z *sim) newQueuedLinks(maxPacket int64) {
 	z.freeBytes = append([]int64(nil), z.capacity...)
 	z.queues = make([]packetQueue, numQueues)
 	if z.options.hasRanks() {
-		z.priorities = newPriorityQueues(&z.options, len(z.queued), len(z.flows))
+		numTasks := len(z.flows) // flow i belongs to task i
+		z.priorities = newPriorityQueues(&z.options, len(z.queued), numTasks)
 	}
 }
 
@@ -320,7 +326,8 @@ func (l *queuedLink) countWaiting() {
 // packet that fits into the buffer at the far end.
 //
 // It examines the non-empty queues in round-robin order. Bit i of ready is queue
-// (first+i) modulo numQueues.
+// (first+i) modulo numQueues. There are at most 30 queues; the mask 31 lets the compiler
+// omit checks of shifts.
 func (z *sim) selectQueue(id int32, l *queuedLink, now engine.Time) (index int32, ok bool) {
 	numQueues, first := int32(l.numQueues&31), int32(l.nextQueue&31)
 	ready := uint64(l.readyQueues)

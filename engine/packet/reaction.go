@@ -6,7 +6,8 @@ import (
 	"sim/engine"
 )
 
-// reactionState is the state of Options.React.
+// reactionState is the state of Options.React, a function of the caller that changes links
+// when tasks end. sim.simulate calls it between two calls of the event loop.
 type reactionState struct {
 	ended   []int32         // tasks that have ended since the last call, in order
 	endTime engine.Time     // when they ended

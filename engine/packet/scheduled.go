@@ -34,7 +34,7 @@ type linkTiming struct {
 // newScheduledLinks creates the scheduled links.
 func (z *sim) newScheduledLinks() {
 	z.scheduled = make([]scheduledLink, len(z.network.Links))
-	timingIndex := make(map[linkTiming]int32)
+	timingIndex := make(map[linkTiming]int32) // index in z.timings
 	for i, l := range z.network.Links {
 		p := linkTiming{latency: l.Latency}
 		if l.Rate > 0 {
@@ -59,6 +59,7 @@ func ticksPerByte(rate float64) uint64 {
 // fraction of a tick, times 2^32, that the previous packet left over. The second result
 // is the fraction that this packet leaves over.
 func serialisationTime(ticksPerByte, bytes uint64, remainder uint32) (engine.Time, uint32) {
+	// The product has 32 fractional bits: the lower half of lo.
 	hi, lo := bits.Mul64(ticksPerByte, bytes)
 	remainder, carry := bits.Add32(remainder, uint32(lo), 0)
 	return engine.Time(hi<<32|lo>>32) + engine.Time(carry), remainder

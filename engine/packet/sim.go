@@ -42,6 +42,9 @@ type sim struct {
 	queueState
 }
 
+// eventsPerLink is the number of event ids of a queued link.
+const eventsPerLink = 3
+
 // sendEndID returns the event id of the end of the transmission on a queued link.
 func (z *sim) sendEndID(link int32) int32 { return link }
 
@@ -85,7 +88,7 @@ func newSim(n *engine.Network, w *Work, o Options, maxPacket int64) (*sim, error
 	numIDs := len(n.Links)
 	if z.usesQueues = needsQueues(n, &o); z.usesQueues {
 		z.newQueuedLinks(maxPacket)
-		numIDs *= 3
+		numIDs *= eventsPerLink
 	} else {
 		z.newScheduledLinks()
 	}
@@ -93,7 +96,8 @@ func newSim(n *engine.Network, w *Work, o Options, maxPacket int64) (*sim, error
 	z.records.grow()
 	z.senderBase = int32(numIDs)
 	z.newInjectors(w)
-	if int64(numIDs)+int64(len(z.injectors))+int64(len(z.flows)) > math.MaxInt32/16 {
+	const maxIDs = math.MaxInt32 / 16 // keeps sums of ids within int32
+	if int64(numIDs)+int64(len(z.injectors))+int64(len(z.flows)) > maxIDs {
 		return nil, fmt.Errorf("%w: %d links, %d senders and %d flows exceed the range of event ids", ErrWork, len(n.Links), len(z.injectors), len(z.flows))
 	}
 	return z, nil
@@ -183,7 +187,10 @@ func (z *sim) simulate() error {
 			continue
 		}
 
-		if isLast || z.calendar.isEmpty() && (z.stats.InFlight() == 0 && z.tasks == nil || len(changes)+len(rewires) == 0 && z.reaction.nextTime() == engine.Never) {
+		// Without events, only later actions can release waiting packets or tasks.
+		isDone := z.stats.InFlight() == 0 && z.tasks == nil
+		hasActions := len(changes)+len(rewires) > 0 || z.reaction.nextTime() < engine.Never
+		if isLast || z.calendar.isEmpty() && (isDone || !hasActions) {
 			return nil
 		}
 
@@ -201,7 +208,7 @@ func (z *sim) simulate() error {
 		case nextSample == next:
 			z.sampleQueues()
 			nextSample += z.options.SampleEvery
-		default:
+		default: // nextEndCheck; see Options.EndMeasured
 			if z.stats.MeasuredInjected == z.stats.Delay.Count+z.stats.MeasuredDropped {
 				return nil
 			}
@@ -234,12 +241,15 @@ func (z *sim) runUntil(until engine.Time) {
 			return
 		}
 	}
-	z.runEvents(until, math.MaxInt)
+	z.runEvents(until, noEventLimit)
 }
 
 // maxBatch is the maximum number of simultaneous events that are taken from the calendar
 // together. They are prefetched as a group.
 const maxBatch = 16
+
+// noEventLimit is the limit of runEvents if it simulates all events up to time until.
+const noEventLimit = math.MaxInt
 
 // runEvents is the event loop. It simulates events in their order up to and including
 // time until, and returns their number. After limit events, it returns as soon as no
@@ -251,7 +261,8 @@ func (z *sim) runEvents(until engine.Time, limit int) int {
 
 	for batches := 0; ; batches++ {
 		ids, now, ok := z.nextEvents(buffer[:], until)
-		if !ok || batches&(eventsPerStopCheck/maxBatch-1) == 0 && z.stopRequested() {
+		isStopCheck := batches%(eventsPerStopCheck/maxBatch) == 0
+		if !ok || isStopCheck && z.stopRequested() {
 			return count
 		}
 
@@ -273,13 +284,13 @@ func (z *sim) runEvents(until engine.Time, limit int) int {
 			case !z.usesQueues:
 				z.stats.End = now
 				z.forwardFirst(id, now)
-			case id < numLinks:
+			case id < numLinks: // sendEndID
 				z.stats.End = now
 				z.endSending(id, now)
-			case id < 2*numLinks:
+			case id < 2*numLinks: // arrivalID
 				z.stats.End = now
 				z.endFlight(id-numLinks, now)
-			default:
+			default: // creditID
 				z.queued[id-2*numLinks].awaitsCredit = false
 				z.startSending(id-2*numLinks, now)
 			}
@@ -430,7 +441,10 @@ func (z *sim) finish() (*Stats, error) {
 		if z.priorities != nil {
 			maxThrough = z.priorities.queues[i].maxThrough
 		}
-		z.stats.Links = append(z.stats.Links, LinkStats{l.packets, l.bytes, l.busyTime, l.maxOccupancy, l.waitTime, l.numDropped, l.numRetries, maxThrough})
+		z.stats.Links = append(z.stats.Links, LinkStats{
+			Packets: l.packets, Bytes: l.bytes, Busy: l.busyTime, MaxQueue: l.maxOccupancy, Waited: l.waitTime,
+			Dropped: l.numDropped, Retries: l.numRetries, MaxThrough: maxThrough,
+		})
 	}
 
 	if err := z.stats.Check(); err != nil {
