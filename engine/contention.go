@@ -74,6 +74,8 @@ const (
 	roleOffers                     // Task of an offer
 	roleUntil                      // Until of an offer
 	roleRequests                   // Task of a request
+
+	anyRole uint8 = 0xff
 )
 
 // contentionIndex is the immutable index of a Contention that simulators use. Pairs of slices such
@@ -136,10 +138,10 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 	}
 
 	// Number the different patterns of the requests.
-	const starts = roleHolds | roleOffers | roleRequests
+	const starts = roleHolds | roleOffers | roleRequests // a task can start in one way only
 	patterns := map[pattern]int32{}
 	for i, r := range c.Requests {
-		if err := addRole(r.Task, roleRequests, 0xff); err != nil {
+		if err := addRole(r.Task, roleRequests, anyRole); err != nil {
 			return nil, err
 		}
 		x.listIndex[r.Task] = int32(i)
@@ -164,11 +166,12 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 			return nil, err
 		}
 		untils = append(untils, [2]int32{o.Until, o.Task})
-		for wildcards := range 4 {
-			anySource, anyTag := wildcards&1 != 0, wildcards&2 != 0
-			p := newPattern(o.Box, o.Source, o.Tag, anySource, anyTag)
-			if k, ok := patterns[p]; ok {
-				accepted = append(accepted, [2]int32{o.Task, k})
+		for _, anySource := range []bool{false, true} {
+			for _, anyTag := range []bool{false, true} {
+				p := newPattern(o.Box, o.Source, o.Tag, anySource, anyTag)
+				if k, ok := patterns[p]; ok {
+					accepted = append(accepted, [2]int32{o.Task, k})
+				}
 			}
 		}
 	}
@@ -313,7 +316,7 @@ func (c *ContentionState) CopyFrom(d *ContentionState) {
 	copy(c.partner, d.partner)
 	for _, pair := range [][2][]fifo{{c.queues, d.queues}, {c.offers, d.offers}, {c.requests, d.requests}} {
 		for i := range pair[0] {
-			pair[0][i] = fifo{append(pair[0][i].ids[:0], pair[1][i].ids...), pair[1][i].head}
+			pair[0][i] = fifo{ids: append(pair[0][i].ids[:0], pair[1][i].ids...), head: pair[1][i].head}
 		}
 	}
 }
@@ -412,7 +415,9 @@ func (c *ContentionState) grantServers(id int32) {
 	c.granted = append(c.granted, id)
 }
 
-// request matches a request with the first offer that has arrived, or queues it.
+// request matches a request with the first offer that has arrived, or queues it. An offer
+// waits under each pattern that accepts it. So the queue may begin with offers that have
+// found a request of another pattern; these are removed here.
 func (c *ContentionState) request(id int32) {
 	c.sequence++
 	c.order[id] = c.sequence

@@ -166,6 +166,8 @@ func (c *contraction) build(g *Graph) (*Graph, []int32, error) {
 		}
 	}
 
+	// Add the remaining nodes. Milestones, the source and the sink become tasks without
+	// duration.
 	small.Grow(tasks, edges)
 	var origin []int32
 	for v := range int32(len(c.isRetained)) {
@@ -193,7 +195,7 @@ func (c *contraction) build(g *Graph) (*Graph, []int32, error) {
 		}
 	}
 
-	small.Contention = g.Contention.Mapped(func(task int32) int32 { return id[task+1] })
+	small.Contention = g.Contention.Mapped(func(task int32) int32 { return id[task+1] }) // node task+1
 	small.Namer = func(id int32) string {
 		switch {
 		case origin[id] >= 0:

@@ -18,7 +18,7 @@ type FoldedGraph struct {
 	Routes  *Routes
 }
 
-// Fold exploits the symmetry of a network to simulate many simultaneous flows as few. The result
+// Fold uses the symmetry of a network to represent many simultaneous flows by few. The result
 // has one transfer for each class of the paths and one link for each orbit of links. It may be a
 // million times smaller than the original.
 //
@@ -48,7 +48,8 @@ func Fold(
 		return nil, err
 	}
 
-	// Ports of all nodes of an orbit map to the ports of the orbit.
+	// A tracer (pathroutes.go) collects the links of paths. Here it maps the ports of all
+	// nodes of an orbit to the ports of the orbit.
 	z := tracer{n: n, paths: paths,
 		lastUse: make([]int, len(small.Links)), resource: make([]int32, len(paths.Link))}
 	for k := range paths.Link {

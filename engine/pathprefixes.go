@@ -1,8 +1,8 @@
 package engine
 
-// pathPrefixes checks many flows on few paths. A prefix is a sequence of first steps of at least
-// one path; prefixes form a tree (trie). The node at which a prefix ends is computed once per
-// source.
+// pathPrefixes makes Paths.Check faster if many flows share few paths. A prefix is a sequence of
+// first steps of at least one path; prefixes form a tree (trie). The node at which a prefix ends
+// is computed once for consecutive flows with the same source.
 type pathPrefixes struct {
 	paths *Paths
 	// linkEnd is the node at the end of a port's link, indexed by node*Degree+port; -1 if the
@@ -19,9 +19,12 @@ type pathPrefixes struct {
 }
 
 // newPathPrefixes builds the prefixes of all paths. It returns nil if there are too few flows
-// per path for a gain, or if some link may lack a channel that the paths use.
+// for a gain: fewer than four per path or two per step, because building the tree costs about as
+// much as following each path once. It also returns nil if some link may lack a channel that the
+// paths use.
 func newPathPrefixes(n *Network, paths *Paths, flows int) *pathPrefixes {
-	if flows/4 < len(paths.Start) || flows/2 < len(paths.Step) {
+	const minFlowsPerPath, minFlowsPerStep = 4, 2
+	if flows/minFlowsPerPath < len(paths.Start) || flows/minFlowsPerStep < len(paths.Step) {
 		return nil
 	}
 

@@ -44,7 +44,7 @@ func RoutesOf(g *Graph, n *Network, paths *Paths, flows []Flow) (*Routes, error)
 	return r, nil
 }
 
-// tracer collects the uses of transfers.
+// tracer collects the uses of transfers: it follows their paths from link to link.
 type tracer struct {
 	n        *Network
 	paths    *Paths
@@ -68,6 +68,8 @@ func (z *tracer) addPaths(class, src int32) {
 		for k := z.paths.Start[path]; z.paths.Step[k] != Arrived; k++ {
 			port := int(node)*z.paths.Degree + z.paths.Step[k].Port()
 			r := z.resource[port]
+
+			// lastUse is valid only if its use is one of this transfer.
 			if m := z.lastUse[r]; m >= begin && m < len(z.uses) && z.uses[m].Resource == r {
 				z.uses[m].Weight += share
 			} else {

@@ -11,13 +11,16 @@ import (
 type Flow struct{ Src, Dst int32 }
 
 // Step is one hop of a path: the port of the current node and the virtual channel on the link.
+// The lower channelShift bits hold the port, and the bits above them the channel. Example: port
+// 5 and channel 2 are 2<<12 | 5.
 type Step uint16
 
 const (
 	// Arrived terminates the steps of a path.
 	Arrived Step = math.MaxUint16
-	// MaxPort and MaxChannel are the largest port and channel that a Step can hold.
-	MaxPort    = 1<<12 - 1
+	// MaxPort and MaxChannel are the largest port and channel that a Step can hold. Channel 15
+	// is not available, because Arrived has it.
+	MaxPort    = 1<<channelShift - 1
 	MaxChannel = 1<<4 - 2
 
 	channelShift = 12
@@ -129,16 +132,20 @@ func (w *Paths) Out(node int32, s Step) int32 {
 // the network.
 func (w *Paths) Links(from, path int32, all []Link) iter.Seq[int32] {
 	return func(yield func(link int32) bool) {
-		at := from
+		node := from
 		for _, s := range w.Steps(path) {
-			link := w.Out(at, s)
+			link := w.Out(node, s)
 			if !yield(link) {
 				return
 			}
-			at = all[link].To
+			node = all[link].To
 		}
 	}
 }
+
+// flowsPerContextCheck is the number of flows between two checks of a context. They take some
+// milliseconds.
+const flowsPerContextCheck = 1 << 14
 
 // Check returns an error if a path does not connect the source and destination of a flow of
 // its class. The links must be up, and must have the channels that the path uses. It returns
@@ -177,9 +184,11 @@ func (w *Paths) Check(ctx context.Context, n *Network, flows []Flow) error {
 		}
 	}
 
-	prefixes := newPathPrefixes(n, w, len(flows))
+	// Check each flow on each of its paths. If many flows share paths, prefixes finds the
+	// correct ones faster. checkPath then describes the error of the others.
+	prefixes := newPathPrefixes(n, w, len(flows)) // nil if it would not be faster
 	for f, flow := range flows {
-		if f&(1<<14-1) == 0 && ctx.Err() != nil {
+		if f%flowsPerContextCheck == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		c := w.ClassOf(int32(f))

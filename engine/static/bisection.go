@@ -46,11 +46,13 @@ func BoxHalves(dims ...int) [][]bool {
 	return all
 }
 
-// bisectionStarts is the number of random halves from which Bisection starts.
+// bisectionStarts is the number of random halves from which Bisection starts. Each one can
+// lead to another local minimum, and takes a time proportional to the number of links.
 const bisectionStarts = 16
 
-// bisectionStream selects the random stream of Bisection, in addition to the seed.
-const bisectionStream = 0x6269736563740000 // "bisect"
+// bisectionStream selects the random stream of Bisection, in addition to the seed. It is the
+// text "bisect" in ASCII.
+const bisectionStream = 0x6269736563740000
 
 // Bisection searches for the minimum cut between two halves of the nodes, whose sizes differ by at
 // most one. It returns the smallest cut found and its sides, an upper bound on the bisection.
@@ -179,8 +181,9 @@ func (p *partition) pass() int64 {
 	}
 	p.moves = p.moves[:0]
 
-	// Move the best node of the larger side until no node can move. sum is the total gain, and best
-	// is its maximum at a balanced point, after the first keep moves.
+	// Move the best node of the larger side until no node can move. Side false has index 0 in
+	// bucket and top, and side true index 1. sum is the total gain, and best is its maximum at a
+	// balanced point, after the first keep moves.
 	sum, best, keep := int64(0), int64(0), 0
 	for {
 		s := 0
@@ -196,8 +199,10 @@ func (p *partition) pass() int64 {
 		sum += int64(p.gain[a])
 		p.move(a)
 		p.moves = append(p.moves, a)
-		if larger += 2; s == 1 {
-			larger -= 4
+		if s == 1 { // from side true to side false
+			larger -= 2
+		} else {
+			larger += 2
 		}
 		if sum > best && larger >= -1 && larger <= 1 {
 			best, keep = sum, len(p.moves)

@@ -55,7 +55,8 @@ func PathLoads(
 	return z, nil
 }
 
-// flowsPerPoll is the number of flows after which the context is checked.
+// flowsPerPoll is the number of flows after which the context is checked. They take some
+// milliseconds.
 const flowsPerPoll = 1 << 14
 
 // addPaths adds the demand on the paths of flows to the links.
@@ -63,7 +64,7 @@ func (z *Loads) addPaths(
 	ctx context.Context, n *engine.Network, flows []engine.Flow, demand []float64, w *engine.Paths) error {
 
 	for f, flow := range flows {
-		if f&(flowsPerPoll-1) == 0 && ctx.Err() != nil {
+		if f%flowsPerPoll == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		class, units := w.ClassOf(int32(f)), 1.0
