@@ -18,7 +18,8 @@ func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 	}
 	o := &Optical{Pods: p.Pods, Copies: max(1, p.Copies)}
 
-	// Each direction of a bundle that is used becomes a link.
+	// Each direction of a bundle that is used becomes a link. links has the link for each
+	// direction: the pods of source and destination.
 	links := p.createBundles(g, o)
 	o.Network = &engine.Network{Nodes: int32(len(p.Nodes)), Groups: p.Groups()}
 	var names []string
@@ -74,7 +75,8 @@ func (p *Pods) Connect(g *engine.Graph) (*Optical, error) {
 }
 
 // createBundles creates the bundles for the transfers of g in o. Its result has a key for each
-// direction that is used: the pods of source and destination.
+// direction that is used: the pods of source and destination. The values are -1 until Connect
+// creates the links.
 func (p *Pods) createBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 	n := int32(len(p.Pods))
 	links := map[[2]int32]int32{}
@@ -142,7 +144,8 @@ func (p *Pods) capFlows(g *engine.Graph, o *Optical) {
 			gpus := (node.GPUs + sets - 1) / sets
 			if before := maxGPUs[[2]int32{link, c}]; gpus > before {
 				maxGPUs[[2]int32{link, c}] = gpus
-				fullRate[link] += float64(gpus-before) * o.Network.Rate(groups+2*c)
+				rateOut := o.Network.Rate(groups + 2*c) // of one GPU; see Pods.Groups
+				fullRate[link] += float64(gpus-before) * rateOut
 			}
 		}
 	}
@@ -150,7 +153,8 @@ func (p *Pods) capFlows(g *engine.Graph, o *Optical) {
 	for i := range o.Bundles {
 		b := &o.Bundles[i]
 		for _, l := range b.Links {
-			b.Flows = max(b.Flows, int32(math.Ceil(fullRate[l]/o.Rate(i)-1e-9)))
+			const rounding = 1e-9 // error of the division; a whole number must not be rounded up
+			b.Flows = max(b.Flows, int32(math.Ceil(fullRate[l]/o.Rate(i)-rounding)))
 		}
 	}
 }

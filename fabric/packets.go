@@ -127,7 +127,7 @@ func (b *packetBuilder) buildNetwork(provisioned *engine.Network) error {
 		n.Links = append(n.Links, engine.Link{From: b.exitNode(l.From), To: b.entryNode(l.To), Rate: l.Rate})
 	}
 
-	nics := int32(2 * len(p.NICs))
+	nics := int32(2 * len(p.NICs)) // links of NIC sets; provisioned has as many groups for them
 	b.Circuits = nics
 	b.firstInside = int32(len(n.Links))
 	if p.Inside != nil {
@@ -216,7 +216,8 @@ func (b *packetBuilder) addTask(id int32, t engine.Task) {
 		out, in := from[min(int(k), len(from)-1)], to[min(int(k), len(to)-1)]
 		part.Src, part.Dst = b.sendNode(out), b.receiveNode(in)
 		add(part)
-		b.addPath(engine.Flow{Src: part.Src, Dst: part.Dst}, 2*out, int32(2*len(b.pods.NICs))+link, 2*in+1)
+		outLink, inLink := 2*out, 2*in+1 // see buildNetwork
+		b.addPath(engine.Flow{Src: part.Src, Dst: part.Dst}, outLink, b.Circuits+link, inLink)
 	}
 }
 

@@ -44,16 +44,16 @@ func (p *Pods) ArrivalDelays(g *engine.Graph) []engine.Time {
 		return nil
 	}
 
-	delays, any := make([]engine.Time, len(g.Tasks)), false
+	delays, hasDelay := make([]engine.Time, len(g.Tasks)), false
 	for i := range g.Tasks {
 		if t := &g.Tasks[i]; t.Kind == engine.Transfer && !p.BetweenPods(t.Src, t.Dst) {
 			for _, l := range p.Inside.Path(t.Src, t.Dst) {
 				delays[i] += p.Inside.Network.Links[l].Latency
 			}
-			any = any || delays[i] > 0
+			hasDelay = hasDelay || delays[i] > 0
 		}
 	}
-	if !any {
+	if !hasDelay {
 		return nil
 	}
 	return delays

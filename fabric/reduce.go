@@ -8,16 +8,15 @@ import "sim/engine"
 // no transfer is merged. origin maps the new ids to ids of g, and the virtual first and last
 // task to -1.
 func (p *Pods) Reduce(g *engine.Graph, alone []engine.Time) (small *engine.Graph, origin []int32, err error) {
-	merged := func(id int32) bool { return alone != nil && alone[id] >= 0 }
-
-	return engine.Contract(g, func(id int32) bool {
-		return p.UsesNetwork(&g.Tasks[id]) && !merged(id)
-	}, func(id int32) engine.Time {
-		if merged(id) {
+	isMerged := func(id int32) bool { return alone != nil && alone[id] >= 0 }
+	keep := func(id int32) bool { return p.UsesNetwork(&g.Tasks[id]) && !isMerged(id) }
+	duration := func(id int32) engine.Time {
+		if isMerged(id) {
 			return alone[id]
 		}
 		return g.Tasks[id].Duration
-	})
+	}
+	return engine.Contract(g, keep, duration)
 }
 
 // UsesNetwork reports whether a task is a transfer over a modelled resource: between pods, or

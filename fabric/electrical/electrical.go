@@ -44,7 +44,8 @@ func ConnectNodes(
 	group := func(tier int, node int32) int32 { return 2 * (int32(tier)*links.Nodes + node) }
 	for i, l := range links.Links {
 		t := tier(i)
-		if more := int(group(t+1, 0)) - len(n.Groups); more > 0 {
+		numGroups := int(group(t+1, 0)) // of the tiers up to t
+		if more := numGroups - len(n.Groups); more > 0 {
 			n.Groups = append(n.Groups, make([]engine.Group, more)...)
 		}
 		n.Groups[group(t, l.From)].Rate += l.Rate
@@ -56,7 +57,8 @@ func ConnectNodes(
 	return n, engine.NewRoutes(len(g.Tasks), func(uses []engine.Use, i int32) []engine.Use {
 		if t := &g.Tasks[i]; t.Kind == engine.Transfer && t.Src != t.Dst {
 			i := joins(t.Src, t.Dst)
-			uses = append(uses, engine.Use{Resource: n.GroupResource(group(i, t.Src)), Weight: 1}, engine.Use{Resource: n.GroupResource(group(i, t.Dst) + 1), Weight: 1})
+			out, in := n.GroupResource(group(i, t.Src)), n.GroupResource(group(i, t.Dst)+1)
+			uses = append(uses, engine.Use{Resource: out, Weight: 1}, engine.Use{Resource: in, Weight: 1})
 		}
 		return uses
 	})

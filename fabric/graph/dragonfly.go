@@ -13,8 +13,10 @@ type Dragonfly struct {
 }
 
 // Shape returns the hosts in order of their routers, and then the routers in order of their
-// groups. Link l of group g leads to group g+l+1, modulo the number of groups.
-func (d Dragonfly) Shape(endpoints int) (*Shape, error) {
+// groups. The links of a group to other groups are numbered from 0, router by router. Link l of
+// group g leads to group g+l+1, modulo the number of groups. After a link to each other group,
+// the next round of links begins.
+func (d Dragonfly) Shape(wanted int) (*Shape, error) {
 	global := d.Routers * d.Global
 	groups := d.Groups
 	if groups == 0 {
@@ -25,29 +27,31 @@ func (d Dragonfly) Shape(endpoints int) (*Shape, error) {
 			groups, global, global+1)
 	}
 	others := groups - 1
-	pairs := global / others // links between two groups
+	rounds := global / others // links between two groups
 	hosts := groups * d.Routers * d.Hosts
-	s, err := newShape("a dragonfly", hosts, endpoints,
-		hosts+groups*d.Routers*(d.Routers-1)/2+groups*others/2*pairs)
+	insideGroups, betweenGroups := groups*d.Routers*(d.Routers-1)/2, groups*others/2*rounds // pairs of links
+	s, err := newShape("a dragonfly", hosts, wanted, hosts+insideGroups+betweenGroups)
 	if err != nil {
 		return nil, err
 	}
 
 	for h := range hosts {
-		s.addPair(h, hosts+h/d.Hosts, 1)
+		s.addPair(h, hosts+h/d.Hosts, defaultRate)
 	}
 
-	router := func(group, link int) int { return hosts + group*d.Routers + link/d.Global }
+	routerOfLink := func(group, link int) int { return hosts + group*d.Routers + link/d.Global }
 	for g := range groups {
 		for a := range d.Routers {
 			for b := range a {
-				s.addPair(hosts+g*d.Routers+b, hosts+g*d.Routers+a, 1)
+				s.addPair(hosts+g*d.Routers+b, hosts+g*d.Routers+a, defaultRate)
 			}
 		}
-		for l := range pairs * others {
-			on := l%others + 1 // distance of the two groups
-			if to := g + on; to < groups {
-				s.addPair(router(g, l), router(to, l/others*others+groups-on-1), 1)
+		for l := range rounds * others {
+			distance := l%others + 1 // from g to the other group
+			if to := g + distance; to < groups {
+				round := l / others
+				back := round*others + (groups - distance) - 1 // the link of the other group to g
+				s.addPair(routerOfLink(g, l), routerOfLink(to, back), defaultRate)
 			}
 		}
 	}

@@ -14,22 +14,26 @@ type DualPlane struct {
 // Shape returns the hosts in order of their segments, then the leaves in order of their planes,
 // and the spines. The total rate upwards of a leaf equals the total rate of its NICs and is
 // spread over the spines of its plane.
-func (d DualPlane) Shape(endpoints int) (*Shape, error) {
+func (d DualPlane) Shape(wanted int) (*Shape, error) {
 	hosts, leaves := d.Segments*d.NICs, d.Segments*d.Planes
-	s, err := newShape("planes", hosts, endpoints, hosts*d.Planes+leaves*d.Spines)
+	s, err := newShape("planes", hosts, wanted, hosts*d.Planes+leaves*d.Spines)
 	if err != nil {
 		return nil, err
 	}
 
 	for h := range hosts {
+		segment := h / d.NICs
 		for p := range d.Planes {
-			s.addPair(h, hosts+p*d.Segments+h/d.NICs, 1)
+			leaf := p*d.Segments + segment
+			s.addPair(h, hosts+leaf, defaultRate)
 		}
 	}
 
+	uplinkRate := float64(d.NICs) / float64(d.Spines)
 	for l := range leaves {
+		firstSpine := hosts + leaves + l/d.Segments*d.Spines // of the plane of leaf l
 		for k := range d.Spines {
-			s.addPair(hosts+l, hosts+leaves+l/d.Segments*d.Spines+k, float64(d.NICs)/float64(d.Spines))
+			s.addPair(hosts+l, firstSpine+k, uplinkRate)
 		}
 	}
 	return s, nil

@@ -14,7 +14,7 @@ type FatTree struct {
 // Shape returns the hosts in order of their leaves, then the leaves, the switches above them in
 // order of their pods, and the cores. A leaf has as many hosts and links upwards as its ports
 // allow at the oversubscription ratio.
-func (f FatTree) Shape(endpoints int) (*Shape, error) {
+func (f FatTree) Shape(wanted int) (*Shape, error) {
 	up := f.Ports / (f.Oversubscription + 1) // links of a leaf to the switches above it
 	switch {
 	case f.Levels == 3 && f.Ports%2 != 0:
@@ -34,26 +34,31 @@ func (f FatTree) Shape(endpoints int) (*Shape, error) {
 	if f.Levels == 3 {
 		pairs += pods * up * (f.Ports / 2)
 	}
-	s, err := newShape("a fat tree", hosts, endpoints, pairs)
+	s, err := newShape("a fat tree", hosts, wanted, pairs)
 	if err != nil {
 		return nil, err
 	}
 
-	above := hosts + pods*leaves
 	for h := range hosts {
-		s.addPair(h, hosts+h/down, 1)
+		s.addPair(h, hosts+h/down, defaultRate)
 	}
 
+	// Each leaf has a link to each of the switches above it in its pod.
+	above := hosts + pods*leaves // the first switch above the leaves
 	for leaf := range pods * leaves {
+		firstAbove := above + leaf/leaves*up
 		for k := range up {
-			s.addPair(hosts+leaf, above+leaf/leaves*up+k, 1)
+			s.addPair(hosts+leaf, firstAbove+k, defaultRate)
 		}
 	}
+
+	// The switches at the same position in all pods share a set of cores.
 	if f.Levels == 3 {
 		cores := above + pods*up
 		for k := range pods * up {
+			firstCore := cores + k%up*(f.Ports/2)
 			for c := range f.Ports / 2 {
-				s.addPair(above+k, cores+k%up*(f.Ports/2)+c, 1)
+				s.addPair(above+k, firstCore+c, defaultRate)
 			}
 		}
 	}

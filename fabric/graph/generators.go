@@ -25,18 +25,22 @@ type Edge struct {
 	Times    float64 // rate relative to the default rate
 }
 
-// addPair adds links in both directions between two nodes.
+// defaultRate is Edge.Times of a link with the default rate.
+const defaultRate = 1
+
+// addPair adds links in both directions between two nodes. times is Edge.Times of both.
 func (s *Shape) addPair(a, b int, times float64) {
-	s.Links = append(s.Links, Edge{a, b, times}, Edge{b, a, times})
+	s.Links = append(s.Links, Edge{From: a, To: b, Times: times}, Edge{From: b, To: a, Times: times})
 	s.Nodes = max(s.Nodes, a+1, b+1)
 }
 
-// MaxShapeLinks is the maximum number of links of a shape.
+// MaxShapeLinks is the maximum number of links of a shape: enough for a fat tree of 65,536 hosts
+// on three levels, and for a full mesh of 1,024 nodes.
 const MaxShapeLinks = 1 << 20
 
 // newShape returns a shape without links, with capacity for the given number of link pairs. It
-// returns an error if another number of endpoints is wanted, if there are fewer than 2, or if
-// there are too many links.
+// returns an error if wanted, the number of endpoints that a scenario asks for, is neither 0 nor
+// endpoints. Fewer than 2 endpoints and too many links are also errors.
 func newShape(name string, endpoints, wanted, pairs int) (*Shape, error) {
 	switch {
 	case wanted != 0 && wanted != endpoints:
@@ -79,7 +83,7 @@ type FullMesh struct{}
 
 // Shape returns a link from every node to every other node, in order of nodes.
 func (FullMesh) Shape(nodes int) (*Shape, error) {
-	const maxNodes = 1 << 10
+	const maxNodes = 1 << 10 // they have almost MaxShapeLinks links
 	if nodes < 2 || nodes > maxNodes {
 		return nil, fmt.Errorf("a full mesh of %d nodes; want 2 to %d", nodes, maxNodes)
 	}
@@ -87,7 +91,7 @@ func (FullMesh) Shape(nodes int) (*Shape, error) {
 	for a := range nodes {
 		for b := range nodes {
 			if a != b {
-				s.Links = append(s.Links, Edge{a, b, 1})
+				s.Links = append(s.Links, Edge{From: a, To: b, Times: defaultRate})
 			}
 		}
 	}
@@ -100,15 +104,15 @@ type Ring struct{}
 // Shape returns the links in both directions between neighbours, in order of nodes. Two nodes
 // have one link in each direction.
 func (Ring) Shape(nodes int) (*Shape, error) {
-	const maxNodes = 1 << 16
+	const maxNodes = 1 << 16 // paths have up to half as many links
 	if nodes < 2 || nodes > maxNodes {
 		return nil, fmt.Errorf("a ring of %d nodes; want 2 to %d", nodes, maxNodes)
 	}
 	s := &Shape{Endpoints: nodes, Nodes: nodes}
 	for a := range nodes {
-		s.Links = append(s.Links, Edge{a, (a + 1) % nodes, 1})
+		s.Links = append(s.Links, Edge{From: a, To: (a + 1) % nodes, Times: defaultRate})
 		if nodes > 2 {
-			s.Links = append(s.Links, Edge{a, (a + nodes - 1) % nodes, 1})
+			s.Links = append(s.Links, Edge{From: a, To: (a + nodes - 1) % nodes, Times: defaultRate})
 		}
 	}
 	return s, nil

@@ -19,7 +19,8 @@ import (
 // ErrList is wrapped by every error in a list.
 var ErrList = errors.New("graph: invalid list of links")
 
-// MaxNodes and MaxLinks limit the size of a list.
+// MaxNodes and MaxLinks limit the size of a list, and with it the memory of a network. MaxLinks
+// links take 0.8 GB.
 const (
 	MaxNodes = 1 << 20
 	MaxLinks = 1 << 24
@@ -194,6 +195,7 @@ func (in *reader) graph() (*Graph, error) {
 	if len(in.links) == 0 {
 		return nil, fmt.Errorf("%w: %s has no links", ErrList, in.name)
 	}
+	// If all names are numbers, a node has its name as number.
 	names := in.names
 	if in.allNumeric {
 		names = make([]string, len(in.names))
@@ -218,5 +220,5 @@ func (in *reader) graph() (*Graph, error) {
 		}
 		return fmt.Sprintf("link %d from %s to %s", r, names[n.Links[r].From], names[n.Links[r].To])
 	}
-	return &Graph{n, names}, n.Validate()
+	return &Graph{Network: n, Names: names}, n.Validate()
 }

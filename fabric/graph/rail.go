@@ -14,22 +14,24 @@ type RailTopology struct {
 // Shape returns the GPUs in order of their servers, then the switches of servers, the switches
 // of rails, and the spines. The total rate upwards of a rail equals the total rate of its NICs
 // and is spread over the spines.
-func (r RailTopology) Shape(endpoints int) (*Shape, error) {
+func (r RailTopology) Shape(wanted int) (*Shape, error) {
 	gpus := r.Servers * r.Rails
-	s, err := newShape("rails", gpus, endpoints, 2*gpus+r.Rails*r.Spines)
+	s, err := newShape("rails", gpus, wanted, 2*gpus+r.Rails*r.Spines)
 	if err != nil {
 		return nil, err
 	}
 
-	rails := gpus + r.Servers
+	// The first switch of servers, of rails, and of spines.
+	servers, rails, spines := gpus, gpus+r.Servers, gpus+r.Servers+r.Rails
 	for g := range gpus {
-		s.addPair(g, gpus+g/r.Rails, float64(r.ServerTimes))
-		s.addPair(g, rails+g%r.Rails, 1)
+		s.addPair(g, servers+g/r.Rails, float64(r.ServerTimes))
+		s.addPair(g, rails+g%r.Rails, defaultRate)
 	}
 
+	uplinkRate := float64(r.Servers) / float64(r.Spines) // not used without spines
 	for rail := range r.Rails {
 		for spine := range r.Spines {
-			s.addPair(rails+rail, rails+r.Rails+spine, float64(r.Servers)/float64(r.Spines))
+			s.addPair(rails+rail, spines+spine, uplinkRate)
 		}
 	}
 	return s, nil

@@ -9,7 +9,8 @@ import (
 	"sim/engine/units"
 )
 
-// maxNamed is the maximum number of parts of a kind that a description lists by name.
+// maxNamed is the maximum number of parts of a kind that a description lists by name, so that it
+// fits into a line.
 const maxNamed = 4
 
 // plural returns a number with its noun: "1 node", "2 nodes".

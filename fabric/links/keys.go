@@ -35,7 +35,8 @@ type Domain struct {
 }
 
 // BuildSwitchedDomain builds the links of a switched domain: links 2g and 2g+1 lead from GPU g
-// to the switch and back. The switch is the last node.
+// to the switch and back. The switch is the last node. All links have the default rate and
+// latency; see GraphLinks.Edges.
 func (l *Links) BuildSwitchedDomain() {
 	n := l.Domain.GPUs
 	l.Nodes, l.Switches.From, l.Edges, l.Names = n+1, n, nil, nil
@@ -129,7 +130,8 @@ func (l *Links) Faster(times int) *Links {
 	f.LinkRate *= units.Rate(times)
 	f.Edges = nil
 	for _, e := range l.Edges {
-		f.Edges = append(f.Edges, []int{e[0], e[1], times * e[2], e[3]})
+		from, to, rate, latency := e[0], e[1], e[2], e[3]
+		f.Edges = append(f.Edges, []int{from, to, times * rate, latency})
 	}
 	return &f
 }

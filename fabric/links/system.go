@@ -80,13 +80,14 @@ func (z *System) without(isLost func(torus.State) bool) *engine.Network {
 func (l *Links) Graph(template engine.Link) *engine.Network {
 	n := &engine.Network{Nodes: int32(l.Nodes)}
 	for _, e := range l.Edges {
+		rate, latency := e[2], e[3]
 		link := template
 		link.From, link.To = int32(e[0]), int32(e[1])
-		if e[2] > 0 {
-			link.Rate = float64(e[2])
+		if rate > 0 {
+			link.Rate = float64(rate)
 		}
-		if e[3] > 0 {
-			link.Latency = engine.Time(e[3])
+		if latency > 0 {
+			link.Latency = engine.Time(latency)
 		}
 		n.Links = append(n.Links, link)
 	}

@@ -63,7 +63,7 @@ func (z *Tiers) JoinPaths(
 	// The flows on each tier, indexed by tier: indices, and ends within a domain.
 	flowsByTier, ends := make([][]int, t+1), make([][]engine.Flow, t+1)
 	for f, x := range flows {
-		i := z.JoiningTier(false, x.Src, x.Dst)
+		i := z.JoiningTierWithLinks(x.Src, x.Dst)
 		gpus := int32(z.Machine[i].GPUs)
 		flowsByTier[i], ends[i] = append(flowsByTier[i], f),
 			append(ends[i], engine.Flow{Src: x.Src % gpus, Dst: x.Dst % gpus})
@@ -97,12 +97,13 @@ type tierPaths struct {
 	base  []int // first port of a GPU for each tier, indexed by tier
 }
 
-// ports assigns ports to the links of a network. Where a tier has paths, their ports are kept,
+// ports assigns ports to the links of a network. If a tier has paths, their ports are kept,
 // so that the paths of a class take the same ports from every node.
 func (z *Tiers) ports(n *engine.Network, first []int, paths []*engine.Paths) *tierPaths {
 	j := &tierPaths{Paths: &engine.Paths{First: []int32{0}}, tiers: z}
 	port := make([]int, len(n.Links))
-	gpus := int32(z.Machine[len(first)-2].GPUs)
+	outermost := len(first) - 2 // tier of the domain; first has an entry per tier, and the end
+	gpus := int32(z.Machine[outermost].GPUs)
 	base := 0
 
 	for i, onTier := range paths {
@@ -112,7 +113,8 @@ func (z *Tiers) ports(n *engine.Network, first []int, paths []*engine.Paths) *ti
 			continue
 		}
 
-		// linkPort is the port of each link of the tier's network at its node.
+		// linkPort is the port of each link of the tier's network at its node. Links without
+		// a port are in no path and have port -1.
 		linkPort, degree := slices.Repeat([]int{-1}, len(network.Links)), make([]int, network.Nodes)
 		if onTier != nil {
 			for k, l := range onTier.Link {
@@ -260,12 +262,13 @@ func (z *System) NodeName(node int32) string {
 // IdealNetwork returns the ideal network for the graph g: each node sends and receives at the
 // total rate of its links, separately for each tier; see electrical.ConnectNodes.
 func (z *System) IdealNetwork(g *engine.Graph) (*engine.Network, *engine.Routes) {
-	if z.Tiers == nil {
-		return electrical.ConnectNodes(z.Whole, g, nil, nil)
+	var tierOf func(link int) int // nil for a single tier, as is joins
+	var joins func(src, dst int32) int
+	if z.Tiers != nil {
+		tierOf = z.tierOf
+		joins = func(src, dst int32) int { return z.Tiers.JoiningTierWithLinks(src, dst) }
 	}
-	return electrical.ConnectNodes(z.Whole, g, z.tierOf, func(src, dst int32) int {
-		return z.Tiers.JoiningTier(false, src, dst)
-	})
+	return electrical.ConnectNodes(z.Whole, g, tierOf, joins)
 }
 
 // OutermostTorus returns the torus of the fabric or of its outermost tier, nil if that is not a
@@ -278,7 +281,7 @@ func (z *System) OutermostTorus() *torus.Torus {
 }
 
 // unitsPerHop is the resolution of GPUDistances: the length of a hop on the tier with the
-// slowest links.
+// slowest links. A hop on a tier that is up to 64 times as fast then has a length of at least 1.
 const unitsPerHop = 64
 
 // GPUDistances returns a function that computes the distances of all GPUs from one GPU in a
@@ -340,10 +343,11 @@ func (z *System) Direct(n *engine.Network) *engine.Network {
 func (z *Tiers) Direct(n *engine.Network, first []int) *engine.Network {
 	m := *n
 	m.Links = slices.Clone(n.Links)
-	for i := 1; i+1 < len(first); i++ {
-		gpus := int32(z.Machine[len(first)-2].GPUs)
+	outermost := len(first) - 2 // tier of the domain; first has an entry per tier, and the end
+	gpus := int32(z.Machine[outermost].GPUs)
+	for i := 1; i <= outermost; i++ {
 		for l := first[i]; l < first[i+1]; l++ {
-			if x := &m.Links[l]; x.From < gpus && x.To < gpus && z.JoiningTier(false, x.From, x.To) < i {
+			if x := &m.Links[l]; x.From < gpus && x.To < gpus && z.JoiningTierWithLinks(x.From, x.To) < i {
 				x.Rate = 0
 			}
 		}

@@ -134,25 +134,26 @@ func (t Topology) AssignSwitches(n, k int) ([]int32, error) {
 		u, v := int(e.From)*k, int(e.To)*k
 		a, b := firstFree(out[u:u+k]), firstFree(in[v:v+k])
 
-		// Swap the colours a and b along the path that leaves v with colour a. Then a is free
-		// at both ends.
-		table, node, want, other := in, int(e.To), a, b
+		// Colour a is free at the source, and b at the destination. If they differ, swap them
+		// along a path that starts at the destination with the edge of colour a into it. Its
+		// edges have the colours a and b by turns, and lead into and out of its nodes by turns.
+		// Then a is free at both ends.
 		var path []int32
+		node, want, edgeInto := int(e.To), a, true
 		for a != b {
+			table := out
+			if edgeInto {
+				table = in
+			}
 			f := table[node*k+int(want)]
 			if f == free {
 				break
 			}
 			path = append(path, f)
-			if node = int(t[f].From); &table[0] == &out[0] {
-				node = int(t[f].To)
+			if node = int(t[f].To); edgeInto {
+				node = int(t[f].From)
 			}
-			if &table[0] == &in[0] {
-				table = out
-			} else {
-				table = in
-			}
-			want, other = other, want
+			want, edgeInto = a+b-want, !edgeInto
 		}
 
 		// Remove the edges of the path, and add them again with the other colour.
@@ -160,7 +161,7 @@ func (t Topology) AssignSwitches(n, k int) ([]int32, error) {
 			out[int(t[f].From)*k+int(colour[f])], in[int(t[f].To)*k+int(colour[f])] = free, free
 		}
 		for _, f := range path {
-			colour[f] = a + b - colour[f]
+			colour[f] = a + b - colour[f] // the other one of a and b
 			out[int(t[f].From)*k+int(colour[f])], in[int(t[f].To)*k+int(colour[f])] = f, f
 		}
 		colour[i] = a

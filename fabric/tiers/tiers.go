@@ -50,17 +50,26 @@ func (m Machine) Check() error {
 	return nil
 }
 
-// JoiningTier returns the innermost tier on which one domain contains all of the given GPUs.
-// Unless all is set, tiers without links are skipped. It returns the number of tiers if no tier
-// joins them.
-func (m Machine) JoiningTier(all bool, gpus ...int32) int {
-	return max(0, slices.IndexFunc(
-		append(slices.Clone(m), Tier{GPUs: int(^uint32(0) >> 1), Network: &engine.Network{}}),
-		func(t Tier) bool {
-			return (all || t.Network != nil) && !slices.ContainsFunc(gpus, func(g int32) bool {
-				return int(g)/t.GPUs != int(gpus[0])/t.GPUs
-			})
-		}))
+// JoiningTier returns the innermost tier on which one domain contains all of the given GPUs. It
+// returns the number of tiers if no tier joins them.
+func (m Machine) JoiningTier(gpus ...int32) int {
+	return m.joiningTier(gpus, func(Tier) bool { return true })
+}
+
+// JoiningTierWithLinks is like JoiningTier, but skips tiers without links.
+func (m Machine) JoiningTierWithLinks(gpus ...int32) int {
+	return m.joiningTier(gpus, func(t Tier) bool { return t.Network != nil })
+}
+
+// joiningTier is JoiningTier restricted to the tiers for which include returns true.
+func (m Machine) joiningTier(gpus []int32, include func(Tier) bool) int {
+	for i, t := range m {
+		isElsewhere := func(g int32) bool { return int(g)/t.GPUs != int(gpus[0])/t.GPUs }
+		if include(t) && !slices.ContainsFunc(gpus, isElsewhere) {
+			return i
+		}
+	}
+	return len(m)
 }
 
 // Domain returns the network of one domain of tier t with all inner tiers that have links. Its

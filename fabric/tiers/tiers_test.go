@@ -24,14 +24,15 @@ func TestMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		all  bool
-		gpus []int32
-		want int
+		joiningTier func(gpus ...int32) int
+		gpus        []int32
+		want        int
 	}{
-		{true, []int32{0, 1}, 0}, {true, []int32{1, 2}, 1}, {true, []int32{3, 4}, 2}, {true, []int32{7, 8}, 3}, {true, []int32{4, 5}, 0},
-		{false, []int32{1, 2}, 2}, {false, []int32{6, 7}, 0}, {true, []int32{0, 3, 1}, 1},
+		{m.JoiningTier, []int32{0, 1}, 0}, {m.JoiningTier, []int32{1, 2}, 1}, {m.JoiningTier, []int32{3, 4}, 2},
+		{m.JoiningTier, []int32{7, 8}, 3}, {m.JoiningTier, []int32{4, 5}, 0}, {m.JoiningTier, []int32{0, 3, 1}, 1},
+		{m.JoiningTierWithLinks, []int32{1, 2}, 2}, {m.JoiningTierWithLinks, []int32{6, 7}, 0},
 	} {
-		if got := m.JoiningTier(c.all, c.gpus...); got != c.want {
+		if got := c.joiningTier(c.gpus...); got != c.want {
 			t.Errorf("tier %d joins %v, want %d", got, c.gpus, c.want)
 		}
 	}

@@ -61,7 +61,7 @@ func CubeConnections(t *Torus, cubes []int) ([]Connection, error) {
 	if want := t.nodes / (Side * Side * Side); len(cubes) != want {
 		return nil, fmt.Errorf("%w: %s takes %d cubes, not %d", ErrShape, t, want, len(cubes))
 	}
-	position := func(node int32) int {
+	position := func(node int32) int { // of its cube in the torus
 		n := 0
 		for d := range t.Dims {
 			n = n*(t.Dims[d]/Side) + t.Coord(node, d)/Side
@@ -72,7 +72,9 @@ func CubeConnections(t *Torus, cubes []int) ([]Connection, error) {
 	var all []Connection
 	for _, l := range t.Links() {
 		if d := int(l.Dim); l.Up && t.Coord(l.From, d)%Side == Side-1 {
-			all = append(all, Connection{t.SwitchOf(l.From, d), cubes[position(l.From)], cubes[position(l.To)]})
+			all = append(all, Connection{
+				Switch: t.SwitchOf(l.From, d), Out: cubes[position(l.From)], In: cubes[position(l.To)],
+			})
 		}
 	}
 	slices.SortFunc(all, func(a, b Connection) int {
@@ -142,7 +144,7 @@ func Reconnect(before, t *Torus, cubes []int, pod int, down []Switch) (*Commands
 		Switch
 		out int
 	}
-	in := map[port]int{}
+	in := map[port]int{} // the present connection of each out port
 	if before != nil {
 		current, err := CubeConnections(before, cubes)
 		if err != nil {
@@ -164,7 +166,7 @@ func Reconnect(before, t *Torus, cubes []int, pod int, down []Switch) (*Commands
 			continue
 		}
 		if connected {
-			out.Undo = append(out.Undo, Connection{w.Switch, w.Out, current})
+			out.Undo = append(out.Undo, Connection{Switch: w.Switch, Out: w.Out, In: current})
 		}
 		out.Make = append(out.Make, w)
 	}

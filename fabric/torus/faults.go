@@ -35,16 +35,20 @@ func (h Hop) String() string {
 	return fmt.Sprintf("%d %s%s", h.Node, DimName(h.Dim), sign)
 }
 
+// maxNamedDims is the number of dimensions that ParseHop knows by name, more than any torus that
+// is useful.
+const maxNamedDims = 1 << 10
+
 // ParseHop parses the name of a link such as "17 x+".
 func ParseHop(text string) (Hop, error) {
 	node, sign, ok := strings.Cut(text, " ")
 	n, err := strconv.ParseInt(node, 10, 32)
 	if ok && err == nil && n >= 0 && len(sign) > 1 {
-		for d := range 1 << 10 {
+		for d := range maxNamedDims {
 			if name := DimName(d); sign == name+"+" || sign == name+"-" {
-				return Hop{int32(n), d, sign == name+"+"}, nil
+				return Hop{Node: int32(n), Dim: d, Up: sign == name+"+"}, nil
 			}
-			if d > 2 && len(sign) < len(DimName(d)) {
+			if d > 2 && len(sign) < len(DimName(d)) { // the names become longer
 				break
 			}
 		}
@@ -130,7 +134,7 @@ func (t *Torus) Health(f Faults) (*Health, error) {
 	named := len(f.Links)+len(f.Drained) > 0
 	for i, l := range links {
 		if named {
-			id[Hop{l.From, int(l.Dim), l.Up}] = i
+			id[Hop{Node: l.From, Dim: int(l.Dim), Up: l.Up}] = i
 		}
 		if h.Node[l.From] == Down || h.Node[l.To] == Down || slices.Contains(f.Switches, t.switchOfLink(l)) {
 			h.Link[i] = Down
@@ -146,8 +150,9 @@ func (t *Torus) Health(f Faults) (*Health, error) {
 			if !ok {
 				return nil, fmt.Errorf("%w: link %s of %s", ErrFault, hop, t)
 			}
-			for _, both := range []int{i, i ^ 1} { // Links lists reverse links side by side
-				h.Link[both] = max(h.Link[both], k.state)
+			reverse := i ^ 1 // links 2k and 2k+1 of Links are the two directions
+			for _, l := range []int{i, reverse} {
+				h.Link[l] = max(h.Link[l], k.state)
 			}
 		}
 	}
@@ -180,7 +185,7 @@ func (t *Torus) Network(h *Health, template engine.Link) *engine.Network {
 	}
 	n.ResourceNamer = func(r int32) string {
 		l := links[r]
-		return "link " + Hop{l.From, int(l.Dim), l.Up}.String()
+		return "link " + Hop{Node: l.From, Dim: int(l.Dim), Up: l.Up}.String()
 	}
 	return n
 }

@@ -20,6 +20,9 @@ func (t *Torus) Vectors() ([][][]int, error) {
 	reached := t.search(t.neighbours(), 0, hops, nil)
 	all := make([][][]int, t.nodes)
 	v := make([]int, len(t.Dims))
+
+	// enumerate visits the vectors that begin with v[:dim] and have remaining hops along the
+	// dimensions from dim on. It adds those whose end is not nearer.
 	var enumerate func(dim, remaining int)
 	enumerate = func(dim, remaining int) {
 		if dim == len(v)-1 {
@@ -40,7 +43,8 @@ func (t *Torus) Vectors() ([][][]int, error) {
 		}
 	}
 
-	for h := range int(hops[reached[len(reached)-1]]) + 1 {
+	diameter := int(hops[reached[len(reached)-1]])
+	for h := range diameter + 1 {
 		enumerate(0, h)
 	}
 	return all, nil

@@ -142,7 +142,9 @@ func (t *Torus) Links() []Link {
 		for d := range t.Dims {
 			if to, ok := t.Next(n, d, true); ok {
 				wrap := t.Wraps(n, d, true)
-				links = append(links, Link{n, to, int8(d), true, wrap}, Link{to, n, int8(d), false, wrap})
+				links = append(links,
+					Link{From: n, To: to, Dim: int8(d), Up: true, Wrap: wrap},
+					Link{From: to, To: n, Dim: int8(d), Up: false, Wrap: wrap})
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func RouteTiers(
 	outer func(indices []int) (*engine.Paths, error),
 ) (*engine.Paths, error) {
 	for _, x := range flows {
-		if z.JoiningTier(false, x.Src, x.Dst) > t {
+		if z.JoiningTierWithLinks(x.Src, x.Dst) > t {
 			return nil, fmt.Errorf("%w: no tier of links joins nodes %d and %d", ErrUnserved, x.Src, x.Dst)
 		}
 	}

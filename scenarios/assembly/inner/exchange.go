@@ -104,7 +104,7 @@ func (m *Machine) domainSizes(
 	for a := range gpus {
 		src, others := d*gpus+a, 0
 		for dst := range n {
-			isOther := m.machine.JoiningTier(true, int32(src), int32(dst)) != i
+			isOther := m.machine.JoiningTier(int32(src), int32(dst)) != i
 			if src != dst && isOther && size(src, dst) > 0 {
 				others++
 			}
@@ -112,7 +112,7 @@ func (m *Machine) domainSizes(
 		otherMessages = max(otherMessages, others)
 
 		for b := range gpus {
-			if a != b && m.machine.JoiningTier(true, int32(a), int32(b)) == i {
+			if a != b && m.machine.JoiningTier(int32(a), int32(b)) == i {
 				sizes[a*gpus+b] = size(src, d*gpus+b)
 				sum += sizes[a*gpus+b]
 			}

@@ -248,18 +248,22 @@ func (m *Machine) callResult(
 // links that joins each group. Without such a tier, a tier that reconfigures
 // carries synchronisation between the copies in a stage, as an all-to-all.
 func (m *Machine) JoiningTier(c training.Call) int {
-	// outermost returns the outermost of the tiers that join the groups.
-	// reconfigurable includes the tiers that reconfigure.
-	outermost := func(reconfigurable bool) (t int) {
+	// outermost returns the outermost of the tiers that join the groups. Tiers that
+	// reconfigure have no fixed links.
+	outermost := func(joiningTier func(gpus ...int32) int) (t int) {
 		for _, g := range m.spec.Groups(c, 0, 0) {
-			t = max(t, m.machine.JoiningTier(reconfigurable, g...))
+			t = max(t, joiningTier(g...))
 		}
 		return t
 	}
 
-	t := outermost(c.Kind == training.AllToAll)
+	joiningTier := m.machine.JoiningTierWithLinks
+	if c.Kind == training.AllToAll {
+		joiningTier = m.machine.JoiningTier
+	}
+	t := outermost(joiningTier)
 	if t == len(m.tiers) && c.WithinStage {
-		t = outermost(true)
+		t = outermost(m.machine.JoiningTier)
 	}
 	if t == len(m.tiers) {
 		return -1 // the outermost tier, which is not part of the machine

@@ -154,7 +154,7 @@ func (r *routingSystem) setLoadBound(ctx context.Context) {
 	for t := range r.Tiers.Machine {
 		shortest, bound := r.shortestPathLoad(ctx, n,
 			func(link int) bool { return r.TierOf(int32(link)) == t },
-			func(f engine.Flow) bool { return r.Tiers.JoiningTier(false, f.Src, f.Dst) == t })
+			func(f engine.Flow) bool { return r.Tiers.JoiningTierWithLinks(f.Src, f.Dst) == t })
 		r.shortestHops, r.loadBound = r.shortestHops+shortest, max(r.loadBound, bound)
 	}
 }
