@@ -138,7 +138,7 @@ func (c *Contention) index(g *Graph) (*contentionIndex, error) {
 	}
 
 	// Number the different patterns of the requests.
-	const starts = roleHolds | roleOffers | roleRequests // a task can start in one way only
+	const starts = roleHolds | roleOffers | roleRequests // a task has only one of these roles
 	patterns := map[pattern]int32{}
 	for i, r := range c.Requests {
 		if err := addRole(r.Task, roleRequests, anyRole); err != nil {

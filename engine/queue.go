@@ -150,8 +150,8 @@ func (q *Queue) siftDown(i int32, e entry) {
 		if c >= n {
 			break
 		}
-		// Find the earliest child. With four children this needs no branches, half of which
-		// would be mispredicted: a is the earlier one of 0 and 1, and b of 2 and 3.
+		// Find the earliest child. With four children this needs no branches: a is the earlier
+		// one of 0 and 1, and b of 2 and 3. Half of the branches would be mispredicted.
 		best := c
 		if c+4 <= n {
 			four := entries[c : c+4 : c+4]

@@ -45,10 +45,10 @@ const (
 	// minBufferClass is the class of the smallest packet buffer. Its eight packets of 16
 	// bytes fill two cache lines.
 	minBufferClass = 3
-	// maxKeptClass is the class of the largest buffers that growBuffer keeps for other
+	// maxRetainedClass is the class of the largest buffers that growBuffer keeps for other
 	// links, 512 packets. Few links have longer queues, so larger buffers would rarely be
 	// reused. They are left to the garbage collector.
-	maxKeptClass = 9
+	maxRetainedClass = 9
 )
 
 // growBuffer doubles the size of a link's packet buffer, which must be full.
@@ -69,7 +69,7 @@ func (k *componentWorker) growBuffer(l *componentLink) {
 	copyBuffer(grown.arrivals, l.arrivals, l.head)
 
 	oldClass := class - 1
-	if old := (packetBuffer{packets: l.buffer, arrivals: l.arrivals}); oldClass <= maxKeptClass && l.buffer != nil {
+	if old := (packetBuffer{packets: l.buffer, arrivals: l.arrivals}); oldClass <= maxRetainedClass && l.buffer != nil {
 		k.freeBuffers[oldClass] = append(k.freeBuffers[oldClass], old)
 	} else {
 		k.memoryBytes -= old.memoryBytes()

@@ -157,8 +157,8 @@ func (k *componentWorker) simulateComponent(number int32) {
 	}
 	k.numArrivals += int64(len(k.arrivals))
 
-	// Prefetch what the injections of greedy sources read. prefetchComponent has prefetched
-	// the injectors themselves.
+	// Prefetch the memory that injections of greedy sources read. prefetchComponent has
+	// prefetched the injectors themselves.
 	for i := q.firstSender; i < q.endSender && hasPrefetch; i++ {
 		if m := &p.injectors[p.senders[i].injector]; m.process == Greedy && m.numSent < m.total {
 			m.prefetchNext(&p.paths)

@@ -39,7 +39,7 @@ func (s *Shape) addPair(a, b int, times float64) {
 const MaxShapeLinks = 1 << 20
 
 // newShape returns a shape without links, with capacity for the given number of link pairs. It
-// returns an error if wanted, the number of endpoints that a scenario asks for, is neither 0 nor
+// returns an error if wanted, the number of endpoints that a scenario requires, is neither 0 nor
 // endpoints. Fewer than 2 endpoints and too many links are also errors.
 func newShape(name string, endpoints, wanted, pairs int) (*Shape, error) {
 	switch {

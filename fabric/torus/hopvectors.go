@@ -22,7 +22,7 @@ func (t *Torus) Vectors() ([][][]int, error) {
 	v := make([]int, len(t.Dims))
 
 	// enumerate visits the vectors that begin with v[:dim] and have remaining hops along the
-	// dimensions from dim on. It adds those whose end is not nearer.
+	// dimensions from dim on. It adds each vector whose end is not nearer to node 0.
 	var enumerate func(dim, remaining int)
 	enumerate = func(dim, remaining int) {
 		if dim == len(v)-1 {
