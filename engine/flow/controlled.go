@@ -90,8 +90,9 @@ func (e *Evaluator) AwaitTask(id int32) (engine.Time, bool) {
 	return z.now, z.isControlled
 }
 
-// Record makes the following runs record the trace that Trace returns.
-func (e *Evaluator) Record() { e.sim.record(true) }
+// Record makes the following runs record the trace that Trace returns. If rates is set, the
+// trace includes the rates of transfers.
+func (e *Evaluator) Record(rates bool) { e.sim.record(rates) }
 
 // Trace returns the trace of the last run. The run must have been started after Record and
 // have ended.

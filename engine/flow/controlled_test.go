@@ -85,7 +85,7 @@ func TestRecord(t *testing.T) {
 		for r := range int32(in.n.Resources()) {
 			e.SetPeak(r, in.n.Rate(r))
 		}
-		e.Record()
+		e.Record(true)
 		if !e.Begin(engine.Never) {
 			t.Fatal("the run does not begin")
 		}

@@ -145,7 +145,7 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 	w := p.acquire(ctx, d.Service)
 	defer p.release(w)
 	recorded := &circuitEvaluator{w.Clone(), p} // pooled evaluators must not record traces
-	recorded.Record()
+	recorded.Record(true)
 	r := c.newSimulator(recorded)
 	r.drain = func(step int, now engine.Time) (_ engine.Time, ok bool) {
 		ok = true
@@ -228,7 +228,7 @@ func (c *Controller) Resimulate(ctx context.Context, p *Problem, s flow.Service)
 	w := p.acquire(ctx, s)
 	defer p.release(w)
 	recorded := &circuitEvaluator{w.Clone(), p}
-	recorded.Record()
+	recorded.Record(true)
 	if _, ok := c.simulate(recorded); !ok {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ package composition
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -22,6 +23,9 @@ type IdealReference struct {
 	// IsFairOnly is set if Service is fair sharing and a priority service exceeded
 	// maxPriorityWork.
 	IsFairOnly bool
+	// Fair is the simulation of the ideal fabric with fair sharing. It is nil if it did not
+	// run, or if another service was faster.
+	Fair *FairRun
 }
 
 // NewIdealReference simulates a graph without communication time, and on the ideal fabric
@@ -39,7 +43,11 @@ func NewIdealReference(
 	}
 	e.SetContext(ctx)
 	ref.Bound = e.Bound()
+	e.Record(false)
 	ref.Times.Ideal, ref.Service, ref.IsFairOnly = BestService(e, ref.Bound)
+	if ref.Service == flow.MaxMin {
+		ref.Fair = &FairRun{graph: g, network: n, routes: r, trace: e.Trace()}
+	}
 	return ref, ctx.Err()
 }
 
@@ -81,6 +89,46 @@ func (i *IdealReference) AddExposed(row *result.Row, end engine.Time, exposure s
 	if i.IsFairOnly {
 		row.Labels["nct_reference"] = "the ideal fabric shares fairly; serving its transfers by priority takes too much work"
 	}
+}
+
+// FairRun is a simulation with fair sharing, and what it simulated.
+type FairRun struct {
+	graph   *engine.Graph
+	network *engine.Network
+	routes  *engine.Routes
+	trace   *engine.Trace
+}
+
+// traceOf returns the trace of a graph with routes r on network n under fair sharing if f has
+// simulated the same problem: the same graph, and resources that differ in their numbers alone.
+// Otherwise it returns nil. The caller owns the returned structure, but not its slices.
+func (f *FairRun) traceOf(g *engine.Graph, n *engine.Network, r *engine.Routes) *engine.Trace {
+	if f == nil || f.graph != g || len(n.Changes) > 0 || r.FlowCap != nil ||
+		len(f.network.Changes) > 0 || f.routes.FlowCap != nil {
+		return nil
+	}
+
+	// Each resource of n must correspond to one resource of f.network, and conversely.
+	toOwn := slices.Repeat([]int32{-1}, n.Resources())
+	fromOwn := slices.Repeat([]int32{-1}, f.network.Resources())
+	for task := range int32(len(g.Tasks)) {
+		uses, own := r.Of(task), f.routes.Of(task)
+		if len(uses) != len(own) {
+			return nil
+		}
+		for k, u := range uses {
+			o := own[k]
+			if toOwn[u.Resource] < 0 && fromOwn[o.Resource] < 0 {
+				toOwn[u.Resource], fromOwn[o.Resource] = o.Resource, u.Resource
+			}
+			if toOwn[u.Resource] != o.Resource || u.Weight != o.Weight ||
+				n.Rate(u.Resource) != f.network.Rate(o.Resource) {
+				return nil
+			}
+		}
+	}
+	t := *f.trace
+	return &t
 }
 
 // boundTolerance is the relative distance within which a makespan counts as equal to its

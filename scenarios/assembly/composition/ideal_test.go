@@ -2,6 +2,7 @@ package composition
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"sim/engine"
@@ -56,3 +57,68 @@ func TestFairReference(t *testing.T) {
 		}
 	}
 }
+
+// TestKnownRun checks that a decision takes the trace of the reference if its resources differ in
+// their numbers alone, and that this trace equals a simulation. If a rate, a weight, the graph or
+// the sharing of a link differs, the decision is simulated.
+func TestKnownRun(t *testing.T) {
+	g, n, r := switchTraffic(t, 40)
+	ideal, err := NewIdealReference(t.Context(), g, n, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// renumbered reverses the numbers of the links.
+	last := int32(len(n.Links)) - 1
+	renumbered := &engine.Network{Nodes: n.Nodes, Links: slices.Clone(n.Links)}
+	slices.Reverse(renumbered.Links)
+	routes := &engine.Routes{Start: r.Start, Uses: slices.Clone(r.Uses)}
+	for i := range routes.Uses {
+		routes.Uses[i].Resource = last - routes.Uses[i].Resource
+	}
+	want, err := flow.Run(t.Context(), g, renumbered, routes, flow.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	simulate := func(g *engine.Graph, n *engine.Network, r *engine.Routes) (*engine.Trace, bool) {
+		d := NewRouteDecision(n, r, flow.Options{})
+		d.Known = ideal.Fair
+		out, err := Simulate(t.Context(), "flow", &Job{Graph: g}, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Trace, &out.Trace.End[0] == &ideal.Fair.trace.End[0]
+	}
+	got, isKnown := simulate(g, renumbered, routes)
+	if !isKnown || got.Makespan != want.Makespan || !slices.Equal(got.Start, want.Start) || !slices.Equal(got.End, want.End) {
+		t.Errorf("renumbered links: known %t and makespan %v, want true and %v", isKnown, got.Makespan, want.Makespan)
+	}
+
+	slower := *renumbered
+	slower.Links = slices.Clone(renumbered.Links)
+	slower.Links[3].Rate /= 2
+	if got, isKnown := simulate(g, &slower, routes); isKnown || got.Makespan <= want.Makespan {
+		t.Errorf("a slower link: known %t and makespan %v, want more than %v", isKnown, got.Makespan, want.Makespan)
+	}
+	heavier, merged, copied := *routes, *routes, *g
+	heavier.Uses, merged.Uses = slices.Clone(routes.Uses), slices.Clone(routes.Uses)
+	heavier.Uses[5].Weight = 2
+	for i, u := range merged.Uses {
+		if u.Resource == 1 {
+			merged.Uses[i].Resource = 3
+		}
+	}
+	for name, isKnown := range map[string]bool{
+		"weight": second(simulate(g, renumbered, &heavier)),
+		"link":   second(simulate(g, renumbered, &merged)),
+		"graph":  second(simulate(&copied, renumbered, routes)),
+	} {
+		if isKnown {
+			t.Errorf("another %s: the trace of the reference is used", name)
+		}
+	}
+}
+
+// second returns its second argument.
+func second(_ *engine.Trace, known bool) bool { return known }

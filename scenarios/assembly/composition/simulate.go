@@ -113,8 +113,13 @@ func simulateFlow(ctx context.Context, j *Job, d *Decision) (r *Result, err erro
 			return nil, err
 		}
 	}
-	if r.Trace, err = flow.Run(ctx, simulated, d.Network, routes, d.Flow); err != nil {
-		return nil, err
+	if o := &d.Flow; o.Service == flow.MaxMin && !o.Rates && o.Tails == nil {
+		r.Trace = d.Known.traceOf(simulated, d.Network, routes)
+	}
+	if r.Trace == nil {
+		if r.Trace, err = flow.Run(ctx, simulated, d.Network, routes, d.Flow); err != nil {
+			return nil, err
+		}
 	}
 	// The work ends when the last transfer has arrived.
 	for i, delay := range delays {

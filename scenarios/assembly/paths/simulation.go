@@ -121,7 +121,7 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 	flows, paths := r.load.taskPaths(a.paths)
 	d := composition.NewPathDecision(a.routerNetwork, flows, paths, int32(r.s.Workload.Packet),
 		a.packetOptions(after))
-	d.ArrivalDelays = a.arrivalDelays
+	d.ArrivalDelays, d.Known = a.arrivalDelays, r.Fair
 	if r.load.rateGroups != nil {
 		d.Merge = r.load.mergeRateGroups
 	}
