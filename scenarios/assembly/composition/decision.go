@@ -30,8 +30,8 @@ type Decision struct {
 	Merge func(g *engine.Graph, r *engine.Routes) (*engine.Graph, *engine.Routes, error)
 	// Flow holds the service at level flow, and what traces record.
 	Flow flow.Options
-	// Known is a simulation whose trace replaces the simulation at level flow if both simulate
-	// the same problem; nil if there is none.
+	// Known is an earlier simulation. Its trace replaces the simulation at level flow if both
+	// have the same input. It may be nil.
 	Known *FairRun
 	// SimulateMoves simulates a graph at level flow if circuits move when tasks end. All
 	// link rates are multiplied by rateFactor. It is nil if the network does not depend

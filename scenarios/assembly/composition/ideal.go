@@ -91,7 +91,7 @@ func (i *IdealReference) AddExposed(row *result.Row, end engine.Time, exposure s
 	}
 }
 
-// FairRun is a simulation with fair sharing, and what it simulated.
+// FairRun is a simulation with fair sharing: its input and its trace.
 type FairRun struct {
 	graph   *engine.Graph
 	network *engine.Network
