@@ -66,7 +66,8 @@ func newAvailability(c *Config, policy placement.Policy) *availability {
 	return w
 }
 
-// sampleInterval is the time between two samples of the free cubes.
+// sampleInterval is the time between two samples of the free cubes. In the default 60 days
+// this gives more than 200 samples per pod, each of which tries up to 20 boxes.
 const sampleInterval = 6 * fleet.Hour
 
 // gridBoxes returns the shapes of boxes in the 4x4x4 grid of a pod's cubes, the
@@ -199,7 +200,9 @@ func (w *availability) addMetrics(c *Config, rewires bool, m map[string]float64)
 		return
 	}
 	switchUp := 1 - c.Rates[fleet.Switch].Unavailability()
-	switches := math.Pow(switchUp, fleet.PodSwitches) // probability that slices work
+	// Probability that enough switches are up for slices to work: all switches, or all but
+	// one if traffic is routed around a failed switch.
+	switches := math.Pow(switchUp, fleet.PodSwitches)
 	if c.OCS != ReactionWait {
 		switches = fleet.BinomialTail(fleet.PodSwitches-1, fleet.PodSwitches, switchUp)
 	}

@@ -110,7 +110,7 @@ func (r *srptServer) arrive(at, work float64) {
 	r.serve(at)
 	id := len(r.arrivals)
 	r.arrivals = append(r.arrivals, at)
-	r.remaining.Grow(2*id + 2)
+	r.remaining.Grow(2 * (id + 1)) // twice the jobs, so that few calls of arrive allocate
 	r.remaining.Set(int32(id), engine.Time(work))
 }
 
@@ -142,13 +142,14 @@ func (r *srptServer) finish(until float64) float64 {
 
 // newsvendorSpares returns the number of spare cubes per pod by the newsvendor
 // model. Cubes fail independently, and a job that lacks one cube leaves all its
-// others idle. The sizes of the first 10,000 jobs are weighted by cube-time.
+// others idle. The mean size of jobs is weighted by cube-time.
 func newsvendorSpares(c *Config) int {
+	const maxJobs = 10_000 // first jobs of the source; enough for a stable mean
 	up := c.Rates.CubeAvailability()
 	cubes, time := 0.0, 0.0 // sums of the cubes of jobs, and of 1, both weighted by cube-time
 	source := c.Jobs()
 
-	for n := 0; n < 10_000; n++ {
+	for range maxJobs {
 		j, ok := source.Next()
 		if !ok {
 			break

@@ -93,8 +93,8 @@ func (s *simulation) resolveClaims() error {
 	return nil
 }
 
-// podWithout returns pod p without the given jobs. The result is valid until the
-// next call.
+// podWithout returns a copy of pod p without the given jobs. The copy uses scratch memory
+// of the simulation (trialPod) and is valid until the next call.
 func (s *simulation) podWithout(p int, jobs []departure) *placement.Pod {
 	s.trialPod = *s.pods[p].Pod
 	s.removeJobs(&s.trialPod, jobs)

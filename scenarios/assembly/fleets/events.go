@@ -11,7 +11,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// endPhase handles the end of the current phase of the job in a slot.
+// endPhase handles the end of the current phase of the job in a slot. Every job that has
+// chips has a slot, an index in simulation.slots.
 func (s *simulation) endPhase(slot int32) error {
 	j := s.slots[slot]
 	switch j.phase {
@@ -19,7 +20,7 @@ func (s *simulation) endPhase(slot int32) error {
 		// Preflight takes the machine down, and the job returns to the queue.
 		if j.failsPreflight {
 			s.increment(&s.counters.PreflightFailures)
-			s.requeue(slot, false)
+			s.requeue(slot)
 			s.detectBadMachine(j)
 			return nil
 		}
@@ -38,11 +39,11 @@ func (s *simulation) endPhase(slot int32) error {
 			return nil
 		}
 
-		s.chargePhase(j, true)
+		s.chargePhase(j, keepsAllWork)
 		s.counters.countEnded(s, j)
 		s.release(slot, "done")
 	case phaseLeaving, phaseInterrupted:
-		s.requeue(slot, true)
+		s.requeueReturned(slot)
 	}
 
 	return nil
@@ -52,7 +53,7 @@ func (s *simulation) endPhase(slot int32) error {
 func (s *simulation) startRun(slot int32) {
 	j := s.slots[slot]
 	if j.phase != phaseRunning {
-		s.chargePhase(j, true)
+		s.chargePhase(j, keepsAllWork)
 	}
 
 	j.phase, j.phaseStart = phaseRunning, s.now
@@ -65,7 +66,9 @@ func (s *simulation) startRun(slot int32) {
 	// The run ends with its work, unless a failure stops it first.
 	end := s.now + j.remainingRun(&s.config.Times).length
 	if j.onBadMachine {
-		// Preflight missed the machine. The job fails after an hour on average.
+		// Preflight missed the machine. The job fails after an hour on average. Each
+		// attempt of a job has its own random stream; the key holds the attempt in its
+		// low 8 bits.
 		key := uint64(j.Number)<<8 | uint64(j.attempts&0xff)
 		random := fleet.RandomStream(s.config.Seed, fleet.FirstFreeStream, key)
 		wait := fleet.Spread{Form: fleet.Exponential, Mean: fleet.Hour}.Draw(random)
@@ -75,24 +78,32 @@ func (s *simulation) startRun(slot int32) {
 	s.setEvent(s.slotEventID(slot), end)
 }
 
-// requeue takes a job from its cubes and returns it to the queue. isReturned
-// places it first in its band; this applies to jobs that were evicted or
-// interrupted. A running job loses the work since its last checkpoint. A job with
-// a claim waits for its claimed place instead.
-func (s *simulation) requeue(slot int32, isReturned bool) {
+// requeueReturned is like requeue for a job that was evicted or interrupted. Such a job
+// comes first in its band.
+func (s *simulation) requeueReturned(slot int32) {
+	s.slots[slot].returned = true
+	s.requeue(slot)
+}
+
+// requeue takes a job from its cubes and returns it to the queue. A running job
+// loses the work since its last checkpoint. A job with a claim waits for its claimed
+// place instead.
+func (s *simulation) requeue(slot int32) {
 	j := s.slots[slot]
 	reason := j.departureReason()
 	s.chargePhase(j, j.phase != phaseRunning)
 	s.release(slot, reason)
 
 	j.phase, j.queuedAt, j.onBadMachine = phaseQueued, s.now, false
-	j.returned = j.returned || isReturned
 	if j.claim != nil {
 		j.phase = phaseClaimed
 		return
 	}
 	s.queue.add(j)
 }
+
+// checkpointAndRequeue makes a running job write a checkpoint and return to the queue.
+func (s *simulation) checkpointAndRequeue(slot int32) { s.checkpointAndLeave(slot, nil) }
 
 // checkpointAndLeave makes a running job write a checkpoint and leave: to a
 // claimed place, or to the queue if to is nil.
@@ -118,6 +129,12 @@ func (s *simulation) countStop(j *fleetJob) {
 		s.counters.reroutedJobs--
 	}
 }
+
+// Values of the argument keepsAll of chargePhase.
+const (
+	keepsAllWork     = true
+	losesUnsavedWork = false
+)
 
 // chargePhase charges the time of a job's current phase up to now. In phases that
 // include a run, keepsAll determines whether the work since the last checkpoint is
@@ -169,14 +186,16 @@ func (s *simulation) interrupt(slot int32) {
 	if j.phase == phaseInterrupted {
 		return
 	}
-	s.chargePhase(j, false)
+	s.chargePhase(j, losesUnsavedWork)
 	s.counters.countInterrupt(s, j)
 	s.recorder.recordJob(s, j, "interrupted")
 	j.phase = phaseInterrupted
 	s.setEvent(s.slotEventID(slot), s.now+s.config.Times.Detect)
 }
 
-// failOrRepair handles the event of part x: its failure, or the end of its repair.
+// failOrRepair handles the event of part x: its failure, or the end of its repair. Parts
+// are numbered pod by pod, and within a pod by kind: machines, cables, switches, the
+// planned maintenance of cubes, and that of switches (partKind).
 func (s *simulation) failOrRepair(x int) {
 	p := &s.parts[x]
 	pod := x / partsPerPod // its pod, kind and number
@@ -206,7 +225,7 @@ func (s *simulation) failOrRepair(x int) {
 		}
 	case fleet.Switch:
 		s.startRepair(x, kind)
-		s.switchDown(pod, number, false)
+		s.switchDown(pod, number, failed)
 	case fleet.SwitchWork:
 		// With rolling maintenance, at most one switch of a pod is down.
 		if p := &s.pods[pod]; s.config.Rolling && p.switchesDown() > 0 {
@@ -331,10 +350,10 @@ func (s *simulation) evict(slot int32) {
 	switch s.slots[slot].phase { // jobs in other phases leave anyway
 	case phaseRunning:
 		s.increment(&s.counters.Evictions)
-		s.checkpointAndLeave(slot, nil)
+		s.checkpointAndRequeue(slot)
 	case phaseSetup, phaseTakeover:
 		s.increment(&s.counters.Evictions)
-		s.requeue(slot, true)
+		s.requeueReturned(slot)
 	}
 }
 
@@ -345,7 +364,7 @@ func (s *simulation) startMaintenanceIfEmpty(pod, cube int) {
 	if p.closing[cube] && len(p.slotsOnCube[cube]) == 0 {
 		p.closing[cube] = false
 		x := pod*partsPerPod + machinesPerPod + cablesPerPod + fleet.PodSwitches + cube
-		s.setRepairEnd(x, 0)
+		s.setRepairEnd(x, immediately)
 	}
 }
 
@@ -387,7 +406,7 @@ func (s *simulation) startRepair(x int, kind fleet.Part) {
 	c := &s.crews
 	switch {
 	case s.parts[x].Log != nil:
-		s.setRepairEnd(x, 0)
+		s.setRepairEnd(x, immediately)
 
 	case s.parts[x].isRemote || c.limit == 0 || c.busy < c.limit:
 		if !s.parts[x].isRemote {
@@ -412,7 +431,7 @@ func (s *simulation) startNextRepair() {
 			x := (*list)[0]
 			*list = (*list)[1:]
 			c.busy++
-			s.setRepairEnd(x, 0)
+			s.setRepairEnd(x, immediately)
 			return
 		}
 	}

@@ -153,9 +153,9 @@ func (s *simulation) preempt(j *fleetJob, p int) bool {
 		x.lastMove = s.now
 		s.increment(&s.counters.Preemptions)
 		if writesCheckpoint {
-			s.checkpointAndLeave(d.slot, nil)
+			s.checkpointAndRequeue(d.slot)
 		} else {
-			s.requeue(d.slot, true)
+			s.requeueReturned(d.slot)
 		}
 	}
 	s.claimPlace(j, p, place)
@@ -168,8 +168,8 @@ func (s *simulation) claimPlace(j *fleetJob, p int, place placement.Place) {
 	j.claim = s.addClaim(j, p, place)
 }
 
-// minMoveGap is the minimum time between two moves of a job for the sake of
-// others.
+// minMoveGap is the minimum time between two moves of a job for the sake of others. A move
+// costs the job a checkpoint and a setup, about ten minutes with the default times.
 const minMoveGap = fleet.Hour
 
 // defragment moves running jobs to make space for job j in pod p: jobs smaller

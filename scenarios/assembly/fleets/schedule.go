@@ -34,7 +34,8 @@ func (s *simulation) schedule() error {
 		started := false
 		if !q.isBlocked(l) {
 			var err error
-			if started, _, err = s.tryJob(l, 0, nil); err != nil {
+			const firstJob = 0 // of the class
+			if started, _, err = s.tryJob(l, firstJob, nil); err != nil {
 				return err
 			}
 		}
@@ -74,7 +75,7 @@ func (s *simulation) backfill(first *reservation) error {
 			// Skip the jobs that end after the reservation even without a
 			// slowdown.
 			for result == delaysReservation && l.next < len(l.jobs) &&
-				first.isOutlastedBy(s, l.jobs[l.next], 1) {
+				first.isOutlastedBy(s, l.jobs[l.next], noSlowdown) {
 				l.next++
 			}
 		}

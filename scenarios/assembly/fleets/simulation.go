@@ -96,11 +96,13 @@ func partKind(i int) (fleet.Part, int) {
 	return fleet.SwitchWork, i - fleet.PodCubes
 }
 
-// machineChips returns the bit set of a machine's chips in its cube. They form a
-// block of 2 x 2 x 1.
+// machineChips returns the bit set of a machine's chips in its cube. The chip at (x, y, z)
+// has bit 16x + 4y + z. The chips of a machine form a block of 2 x 2 x 1. Machine 0, for
+// example, has the bits 0, 4, 16 and 20.
 func machineChips(machine int) uint64 {
-	x, y, z := machine%fleet.CubeHosts/8*2, machine%fleet.CubeHosts/4%2*2, machine%4
-	first := x*16 + y*4 + z
+	inCube := machine % fleet.CubeHosts // 8 machines per two planes of x, 4 per two rows of y
+	x, y, z := inCube/8*2, inCube/4%2*2, inCube%4
+	first := 16*x + 4*y + z
 	return 1<<first | 1<<(first+4) | 1<<(first+16) | 1<<(first+20)
 }
 
@@ -158,7 +160,10 @@ func (s *simulation) partEventID(x int) int { return 1 + len(s.slots) + x }
 
 func (s *simulation) slotEventID(slot int32) int { return 1 + int(slot) }
 
-// setRepairEnd starts the repair of part x after a delay.
+// immediately is a delay of setRepairEnd.
+const immediately = 0
+
+// setRepairEnd sets the end of the repair of part x, which starts after a delay.
 func (s *simulation) setRepairEnd(x int, delay fleet.Time) {
 	s.setEvent(s.partEventID(x), s.now+delay+s.parts[x].repair)
 }
@@ -200,7 +205,8 @@ func (s *simulation) drawArrival() {
 // run simulates until the end of the measured time.
 func (s *simulation) run() error {
 	for n := 0; s.events.Len() > 0; n++ {
-		if n&(1<<10-1) == 0 && s.ctx.Err() != nil {
+		const checkEvery = 1024 // events between checks of ctx
+		if n%checkEvery == 0 && s.ctx.Err() != nil {
 			return s.ctx.Err()
 		}
 		id, at := s.events.Pop()
@@ -215,7 +221,7 @@ func (s *simulation) run() error {
 
 		var err error
 		switch i := int(id) - 1; {
-		case i < 0:
+		case i < 0: // id 0, the arrival of a job
 			s.submit()
 		case i < len(s.slots):
 			err = s.endPhase(int32(i))
@@ -252,7 +258,7 @@ func (s *simulation) finish() error {
 	s.advance()
 	for _, j := range s.slots {
 		if j != nil {
-			s.chargePhase(j, true)
+			s.chargePhase(j, keepsAllWork)
 		}
 	}
 	s.recorder.finish(s)

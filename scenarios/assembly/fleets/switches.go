@@ -65,13 +65,19 @@ func (s *simulation) residualOutage(p int) fleet.Time {
 	return s.config.Rates[kind].Repair.Residual(s.now - s.pods[p].switchDownTime)
 }
 
+// Values of the argument isPlanned of switchDown.
+const (
+	planned = true
+	failed  = false
+)
+
 // switchDown takes a switch out of service. It stops the jobs of whole cubes in the pod,
 // except jobs that change their paths without a restart. If the outage is planned, jobs
 // write a checkpoint before they stop.
-func (s *simulation) switchDown(pod, number int, isMaintenance bool) {
+func (s *simulation) switchDown(pod, number int, isPlanned bool) {
 	p := &s.pods[pod]
 	p.switchesOut[switchDim(number)]++
-	p.switchDownTime, p.inMaintenance = s.now, isMaintenance
+	p.switchDownTime, p.inMaintenance = s.now, isPlanned
 	for _, slot := range s.jobsOn(pod) {
 		j := s.slots[slot]
 		if j.Shape.Cubes() == 0 {
@@ -88,7 +94,7 @@ func (s *simulation) switchDown(pod, number int, isMaintenance bool) {
 				continue
 			}
 		}
-		if isMaintenance {
+		if isPlanned {
 			s.evict(slot)
 		} else {
 			s.interrupt(slot)
@@ -96,10 +102,13 @@ func (s *simulation) switchDown(pod, number int, isMaintenance bool) {
 	}
 }
 
+// noSlowdown is the slowdown of a job on paths without faults.
+const noSlowdown = 1
+
 // reroute changes the paths of a running job without a restart.
 func (s *simulation) reroute(slot int32, slowdown float64) {
 	j := s.slots[slot]
-	s.chargePhase(j, true)
+	s.chargePhase(j, keepsAllWork)
 	j.slowdown, j.rerouted = slowdown, slowdown > 1
 	s.startRun(slot)
 }
@@ -108,8 +117,8 @@ func (s *simulation) reroute(slot int32, slowdown float64) {
 // numbered pod by pod.
 func (s *simulation) startSwitchMaintenance(x int) {
 	_, number := partKind(x % partsPerPod)
-	s.switchDown(x/partsPerPod, number, true)
-	s.setRepairEnd(x, 0)
+	s.switchDown(x/partsPerPod, number, planned)
+	s.setRepairEnd(x, immediately)
 }
 
 // switchUp returns a switch to service, and starts maintenance that waited for it.
@@ -140,12 +149,12 @@ func (s *simulation) switchUp(pod, number int) {
 		restart := s.setupTime(j) + s.config.Times.Checkpoint
 		switch {
 		case s.config.OCS == ReactionInPlace && j.phase == phaseRunning:
-			s.reroute(slot, 1)
+			s.reroute(slot, noSlowdown)
 		case s.config.OCS == ReactionInPlace && (j.phase == phaseSetup || j.phase == phaseTakeover):
 			if j.phase == phaseTakeover {
-				s.chargePhase(j, true) // the preceding run, with its slowdown
+				s.chargePhase(j, keepsAllWork) // the preceding run, with its slowdown
 			}
-			j.slowdown, j.rerouted = 1, false
+			j.slowdown, j.rerouted = noSlowdown, false
 		case s.config.OCS == ReactionCheapest && j.phase == phaseRunning:
 			if saved := s.remainingWork(j).Seconds() * (j.slowdown - 1); saved <= restart.Seconds() {
 				continue

@@ -1,3 +1,6 @@
+// This file converts the keys of a scenario (Scenario) into the input of simulations
+// (Config), and implements assembly.System, which compares placements.
+
 package fleets
 
 import (
@@ -80,10 +83,14 @@ func (s *Scenario) FailureRates() (fleet.Rates, error) {
 	}
 
 	// The repair times of links and switches have a fixed ratio of median to mean.
-	part := func(t engine.Time, median float64) fleet.Spread {
-		x, err := fleet.WithMedian(fleetTime(t), fleet.FromSeconds(t.Seconds()*median))
+	const (
+		linkRepairMedian = 0.5
+		ocsRepairMedian  = 0.72
+	)
+	withMean := func(mean engine.Time, medianRatio float64) fleet.Spread {
+		x, err := fleet.WithMedian(fleetTime(mean), fleet.FromSeconds(mean.Seconds()*medianRatio))
 		if err != nil { // the mean is 0
-			return constant(t)
+			return constant(mean)
 		}
 		return x
 	}
@@ -91,11 +98,13 @@ func (s *Scenario) FailureRates() (fleet.Rates, error) {
 	r := fleet.Rates{
 		fleet.Machine: {PerDay: float64(f.Machine), Weibull: f.Shape, Repair: machine},
 		fleet.Cable: {
-			PerDay: float64(f.Link), Weibull: f.Shape, Repair: part(f.LinkRepair, 0.5),
+			PerDay: float64(f.Link), Weibull: f.Shape,
+			Repair:      withMean(f.LinkRepair, linkRepairMedian),
 			RemoteShare: f.OnlineShare, RemoteRepair: constant(f.OnlineTime),
 		},
 		fleet.Switch: {
-			PerDay: float64(f.OCS), Weibull: f.Shape, Repair: part(f.OCSRepair, 0.72),
+			PerDay: float64(f.OCS), Weibull: f.Shape,
+			Repair: withMean(f.OCSRepair, ocsRepairMedian),
 		},
 		fleet.Cube: {Weibull: 1, Repair: constant(f.MaintenanceTime)},
 		fleet.SwitchWork: {
@@ -236,8 +245,8 @@ type fleetSystem struct {
 	spares       int     // spare cubes per pod by the newsvendor model
 }
 
-// New returns the system of a checked scenario. record stores the events of small
-// fleets for files and figures.
+// New returns the system of a checked scenario. If record is true, simulations store
+// their events for files and figures, unless the fleet has too many jobs.
 func New(ctx context.Context, s *Scenario, record bool) (assembly.System, error) {
 	c, err := s.Config()
 	if err != nil {

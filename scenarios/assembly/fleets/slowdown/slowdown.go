@@ -86,7 +86,8 @@ func LoadsOf(ctx context.Context, s Slice) (Loads, error) {
 // Interconnection Networks", 2004, Sec. 3.3).
 func closedForm(s Slice) (Loads, bool) {
 	load := float64(s.Shape.Chips()*s.Shape.Dims[2]) / 8
-	return Loads{load, load, 1}, s.FailedDim == NoFailure && !s.Shape.Twisted
+	loads := Loads{AllToAll: load, Bound: load, Neighbours: 1}
+	return loads, s.FailedDim == NoFailure && !s.Shape.Twisted
 }
 
 // maxOptimisedChips is the largest slice for which paths are searched. For larger
@@ -115,7 +116,9 @@ func computeLoads(ctx context.Context, s Slice) (Loads, error) {
 		if s.FailedDim != NoFailure {
 			near = 2 // the neighbours at a failed link use a detour
 		}
-		return Loads{math.Ceil(load - 1e-9), load, near}, nil
+		const rounding = 1e-9                   // absorbs rounding errors of load
+		wholeLoad := math.Ceil(load - rounding) // a link carries whole messages
+		return Loads{AllToAll: wholeLoad, Bound: load, Neighbours: near}, nil
 	}
 
 	return optimise(ctx, s, t, h)
@@ -198,6 +201,8 @@ func hopBound(t *torus.Torus, h *torus.Health) float64 {
 
 // optimise searches for paths with small maximum load for all-to-all traffic.
 func optimise(ctx context.Context, s Slice, t *torus.Torus, h *torus.Health) (Loads, error) {
+	// The rate does not affect loads. Paths around rings need two virtual channels to be
+	// free of deadlocks.
 	link := engine.Link{Rate: 400e9, Channels: 2}
 	p := &routing.Problem{Network: t.Network(h, link), Torus: t}
 	for a := range int32(t.Nodes()) {
@@ -212,7 +217,9 @@ func optimise(ctx context.Context, s Slice, t *torus.Torus, h *torus.Health) (Lo
 		return Loads{}, fmt.Errorf("slowdown: slice %s: %w", s.Shape, err)
 	}
 	return Loads{
-		d.Metrics["max_link_load"], d.Bound, d.Metrics["nearest_neighbour_max_load"],
+		AllToAll:   d.Metrics["max_link_load"],
+		Bound:      d.Bound,
+		Neighbours: d.Metrics["nearest_neighbour_max_load"],
 	}, nil
 }
 
@@ -234,7 +241,7 @@ func parseLoads(data []byte) map[Slice]Loads {
 			}
 		}
 		if shapeErr == nil && downErr == nil && err == nil {
-			loads[Slice{shape, down}] = Loads{x[0], x[1], x[2]}
+			loads[Slice{shape, down}] = Loads{AllToAll: x[0], Bound: x[1], Neighbours: x[2]}
 		}
 	}
 
