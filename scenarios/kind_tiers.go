@@ -401,7 +401,7 @@ func (c *checker) checkInnerCalls() {
 	s := c.s
 	t := &s.Workload.Spec
 	t.HasCopySync = true
-	m, err := inner.New(*t, s.callTiers(), s.Seed, 0, -1)
+	m, err := inner.New(*t, s.callTiers(), s.Seed, 0)
 	if err != nil {
 		c.blame("fabric.kind", err)
 		return

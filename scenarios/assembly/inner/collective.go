@@ -1,3 +1,6 @@
+// This file simulates calls other than all-to-alls in tiers of links, by collective
+// algorithms.
+
 package inner
 
 import (
@@ -33,7 +36,7 @@ func (m *Machine) simulateCollective(
 	}
 
 	outsideFirstDomain := func(g []int32) bool {
-		return int(slices.Max(g)) >= m.machine.Machine[t].GPUs
+		return int(slices.Max(g)) >= m.networks.Machine[t].GPUs
 	}
 	simulated := slices.DeleteFunc(slices.Clone(groups), outsideFirstDomain)
 	shortest, unserved := engine.Never, error(nil)
@@ -74,22 +77,24 @@ func (m *Machine) simulateCollective(
 func (m *Machine) expandCalls(
 	ctx context.Context, row collective.Row, c training.Call, groups [][]int32, t int,
 ) (all []*collective.Schedule, err error) {
-	network := m.machine.Direct(m.machine.Domain(t))
+	network := m.networks.Direct(m.networks.Domain(t))
 
 	for _, group := range groups {
 		call := collective.Call{Kind: collectiveKinds[c.Kind], Group: group, Bytes: c.Bytes}
 		p := &collective.Problem{Call: call, Network: network}
-		if torus := m.machine.Systems[t].Torus; torus != nil && t == 0 {
+		if torus := m.networks.Systems[t].Torus; torus != nil && t == 0 {
 			p.Torus = torus
 		}
 
 		// GPUs of one domain of the next inner tier are close to each other.
 		if t > 0 {
 			for _, gpu := range group {
-				p.Domain = append(p.Domain, int(gpu)/m.machine.Machine[t-1].GPUs)
+				p.Domain = append(p.Domain, int(gpu)/m.networks.Machine[t-1].GPUs)
 			}
 		}
 
+		// Hierarchical algorithms use p.Domain; in the innermost tier, which has no
+		// smaller domains, each rank is one.
 		rings := collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}
 		s, err := row.Expand(ctx, p, collective.Options{Hierarchical: rings})
 		if err != nil {
@@ -112,7 +117,7 @@ func (m *Machine) UnservedReason(ctx context.Context, c training.Call) error {
 	if err != nil || c.Kind == training.AllToAll {
 		return nil
 	}
-	firstGroup := m.spec.Groups(c, 0, 0)[:1]
+	firstGroup := m.firstStageGroups(c)[:1]
 	if _, err := m.expandCalls(ctx, row, c, firstGroup, t); errors.Is(err, collective.ErrUnserved) {
 		return err
 	}
@@ -127,20 +132,21 @@ func (m *Machine) simulate(
 ) (engine.Time, []float64, error) {
 	// Route the transfers without prescribed links. The groups share no GPU, so
 	// their flows differ.
-	network, firstLink := m.machine.Domain(t) // first link of each tier
+	network, firstLink := m.networks.Domain(t) // first link of each tier
 	var flows []engine.Flow
 	for _, s := range schedules {
 		groupFlows, _ := s.FlowsOnPaths()
 		flows = append(flows, groupFlows...)
 	}
 
-	paths, err := routing.RouteTiers(ctx, m.machine, t, network, firstLink, flows, m.seed, nil)
+	paths, err := routing.RouteTiers(ctx, m.networks, t, network, firstLink, flows, m.seed, nil)
 	if err != nil {
 		return 0, nil, err
 	}
 
-	// Balance the transfers over parallel links. Barriers at the end of a schedule
-	// use no link.
+	// Balance the transfers over parallel links. pinned holds the link that a transfer
+	// must use, and sendOrder its rank among the transfers of its sender; both are -1 if
+	// there is none. Barriers at the end of a schedule use no link.
 	var pinned, sendOrder []int32
 	schedules = slices.Clone(schedules)
 	for i, s := range schedules {
@@ -151,6 +157,8 @@ func (m *Machine) simulate(
 		sendOrder = append(append(sendOrder, s.Ranks()...), barriers...)
 	}
 
+	// buildGraph returns the graph of all schedules. latencies, indexed by task, delay
+	// the arrivals of transfers; nil means no delay.
 	buildGraph := func(latencies []engine.Time) (*engine.Graph, error) {
 		g := &engine.Graph{MessageOverhead: m.tiers[t].MessageOverhead}
 		for _, s := range schedules {

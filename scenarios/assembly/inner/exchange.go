@@ -1,3 +1,6 @@
+// This file computes the times of all-to-alls, and of reduce-scatters and all-gathers in
+// which every rank sends directly to all others.
+
 package inner
 
 import (
@@ -52,7 +55,7 @@ func (m *Machine) simulateExchange(
 	for i := range group {
 		group[i] = int32(i)
 	}
-	for i, tier := range m.machine.Machine {
+	for i, tier := range m.networks.Machine {
 		gpus := min(n, tier.GPUs) // of a domain
 		domains := n / gpus
 		if k.Draw == 0 {
@@ -68,7 +71,8 @@ func (m *Machine) simulateExchange(
 			if sum == 0 {
 				continue
 			}
-			z.bytes[i] += float64(sum) * float64(n/gpus/domains)
+			represented := n / gpus / domains // domains that this one stands for
+			z.bytes[i] += float64(sum) * float64(represented)
 			var t engine.Time
 			var err error
 			if m.tiers[i].Plans != nil {
@@ -104,7 +108,7 @@ func (m *Machine) domainSizes(
 	for a := range gpus {
 		src, others := d*gpus+a, 0
 		for dst := range n {
-			isOther := m.machine.JoiningTier(int32(src), int32(dst)) != i
+			isOther := m.tierOfPair(src, dst) != i
 			if src != dst && isOther && size(src, dst) > 0 {
 				others++
 			}
@@ -112,7 +116,7 @@ func (m *Machine) domainSizes(
 		otherMessages = max(otherMessages, others)
 
 		for b := range gpus {
-			if a != b && m.machine.JoiningTier(int32(a), int32(b)) == i {
+			if a != b && m.tierOfPair(a, b) == i {
 				sizes[a*gpus+b] = size(src, d*gpus+b)
 				sum += sizes[a*gpus+b]
 			}
@@ -121,13 +125,16 @@ func (m *Machine) domainSizes(
 	return sizes, sum, otherMessages
 }
 
+// tierOfPair returns the innermost tier, of links or reconfigurable, that joins two GPUs.
+func (m *Machine) tierOfPair(a, b int) int { return m.networks.JoiningTier(int32(a), int32(b)) }
+
 // directTime returns the time of messages that the GPUs of a domain of tier i send
 // directly to their destinations. sizes are their bytes, row by row.
 func (m *Machine) directTime(
 	ctx context.Context, i int, gpus []int32, sizes []int64,
 ) (engine.Time, error) {
 	direct, _ := collective.ByName("direct")
-	network, _ := m.machine.Domain(i)
+	network, _ := m.networks.Domain(i)
 	call := collective.Call{Kind: collective.AllToAll, Group: gpus, Sizes: sizes}
 	p := &collective.Problem{Call: call, Network: network}
 	s, err := direct.Expand(ctx, p, collective.Options{})

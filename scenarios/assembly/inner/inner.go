@@ -60,11 +60,11 @@ func (t Tier) GPUs() int {
 // Machine computes the times of calls in the inner tiers, ordered from the
 // innermost. It is safe for concurrent use.
 type Machine struct {
-	spec    training.Spec // the training step
-	tiers   []Tier
-	machine *links.Tiers // the tiers of links; empty places for tiers that reconfigure
-	seed    uint64
-	packet  units.Bytes // packet size; 0 simulates rates
+	spec     training.Spec // the training step
+	tiers    []Tier
+	networks *links.Tiers // the tiers of links; empty places for tiers that reconfigure
+	seed     uint64
+	packet   units.Bytes // packet size; 0 simulates rates
 
 	results once.Map[callKey, *callResult] // by the properties that affect the time
 }
@@ -86,10 +86,19 @@ type callResult struct {
 	method string        // name of the algorithm or planner
 }
 
+// noTier is an index of no tier.
+const noTier = -1
+
 // New returns the machine of a step. Data is sent in packets of the given size, or
-// at rates if packet is 0. The tier with index faster has links of twice the rate;
-// -1 means none.
+// at rates if packet is 0.
 func New(
+	spec training.Spec, tiers []Tier, seed uint64, packet units.Bytes,
+) (*Machine, error) {
+	return newMachine(spec, tiers, seed, packet, noTier)
+}
+
+// newMachine is like New, but the tier with index faster has links of twice the rate.
+func newMachine(
 	spec training.Spec, tiers []Tier, seed uint64, packet units.Bytes, faster int,
 ) (*Machine, error) {
 	m := &Machine{spec: spec, seed: seed, packet: packet}
@@ -112,14 +121,14 @@ func New(
 	}
 
 	var err error
-	m.machine, err = links.NewTiers(tierLinks, gpus)
+	m.networks, err = links.NewTiers(tierLinks, gpus)
 	return m, err
 }
 
 // PassDelay returns the time by which collective calls lengthen a pass of virtual
 // stage v. It is a composition.PassExtension.
 func (m *Machine) PassDelay(ctx context.Context, v int, pass training.Phase) (engine.Time, error) {
-	return m.PassDelayWithout(-1)(ctx, v, pass)
+	return m.PassDelayWithout(noTier)(ctx, v, pass)
 }
 
 // PassDelayWithout returns PassDelay for a machine in which one tier takes no
@@ -218,7 +227,7 @@ func (m *Machine) callResult(
 		z := &callResult{
 			times: make([]engine.Time, len(m.tiers)), bytes: make([]float64, len(m.tiers)),
 		}
-		groups := m.spec.Groups(c, 0, 0)
+		groups := m.firstStageGroups(c)
 		var err error
 		switch t := m.JoiningTier(c); {
 		case c.Kind == training.AllToAll:
@@ -242,6 +251,10 @@ func (m *Machine) callResult(
 	})
 }
 
+// firstStageGroups returns the groups that make a call in the first stage of the first
+// replica. They stand for the groups of all stages.
+func (m *Machine) firstStageGroups(c training.Call) [][]int32 { return m.spec.Groups(c, 0, 0) }
+
 // JoiningTier returns the tier that carries a call of a stage, or -1 if no inner
 // tier does. An all-to-all uses all tiers that join some of its ranks; the
 // outermost of them is returned. Another call is carried by the innermost tier of
@@ -251,19 +264,19 @@ func (m *Machine) JoiningTier(c training.Call) int {
 	// outermost returns the outermost of the tiers that join the groups. Tiers that
 	// reconfigure have no fixed links.
 	outermost := func(joiningTier func(gpus ...int32) int) (t int) {
-		for _, g := range m.spec.Groups(c, 0, 0) {
+		for _, g := range m.firstStageGroups(c) {
 			t = max(t, joiningTier(g...))
 		}
 		return t
 	}
 
-	joiningTier := m.machine.JoiningTierWithLinks
+	joiningTier := m.networks.JoiningTierWithLinks
 	if c.Kind == training.AllToAll {
-		joiningTier = m.machine.JoiningTier
+		joiningTier = m.networks.JoiningTier
 	}
 	t := outermost(joiningTier)
 	if t == len(m.tiers) && c.WithinStage {
-		t = outermost(m.machine.JoiningTier)
+		t = outermost(m.networks.JoiningTier)
 	}
 	if t == len(m.tiers) {
 		return -1 // the outermost tier, which is not part of the machine

@@ -98,7 +98,7 @@ func TestClosedForms(t *testing.T) {
 	} {
 		for _, packet := range []units.Bytes{0, 1 << 14} {
 			for faster := -1; faster < len(c.tiers); faster++ {
-				m, err := New(spec, c.tiers, 1, packet, faster)
+				m, err := newMachine(spec, c.tiers, 1, packet, faster)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -173,7 +173,7 @@ func TestClosedForms(t *testing.T) {
 func TestPassDelay(t *testing.T) {
 	spec := newSpec(t)
 	m, err := New(spec, []Tier{newSwitch(2, 4e11, "ring"), newSwitch(8, 1e11, "best")},
-		1, 0, -1)
+		1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestPassDelay(t *testing.T) {
 func TestReconfiguredTier(t *testing.T) {
 	spec := newSpec(t)
 	for faster, rate := range map[int]float64{-1: 1e11, 1: 2e11, 0: 1e11} {
-		m, err := New(spec, []Tier{newSwitch(2, 4e11, "ring"),
+		m, err := newMachine(spec, []Tier{newSwitch(2, 4e11, "ring"),
 			newScaleUp(8, 1e11, "spreadout")}, 1,
 			0, faster)
 		if err != nil {
@@ -260,7 +260,7 @@ func TestErrors(t *testing.T) {
 		"a domain of one":         {newSwitch(1, 1e9, "ring")},
 	} {
 		for faster := -1; faster < len(of); faster++ {
-			if _, err := New(spec, of, 1, 0, faster); err == nil {
+			if _, err := newMachine(spec, of, 1, 0, faster); err == nil {
 				t.Errorf("%s: a machine is built, want an error", name)
 			}
 		}
@@ -271,7 +271,7 @@ func TestErrors(t *testing.T) {
 
 	unserved := 0
 	for _, row := range collective.Table {
-		m, err := New(spec, []Tier{newSwitch(8, 1e11, row.Name)}, 1, 0, -1)
+		m, err := New(spec, []Tier{newSwitch(8, 1e11, row.Name)}, 1, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +309,7 @@ func TestErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, packet := range []units.Bytes{0, 4096} {
-		m, err := New(spec, []Tier{newSwitch(8, 1e11, "ring")}, 1, packet, -1)
+		m, err := New(spec, []Tier{newSwitch(8, 1e11, "ring")}, 1, packet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -319,7 +319,7 @@ func TestErrors(t *testing.T) {
 	}
 
 	// Domains of 2 do not join the groups of all-to-alls.
-	m, err := New(spec, []Tier{newSwitch(2, 1e11, "ring")}, 1, 0, -1)
+	m, err := New(spec, []Tier{newSwitch(2, 1e11, "ring")}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +388,7 @@ func (f *fakeStep) Decide(context.Context, string, int, float64) (*assembly.Poli
 func TestSystem(t *testing.T) {
 	spec := newSpec(t)
 	of := []Tier{newSwitch(2, 4e9, "ring"), newSwitch(8, 1e9, "ring")}
-	m, err := New(spec, of, 1, 0, -1)
+	m, err := New(spec, of, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -428,7 +428,7 @@ func TestSystem(t *testing.T) {
 		want := map[string]float64{"makespan_s": 1, "tier3_bytes": 77, "tier3_busy": 4 / all,
 			"tier3_exposed_s": all - 1, "tier3_doubled_s": all - 5}
 		for i, name := range []string{"tier1_", "tier2_"} {
-			fast, err := New(spec, of, 1, 0, i)
+			fast, err := newMachine(spec, of, 1, 0, i)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -477,7 +477,7 @@ func TestOverhead(t *testing.T) {
 	for i := range of {
 		of[i].MessageOverhead = 10 * engine.Second
 	}
-	m, err := New(newSpec(t), of, 1, 0, -1)
+	m, err := New(newSpec(t), of, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,3 +1,5 @@
+// This file combines the inner tiers of a machine with the system of its outermost tier.
+
 package inner
 
 import (
@@ -12,25 +14,25 @@ import (
 	"sim/workloads/training"
 )
 
-// tieredSystem is a training step on a machine with tiers. The embedded system is
-// the step on the outermost tier, whose passes include the calls inside inner
-// tiers.
+// tieredSystem is a training step on a machine with tiers: GPUs in servers, for example,
+// in pods, joined by circuits. Policies decide about the outermost tier only. The system
+// measures all tiers.
 type tieredSystem struct {
-	assembly.System
-	machine    *Machine // the inner tiers
-	outer      string   // kind of the outermost tier
-	innerTiers []composition.InnerTier
+	assembly.System                         // the step on the outermost tier; passes include the calls of inner tiers
+	machine         *Machine                // times of the calls in the inner tiers
+	outer           string                  // kind of the outermost tier
+	innerTiers      []composition.InnerTier // for the metrics of each inner tier
 }
 
-// NewSystem returns the system of a step on a machine with tiers. newOuter returns
-// the system of the outermost tier, given the extension of passes. outer is the
-// kind of this tier. Data inside is sent in packets of the given size, or at rates
-// if packet is 0.
+// NewSystem returns the system of a step on a machine with the given inner tiers,
+// innermost first. In these, data is sent in packets of the given size, or at rates if
+// packet is 0. outer is the kind of the outermost tier. newOuter returns the system of
+// this tier, given the time by which calls in the inner tiers lengthen passes.
 func NewSystem(
 	ctx context.Context, spec training.Spec, tiers []Tier, seed uint64, packet units.Bytes,
 	outer string, newOuter func(composition.PassExtension) (assembly.System, error),
 ) (assembly.System, error) {
-	m, err := New(spec, tiers, seed, packet, -1)
+	m, err := New(spec, tiers, seed, packet)
 	if err != nil {
 		return nil, err
 	}
@@ -41,9 +43,10 @@ func NewSystem(
 		return nil, err
 	}
 
-	// A second machine with a faster tier shows the effect of doubling its rate.
+	// Each tier has two variants: it takes no time, or its links have twice the rate. A
+	// machine of its own computes the second.
 	for i := range tiers {
-		fast, err := New(spec, tiers, seed, packet, i)
+		fast, err := newMachine(spec, tiers, seed, packet, i)
 		if err != nil {
 			return nil, err
 		}
@@ -57,8 +60,8 @@ func NewSystem(
 	return s, err
 }
 
-// Decide calls the policy for the outermost tier, and measures all tiers. It
-// implements assembly.System.
+// Decide calls the policy for the outermost tier, and adds the measures of all tiers to
+// its result. It implements assembly.System.
 func (s *tieredSystem) Decide(
 	ctx context.Context, policy string, workers int, limit float64,
 ) (*assembly.PolicyResult, error) {
@@ -67,15 +70,15 @@ func (s *tieredSystem) Decide(
 		return nil, err
 	}
 	a.AddMeasure(func(ctx context.Context) error {
-		// The metrics need a completed simulation of the outermost tier.
-		if _, done := a.Row.Metrics["makespan_s"]; a.Run == nil || !done {
+		// Tiers can be measured only if the step has ended on the outermost tier.
+		if _, hasEnded := a.Row.Metrics["makespan_s"]; a.Run == nil || !hasEnded {
 			return nil
 		}
 		err := composition.MeasureInnerTiers(ctx, a.Run, &a.Row, s.innerTiers, s.machine.PassDelay, s.outer)
 		if err != nil {
 			return err
 		}
-		if _, done := a.Row.Metrics["tier1_bytes"]; done {
+		if _, areMeasured := a.Row.Metrics["tier1_bytes"]; areMeasured {
 			a.Row.Labels["tier_calls"] = s.machine.callMethods(ctx)
 		}
 		return nil
@@ -84,14 +87,14 @@ func (s *tieredSystem) Decide(
 	return a, nil
 }
 
-// Work returns the task graph of the outermost tier for export. Its passes include
-// the calls inside.
+// Work returns the task graph of the outermost tier for export. Passes include the calls
+// in inner tiers.
 func (s *tieredSystem) Work(ctx context.Context, policy string) (*trace.RankGraph, error) {
 	return assembly.WorkOf(ctx, s.System, s.outer, policy)
 }
 
-// callMethods returns a description of the algorithms or planners that carry each
-// kind of call.
+// callMethods lists the algorithms or planners that carry each kind of call, such as
+// "tp all-reduce by ring, ep all-to-all by direct".
 func (m *Machine) callMethods(ctx context.Context) string {
 	kinds := []training.CallKind{
 		training.AllReduce, training.ReduceScatter, training.AllGather, training.AllToAll,
@@ -100,19 +103,28 @@ func (m *Machine) callMethods(ctx context.Context) string {
 	for _, dim := range training.Dims {
 		for _, kind := range kinds {
 			listed := map[string]bool{} // methods of this kind of call
-			for v := range m.spec.VirtualStages() {
-				for _, pass := range m.spec.ContractedPasses() {
-					for _, c := range m.spec.Calls(v, pass) {
-						z, err := m.callResult(ctx, v, pass, c)
-						if c.Dim != dim || c.Kind != kind || err != nil || listed[z.method] {
-							continue
-						}
-						listed[z.method] = true
-						all = append(all, fmt.Sprintf("%v %v by %s", dim, kind, z.method))
-					}
+			m.visitCalls(func(v int, pass training.Phase, c training.Call) {
+				if c.Dim != dim || c.Kind != kind {
+					return
 				}
-			}
+				z, err := m.callResult(ctx, v, pass, c)
+				if err == nil && !listed[z.method] {
+					listed[z.method] = true
+					all = append(all, fmt.Sprintf("%v %v by %s", dim, kind, z.method))
+				}
+			})
 		}
 	}
 	return strings.Join(all, ", ")
+}
+
+// visitCalls calls visit for each call in each pass of each virtual stage.
+func (m *Machine) visitCalls(visit func(v int, pass training.Phase, c training.Call)) {
+	for v := range m.spec.VirtualStages() {
+		for _, pass := range m.spec.ContractedPasses() {
+			for _, c := range m.spec.Calls(v, pass) {
+				visit(v, pass, c)
+			}
+		}
+	}
 }
