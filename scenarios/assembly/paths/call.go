@@ -1,3 +1,6 @@
+// This file expands collective calls into transfers, and combines the links that their
+// algorithms prescribe with the paths that routers choose.
+
 package paths
 
 import (
@@ -103,12 +106,12 @@ func (r *routingSystem) newCallLoad(
 	// control.
 	ordersPackets := r.s.Engine.Level == "packet" && r.s.Fabric.Queue != "credit"
 	var err error
-	if l.graph, err = c.taskGraph(nil, ordersPackets); err != nil {
+	if l.graph, err = c.taskGraph(noLatencies, ordersPackets); err != nil {
 		return nil, err
 	}
 	c.flowGraph = l.graph
 	if ordersPackets && len(c.routerFlows) > 0 {
-		if c.flowGraph, err = c.taskGraph(nil, false); err != nil {
+		if c.flowGraph, err = c.taskGraph(noLatencies, anyOrder); err != nil {
 			return nil, err
 		}
 	}
@@ -203,10 +206,13 @@ func (s *Scenario) CallProblem() (*algorithm.Problem, error) {
 	return (&routingSystem{s: s, System: hardware}).callProblem()
 }
 
+// Values of the arguments of taskGraph.
+var noLatencies []engine.Time // transfers arrive when their last bit is sent
+const anyOrder = false        // links send packets in the order of their arrival
+
 // taskGraph returns the transfers as tasks; transfer i is task i. A transfer
-// arrives latencies[i] after its last bit is sent. latencies is nil for transfers
-// without latency. linksKeepOrder adds the order in which links are planned to
-// send packets.
+// arrives latencies[i] after its last bit is sent. linksKeepOrder adds the order in
+// which links are planned to send packets.
 func (c *expandedCall) taskGraph(
 	latencies []engine.Time, linksKeepOrder bool,
 ) (*engine.Graph, error) {

@@ -1,3 +1,7 @@
+// This file checks scenarios before a run: nodes that send, sizes of traffic,
+// mappings, and the limits of packet simulations. feasibility.go checks routers and
+// costs.
+
 package paths
 
 import (
@@ -35,6 +39,8 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	w := &s.Workload.Traffic
 	r := &routingSystem{s: s, System: links.System{Torus: t}} // checks need no built system
 
+	// Set the parts of r.System that checks need: the state of links (Health), the nodes
+	// that send nothing (Down), and the network without faults (Whole).
 	switch {
 	case len(s.Fabric.InnerTiers) > 0:
 		hardware, err := s.Fabric.Build()
@@ -164,7 +170,8 @@ func (r *routingSystem) checkDataTensor(int64, []string) (keys []string, err err
 		return append([]string{"workload.tensor_dims"}, where...), err
 	}
 	if ring > 1 {
-		_, err = collective.RingSteps(r.Torus, links.Dims(w.DataDims), w.RingForm, w.Bidirectional, 1, r.Down)
+		const message = 1 // bytes; any size shows whether rings exist
+		_, err = collective.RingSteps(r.Torus, links.Dims(w.DataDims), w.RingForm, w.Bidirectional, message, r.Down)
 		if err != nil {
 			return where, err
 		}

@@ -1,3 +1,5 @@
+// This file checks whether nodes can reach each other over working links.
+
 package paths
 
 import (
@@ -20,7 +22,7 @@ func (r *routingSystem) isConnected() bool {
 		}
 	}
 
-	if slices.Max(degree) > engine.MaxPort+1 { // a step of a path names a port
+	if slices.Max(degree) > engine.MaxPort+1 { // paths name ports from 0 to MaxPort
 		return false
 	}
 
@@ -40,7 +42,7 @@ func (r *routingSystem) isConnected() bool {
 func (r *routingSystem) areConnected(use func(link int) bool, nodes []int32) bool {
 	for _, reverse := range []bool{false, true} {
 		tree := r.shortestPathTree(use, reverse)
-		tree.Breadth(nodes[0])
+		tree.Breadth(nodes[0]) // tree.Order then lists the nodes that it reached
 		reached := make([]bool, r.Whole.Nodes)
 		for _, n := range tree.Order {
 			reached[n] = true

@@ -143,8 +143,9 @@ func (a *routingResult) flowPaths(flow int32) (paths [][]int32) {
 	links, ends := a.system.Whole.Links, a.system.load.flows[flow]
 	if s := a.paths.Spread; s != nil {
 		var path []int32
+		const random = 0 // in place of a random number: selects the first link at each node
 		for node := ends.Src; node != ends.Dst; node = links[path[len(path)-1]].To {
-			path = append(path, s.Next(node, ends.Dst, 0))
+			path = append(path, s.Next(node, ends.Dst, random))
 		}
 		return [][]int32{path}
 	}

@@ -1,3 +1,6 @@
+// This file calls one router, simulates its decision and measures it. routing.go
+// chooses the paths, simulation.go simulates, and metrics.go measures.
+
 package paths
 
 import (
@@ -19,8 +22,12 @@ import (
 // routingResult is the decision of one router, with its simulation and its
 // metrics.
 type routingResult struct {
-	assembly.PolicyResult // Run is nil if nothing was simulated, or if a graph of classes was
-	composition.Result    // simulation at the scenario's level; zero at level static
+	// PolicyResult has the row and the functions of the result. Run is nil if nothing was
+	// simulated.
+	assembly.PolicyResult
+	// Result is the simulation at the scenario's level (Graph, Trace, Stats, Packets); zero
+	// at level static.
+	composition.Result
 
 	system   *routingSystem // fabric and workload, with the call as balanced for this decision
 	decision *routing.Decision
@@ -85,8 +92,9 @@ func (r *routingSystem) Decide(
 func (a *routingResult) addFinalMetrics(ctx context.Context) error {
 	err := a.compareWithFaultFree(ctx)
 
-	// Exposed communication and tiers are measured only if the work completed.
-	if _, done := a.Row.Metrics[a.system.endMetric()]; err == nil && done && a.Run != nil {
+	// Exposed communication and tiers are measured only if the work was simulated to its
+	// end.
+	if _, hasEnded := a.Row.Metrics[a.system.endMetric()]; err == nil && hasEnded && a.Run != nil {
 		if err = composition.MeasureExposedCalls(ctx, a.Run, &a.Row); err == nil {
 			err = composition.MeasureTiers(ctx, a.Run, &a.Row)
 		}
@@ -123,7 +131,7 @@ func (a *routingResult) recordStall(ctx context.Context, err error) error {
 func (r *routingSystem) decide(
 	ctx context.Context, name string, workers int, limit float64,
 ) (*routingResult, error) {
-	a, after, err := r.choosePaths(ctx, routing.ByName(name))
+	a, afterFault, err := r.choosePaths(ctx, routing.ByName(name))
 	if unserved := (*unservedError)(nil); errors.As(err, &unserved) {
 		return &routingResult{PolicyResult: *r.unservedResult(name, unserved.reason)}, nil
 	}
@@ -138,7 +146,7 @@ func (r *routingSystem) decide(
 	}
 
 	begin := time.Now()
-	if err = a.recordStall(ctx, a.simulate(ctx, after)); err != nil {
+	if err = a.recordStall(ctx, a.simulate(ctx, afterFault)); err != nil {
 		return nil, err
 	}
 	a.Timings.SimulateS += time.Since(begin).Seconds()

@@ -1,3 +1,5 @@
+// This file describes scenarios in one line of text, for titles.
+
 package paths
 
 import (

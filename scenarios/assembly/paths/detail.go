@@ -1,3 +1,6 @@
+// This file derives the data of figures from the result of a router: the network with
+// its loads, the paths of all pairs, and detours around faults.
+
 package paths
 
 import (
@@ -12,7 +15,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxDrawnNodes limits the nodes of a torus or graph that figures show.
+// maxDrawnNodes limits the nodes of a torus or graph that figures show: a 16x16x16 torus.
+// Larger networks have no such figure.
 const maxDrawnNodes = 4096
 
 // describe adds the data of figures, the files of links and queues, and the paths
@@ -101,10 +105,10 @@ func (a *routingResult) graphDetail(ctx context.Context) *result.Graph {
 	return g
 }
 
-// Limits of the data for figures.
+// Limits of the data for figures. Beyond them, the graph or the paths are omitted.
 const (
-	maxDrawnLinks = 8192   // links of a graph
-	maxStoredHops = 60_000 // links of all stored paths
+	maxDrawnLinks = 8192   // links of a graph: two per node of the largest one
+	maxStoredHops = 60_000 // links of all stored paths; each takes one byte of the HTML report
 	firstPort     = '0'    // character of the first link of a node in stored paths
 )
 
@@ -235,22 +239,22 @@ func (a *routingResult) addDetours(ctx context.Context, t *result.Torus) {
 			continue
 		}
 		examples = append(examples, f)
-		a.addRoute(t, faultFree, f, flows[f], true)
-		a.addRoute(t, paths, f, flows[f], false)
+		before := a.firstRoute(faultFree, f, flows[f])
+		before.FaultFree = true
+		t.Routes = append(t.Routes, before, a.firstRoute(paths, f, flows[f]))
 	}
 }
 
-// addRoute adds the first path of flow f, whose ends are given, to the routes of
-// t.
-func (a *routingResult) addRoute(
-	t *result.Torus, paths *engine.Paths, f int32, ends engine.Flow, isFaultFree bool,
-) {
-	route := result.TorusRoute{Src: int(ends.Src), Dst: int(ends.Dst), FaultFree: isFaultFree}
+// firstRoute returns the first path of flow f, whose ends are given.
+func (a *routingResult) firstRoute(
+	paths *engine.Paths, f int32, ends engine.Flow,
+) result.TorusRoute {
+	route := result.TorusRoute{Src: int(ends.Src), Dst: int(ends.Dst)}
 	first, _ := paths.Of(paths.ClassOf(f))
 	for link := range paths.Links(ends.Src, first, a.system.Whole.Links) {
 		route.Links = append(route.Links, int(link))
 	}
-	t.Routes = append(t.Routes, route)
+	return route
 }
 
 // faultFreePaths returns the paths of a router without faults. They are nil if

@@ -1,3 +1,6 @@
+// This file estimates the size of a simulation from keys and shortest paths, before
+// paths are chosen.
+
 package paths
 
 import (
@@ -19,8 +22,8 @@ type workEstimate struct {
 }
 
 // maxPathStretch is the assumed limit of a path's length relative to the shortest
-// path. If this assumption decides whether limits are kept, the routers are asked
-// instead.
+// path. It need not be exact: if the estimate exceeds a limit, the routers choose paths,
+// whose lengths are then used.
 const maxPathStretch = 4
 
 // mayExceedFlows reports whether level flow may have too many flows without
@@ -113,9 +116,10 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 	case w.Source == "on-off" && s.Engine.Level == "packet":
 		// The parts of the traffic differ in the rate and the times of their
 		// flows.
-		for _, p := range []*trafficPart{{}, {isRing: true}} {
+		slices, rings := &trafficPart{}, &trafficPart{isRing: true}
+		for _, p := range []*trafficPart{slices, rings} {
 			if p.isRing && !kind.Alternates {
-				continue
+				continue // traffic that does not alternate has a single part
 			}
 			if kind.Alternates {
 				p.periods = []onPeriod{{2 * w.Phase * engine.Time(w.Alternations), w.Phase}}
@@ -197,9 +201,11 @@ func (r *routingSystem) meanShortestHops() float64 {
 	}
 
 	n, sum := r.Whole.Nodes, 0.0
-	tree := r.shortestPathTree(func(int) bool { return true }, false)
+	allLinks := func(int) bool { return true }
+	const reverse = false
+	tree := r.shortestPathTree(allLinks, reverse)
 	for src := range n {
-		tree.Breadth(src)
+		tree.Breadth(src) // sets Order, the reached nodes, and Dist, their distances
 		for _, node := range tree.Order {
 			sum += tree.Dist[node]
 		}

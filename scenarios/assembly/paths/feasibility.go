@@ -1,3 +1,6 @@
+// This file checks whether some router serves the fabric, and whether the simulation
+// stays within the limits.
+
 package paths
 
 import (
@@ -28,7 +31,8 @@ func checkPaths(c *schema.Reader, r *routingSystem, cell bool, up int) {
 	}
 	r.wholeNetwork()
 	low, high := r.estimateRange(up)
-	if err := r.checkLimits("the traffic", low, 0); err != nil {
+	const latency = 0 // the estimates do not separate it
+	if err := r.checkLimits("the traffic", low, latency); err != nil {
 		reject(c, err)
 		return
 	}
@@ -45,8 +49,9 @@ func checkPaths(c *schema.Reader, r *routingSystem, cell bool, up int) {
 	// The scenario is feasible if some router certainly serves the fabric and even
 	// the upper estimates are within the limits.
 	serves := r.isServed()
-	withinLimits := s.Engine.Level == "static" ||
-		r.checkLimits("", high, 0) == nil && r.checkSamples("", high.seconds) == nil && !r.mayExceedFlows(high)
+	const subject = "" // the diagnostics are not used
+	withinLimits := s.Engine.Level == "static" || r.checkLimits(subject, high, latency) == nil &&
+		r.checkSamples(subject, high.seconds) == nil && !r.mayExceedFlows(high)
 	if cell || serves && withinLimits {
 		return
 	}
@@ -62,7 +67,7 @@ func checkPaths(c *schema.Reader, r *routingSystem, cell bool, up int) {
 	for _, row := range s.routers() {
 		if row.IsSlow && serves {
 			// The paths of the default router are hardly longer.
-			row = routing.ByName(routing.DefaultName(false, false))
+			row = routing.ByName(graphRouter())
 		}
 
 		err := built.tryRouter(row, withinLimits)
@@ -151,10 +156,17 @@ func (r *routingSystem) servesAnyGraph(row *routing.Row) bool {
 	return row.AnyGraph != nil && row.AnyGraph(o)
 }
 
+// graphRouter returns the default router of graphs without faults, which serves every
+// connected graph.
+func graphRouter() string {
+	const isTorus, isFaulty = false, false
+	return routing.DefaultName(isTorus, isFaulty)
+}
+
 // unservedDiagnostic returns the diagnostic of a scenario that router name cannot
 // serve because of err. It applies if no other router serves the scenario.
 func (r *routingSystem) unservedDiagnostic(name string, err error) schema.Diagnostic {
-	want := "choose another router, such as " + schema.Quote(routing.DefaultName(false, false)) +
+	want := "choose another router, such as " + schema.Quote(graphRouter()) +
 		", or add others, which then go on"
 	switch {
 	case r.hasUnreachableFlow() && r.s.Fabric.Faulty():

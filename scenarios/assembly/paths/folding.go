@@ -1,3 +1,6 @@
+// This file reduces identical messages at level flow to one task per class, and
+// rejects traffic with too many different messages.
+
 package paths
 
 import (

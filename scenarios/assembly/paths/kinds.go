@@ -1,3 +1,6 @@
+// This file holds Kinds, the table of the kinds of traffic. traffic.go and patterns.go
+// have the functions that generate them.
+
 package paths
 
 import (

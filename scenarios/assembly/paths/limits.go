@@ -1,3 +1,6 @@
+// This file estimates the cost of simulating a decision whose paths are known, and
+// checks it against the limits.
+
 package paths
 
 import (
@@ -103,8 +106,8 @@ func (a *routingResult) checkCost(name string) error {
 // roundUp returns a time of at least the given seconds that has two significant
 // digits.
 func roundUp(seconds float64) engine.Time {
-	// The tolerance covers rounding errors of seconds.
-	ticks := math.Floor(seconds*float64(engine.Second)*(1+1e-9)) + 1
+	const tolerance = 1e-9 // covers rounding errors of seconds
+	ticks := math.Floor(seconds*float64(engine.Second)*(1+tolerance)) + 1
 	scale := math.Pow(10, max(0, math.Floor(math.Log10(ticks))-1))
 	return engine.Time(math.Ceil(ticks/scale) * scale)
 }
@@ -175,7 +178,7 @@ func (a *routingResult) estimateInjection() (packets, seconds float64) {
 
 	// Work with dependencies: the bottleneck is busy with all bytes, and the
 	// latencies of dependent transfers add up.
-	packet := r.s.packetTime() / float64(engine.Second) // time of a packet on a link, in seconds
+	packetSeconds := r.s.packetTime() / float64(engine.Second) // of a packet on a link
 	if r.load.graph != nil {
 		for i := range r.load.graph.Tasks {
 			if b := r.load.graph.Tasks[i].Bytes; b > 0 {
@@ -199,9 +202,8 @@ func (a *routingResult) estimateInjection() (packets, seconds float64) {
 			}
 		case "poisson":
 			seconds = w.Warmup.Seconds() + w.Duration.Seconds()
-			packets += float64(r.numUpNodes()) * seconds * w.Load / packet
+			packets += float64(r.numUpNodes()) * seconds * w.Load / packetSeconds
 		default:
-
 			// The sources follow the bottleneck, or the network.
 			message := float64(p.traffic.Message)
 			if p.traffic.Bytes == nil {

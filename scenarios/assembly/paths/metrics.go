@@ -1,3 +1,6 @@
+// This file measures a decision: link loads, bounds and gaps, forwarding tables,
+// deadlock freedom, and the effect on a training step.
+
 package paths
 
 import (
@@ -16,7 +19,8 @@ import (
 )
 
 // maxTableNodes limits the nodes of networks for which forwarding tables are
-// compiled and the bisection is searched, as parts of every run.
+// compiled and the bisection is searched, as parts of every run. The time and memory of
+// both grow at least with the square of the number of nodes.
 const maxTableNodes = 512
 
 // measurePaths adds the metrics of a decision's paths on network n that need no
@@ -142,7 +146,7 @@ func (a *routingResult) channelCycle(
 }
 
 // AllLinks is the model of the load bound that follows from the fabric alone
-// (setLoadBound).
+// (routingSystem.setLoadBound).
 const AllLinks = "any routes, over all links as if they were one"
 
 // setLoadBounds adds the lower bounds on the maximum link load, and the gap of
@@ -167,15 +171,16 @@ func (a *routingResult) setLoadBounds(d *routing.Decision, maxLoad float64) {
 		routerBound, routerModel = d.Metrics["bound_max_load_over_rate"], d.Labels["gap_model"]
 	} else if r.load.demand == nil {
 		// Each message takes one path, so loads are integers.
-		a.addProof(b, math.Ceil(r.loadBound-1e-9), model, false)
+		const rounding = 1e-9 // absorbs rounding errors of the bound
+		a.addProof(b, math.Ceil(r.loadBound-rounding), model, forSinglePaths)
 	}
 
-	a.addProof(b, r.loadBound, model, true)
+	a.addProof(b, r.loadBound, model, forSplitPaths)
 	if r.load.call != nil { // the router's bounds hold for the flows that it leads
 		routerBound, d.BoundSplit = 0, 0
 	}
 	a.addProof(b, routerBound, routerModel, b.MultiPath)
-	a.addProof(b, d.BoundSplit, splitModel, true)
+	a.addProof(b, d.BoundSplit, splitModel, forSplitPaths)
 	a.setGap(b, value)
 }
 
@@ -196,13 +201,19 @@ func (a *routingResult) setMakespanBounds(ctx context.Context, d *routing.Decisi
 
 	b := a.Row.Bounds
 	b.GapMetric = a.system.endMetric()
-	a.addProof(b, bounds.splitPaths.Seconds(), routing.TimeModelSplitPaths, true)
-	a.addProof(b, bounds.singlePath.Seconds(), routing.TimeModelSinglePath, false)
-	a.addProof(b, d.MakespanBoundSplit.Seconds(), routing.TimeModelSplitPaths, true)
-	a.addProof(b, d.MakespanBound.Seconds(), routing.TimeModelSinglePath, false)
+	a.addProof(b, bounds.splitPaths.Seconds(), routing.TimeModelSplitPaths, forSplitPaths)
+	a.addProof(b, bounds.singlePath.Seconds(), routing.TimeModelSinglePath, forSinglePaths)
+	a.addProof(b, d.MakespanBoundSplit.Seconds(), routing.TimeModelSplitPaths, forSplitPaths)
+	a.addProof(b, d.MakespanBound.Seconds(), routing.TimeModelSinglePath, forSinglePaths)
 	a.setGap(b, end)
 	return nil
 }
+
+// Values of the argument multiPath of addProof.
+const (
+	forSplitPaths  = true  // the bound holds for flows on several paths, and thus for all
+	forSinglePaths = false // the bound holds only if each flow uses one path
+)
 
 // addProof adds a bound on b.GapMetric to b, if it is positive. multiPath reports
 // that the bound also holds if flows use several paths.
@@ -295,9 +306,10 @@ func (r *routingSystem) numUpNodes() int {
 }
 
 // measureStep adds the effect of a slower collective on a training step that
-// contains it. before and after are the durations of the collective. Compute takes
-// as long as before. It hides the given share of the collective, but no more than
-// the duration of the compute.
+// contains it. before and after are the durations of the collective without and with the
+// fault. The duration of the compute does not change. Compute overlaps the share t.Overlap
+// of the collective, but no more than its own duration. Durations below are relative to
+// the step without the fault.
 func measureStep(row *result.Row, t *input.Step, before, after float64) {
 	ratio := after / before
 	if t.Share > 0 {

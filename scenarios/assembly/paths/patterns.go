@@ -1,3 +1,5 @@
+// This file generates traffic that follows the links or dimensions of a fabric.
+
 package paths
 
 import (
@@ -35,8 +37,13 @@ func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 	w := &r.s.Workload
 	tensor, data := links.Dims(w.TensorDims), links.Dims(w.DataDims)
 
-	// The periods of slices and of rings.
-	var periods [2][]onPeriod
+	// The periods of slices and of rings, which alternate.
+	const (
+		slicePart = iota
+		ringPart
+		numParts
+	)
+	var periods [numParts][]onPeriod
 	start := w.Start
 	for range w.Alternations {
 		for k := range periods {
@@ -46,8 +53,9 @@ func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 	}
 
 	// Add the flows of slices and of rings, if they have more than one node.
+	// demand is the rate of a flow relative to the rate of flows in slices.
 	out := &trafficLoad{}
-	add := func(t *collective.Traffic, k int, demand float64) {
+	add := func(t *collective.Traffic, part int, demand float64) {
 		first := int32(len(out.flows))
 		out.flows = append(out.flows, t.Flows...)
 		for range t.Flows {
@@ -55,7 +63,7 @@ func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 		}
 		out.parts = append(out.parts, trafficPart{
 			first: first, end: int32(len(out.flows)), traffic: t,
-			periods: periods[k], isRing: k == 1,
+			periods: periods[part], isRing: part == ringPart,
 		})
 	}
 
@@ -65,7 +73,7 @@ func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 		if err != nil {
 			return nil, err
 		}
-		add(t, 0, 1)
+		add(t, slicePart, 1)
 	}
 
 	if r.spannedNodes(w.DataDims) > 1 {
@@ -74,7 +82,7 @@ func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 		if err != nil {
 			return nil, err
 		}
-		add(t, 1, float64(w.RingRate)/float64(w.Rate))
+		add(t, ringPart, float64(w.RingRate)/float64(w.Rate))
 	}
 
 	return out, nil

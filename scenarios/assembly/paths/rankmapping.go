@@ -1,3 +1,6 @@
+// This file maps the ranks of a training step to nodes, and measures the cost of the
+// mapping in bytes times hops.
+
 package paths
 
 import (

@@ -1,3 +1,6 @@
+// This file builds the transfers of training steps and traces, whose ranks a mapping
+// places on nodes.
+
 package paths
 
 import (

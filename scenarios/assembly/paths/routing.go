@@ -1,3 +1,5 @@
+// This file calls routers, and measures the paths that they choose.
+
 package paths
 
 import (

@@ -1,3 +1,5 @@
+// This file simulates the work on the paths of a router, at level flow or packet.
+
 package paths
 
 import (
@@ -49,7 +51,8 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 	if err != nil {
 		return err
 	}
-	if a.Result, a.Run = *out, run; a.classGraph == nil {
+	a.Result, a.Run = *out, run
+	if a.classGraph == nil { // the result describes tasks of the job, not classes
 		run.Result = out
 	}
 
@@ -90,14 +93,14 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 		Level: level, HardwareInfo: composition.HardwareInfo{Ideal: &r.IdealReference},
 	}
 	if r.Tiers != nil {
-		run.Tiers, run.TierOf = r.s.Fabric.Kinds(), r.TierOf
+		run.HardwareInfo.Tiers, run.TierOf = r.s.Fabric.Kinds(), r.TierOf
 	}
 
 	// The graph of a collective call depends on the latencies of paths.
 	run.Job = composition.Job{Graph: r.load.graph, Step: r.iteration, Base: r.originalTasks}
 	if c := r.load.call; c != nil {
 		run.WithArrivalDelays = func(delays []engine.Time) (*engine.Graph, error) {
-			return c.taskGraph(delays, false)
+			return c.taskGraph(delays, anyOrder)
 		}
 	}
 

@@ -1,3 +1,6 @@
+// This file configures the expansion of the collective calls of training steps and
+// traces.
+
 package paths
 
 import (

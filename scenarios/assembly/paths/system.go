@@ -1,3 +1,6 @@
+// This file builds the system of a workload on a fabric of links, with lower bounds
+// that hold for all paths.
+
 package paths
 
 import (
@@ -19,9 +22,12 @@ import (
 // routingSystem is a workload on a fabric of links, for which routers choose
 // paths. It implements assembly.System.
 type routingSystem struct {
-	s            *Scenario // the checked input
-	links.System           // fabric: its network, torus or tiers, and its faults
-	load         *trafficLoad
+	s *Scenario // the checked input
+	// System is the fabric. Whole is its network without faults, and Known its network
+	// with the faults that routers see. Torus and Tiers are nil on other fabrics. Health
+	// has the state of each link, and Down the nodes that send nothing.
+	links.System
+	load *trafficLoad
 	// ratesDiffer reports that links which routers see at the start have different
 	// rates. Loads are then divided by rates.
 	ratesDiffer bool
@@ -60,8 +66,8 @@ type makespanBounds struct {
 func (r *routingSystem) makespanBounds(ctx context.Context) (makespanBounds, error) {
 	return r.makespanBoundsOnce.Get(ctx, func() (t makespanBounds, err error) {
 		p := r.routingProblem(r.visibleNetwork())
-		if t.singlePath, err = p.MakespanBound(ctx, false); err == nil {
-			t.splitPaths, err = p.MakespanBound(ctx, true)
+		if t.singlePath, err = p.MakespanBound(ctx, forSinglePaths); err == nil {
+			t.splitPaths, err = p.MakespanBound(ctx, forSplitPaths)
 		}
 		return t, err
 	})
@@ -179,7 +185,8 @@ func (r *routingSystem) shortestPathLoad(
 	// are computed once per source.
 	distances := n.Hops(includesLink)
 	for f, flow := range r.load.flows {
-		if f&0xfff == 0 && ctx.Err() != nil {
+		const checkEvery = 4096 // flows between checks of ctx
+		if f%checkEvery == 0 && ctx.Err() != nil {
 			return 0, 0
 		}
 		if !includesFlow(flow) {
@@ -243,8 +250,8 @@ func (r *routingSystem) Reference() map[string]float64 {
 		m["bisection_links"] = float64(cut)
 	}
 
-	if r.iteration != nil && r.s.Engine.Level != "static" {
-		r.IdealReference.AddMetrics(m, r.endMetric(), true)
+	if isIteration := r.iteration != nil; isIteration && r.s.Engine.Level != "static" {
+		r.IdealReference.AddMetrics(m, r.endMetric(), isIteration)
 	}
 
 	failedLinks := 0

@@ -1,3 +1,5 @@
+// This file derives timelines of nodes and links from the trace of a simulation.
+
 package paths
 
 import (
@@ -8,7 +10,8 @@ import (
 )
 
 // maxStoredTasks limits the tasks of a simulation whose timeline every run stores.
-// A longer timeline is stored only if a run requests it.
+// A figure cannot distinguish more tasks. A longer timeline is stored only if a run
+// requests it.
 const maxStoredTasks = 2000
 
 // addTimeline adds the timeline of the simulation to p, with about limit tasks. If

@@ -1,3 +1,5 @@
+// This file generates the flows of a workload, and the packet sources that send them.
+
 package paths
 
 import (
@@ -207,7 +209,8 @@ func (r *routingSystem) onOffSources(p *trafficPart) []packet.Source {
 		}
 
 		s := r.newSource(p.first, p.end)
-		s.Every, s.Count, s.Seed = schedule.Interval(), schedule.Packets(), 0
+		s.Every, s.Count = schedule.Interval(), schedule.Packets()
+		s.Seed = 0 // nothing is random
 
 		if w.Message > 0 { // the flow may end before the period
 			packets := (int64(w.Message) + int64(w.Payload) - 1) / int64(w.Payload)
@@ -280,7 +283,7 @@ func (r *routingSystem) pacedSources(p *trafficPart, maxLoad float64) []packet.S
 			s.Every = round / float64(flows) * fill
 			if order != packet.Random {
 				s.Seed = 0
-				s.Offset = (first / flows) % flows
+				s.Offset = (first / flows) % flows // first/flows is the number of the node
 			}
 			all = append(all, s)
 			return
@@ -318,7 +321,8 @@ func (r *routingSystem) closedLoopSources(p *trafficPart, order packet.Order) []
 			s.Process, s.Order = packet.Greedy, order
 			if order != packet.Random {
 				s.Seed = 0
-				s.Offset = (first / (end - first)) % (end - first)
+				flows := end - first
+				s.Offset = (first / flows) % flows // nodes begin with different flows
 			}
 		}
 		all = append(all, s)

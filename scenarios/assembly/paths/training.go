@@ -1,3 +1,6 @@
+// This file adds the calls of inner tiers to training steps, and computes the
+// reference of their iteration times.
+
 package paths
 
 import (
@@ -7,12 +10,14 @@ import (
 	"sim/scenarios/assembly/composition"
 )
 
-// lengthenPasses extends the passes of a training step by the collective calls
-// inside inner tiers.
+// lengthenPasses lengthens the forward and backward passes of the training step by the
+// time of its collective calls inside inner tiers (Scenario.PassExtension). It sets
+// r.originalTasks, the tasks before. Without a training step it does nothing.
 func (r *routingSystem) lengthenPasses(ctx context.Context) (err error) {
 	if r.iteration == nil {
 		return nil
 	}
+	// The step with ranks in the default order is the reference of mappings.
 	if r.ranks != nil {
 		if _, err := r.s.PassExtension.Lengthen(ctx, r.ranks.defaultIteration); err != nil {
 			return assembly.ContextErrorOr(ctx, err)
@@ -23,23 +28,25 @@ func (r *routingSystem) lengthenPasses(ctx context.Context) (err error) {
 	return assembly.ContextErrorOr(ctx, err)
 }
 
-// setIdeal computes the reference of a training step: the times on the ideal
-// fabric between all nodes, including nodes that are down. Ranks are in the
-// default order, so all mappings have the same reference.
+// setIdeal sets r.IdealReference, the times of the training step without communication
+// and on the ideal fabric. The ideal fabric joins all nodes, including nodes that are
+// down. If a mapping places ranks (r.ranks), the step with ranks in the default order is
+// simulated instead, so that all mappings have the same reference.
 func (r *routingSystem) setIdeal(ctx context.Context) (err error) {
 	if r.iteration == nil || r.s.Engine.Level == "static" {
 		return nil
 	}
-	g := r.load.graph
+	graph := r.load.graph
 	if r.ranks != nil {
-		g = r.ranks.defaultIteration.Graph
+		graph = r.ranks.defaultIteration.Graph
 	}
-	n, routes := r.IdealNetwork(g)
-	r.IdealReference, err = composition.NewIdealReference(ctx, g, n, routes)
+	network, routes := r.System.IdealNetwork(graph)
+	r.IdealReference, err = composition.NewIdealReference(ctx, graph, network, routes)
 	return err
 }
 
-// endMetric returns the name of the metric of the completion time.
+// endMetric returns the name of the metric of the completion time: "makespan_s" for
+// training steps and traces, "completion_s" for other traffic.
 func (r *routingSystem) endMetric() string {
 	if r.iteration == nil {
 		return "completion_s"

@@ -1,3 +1,5 @@
+// This file exports the work of a system as a task graph of ranks, for other tools.
+
 package paths
 
 import (
