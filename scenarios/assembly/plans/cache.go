@@ -1,3 +1,6 @@
+// This file caches the plans that planners have found, because sweeps ask for the same
+// plans with many reconfiguration delays.
+
 package plans
 
 import (

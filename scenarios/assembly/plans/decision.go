@@ -1,3 +1,6 @@
+// This file calls one planner for an all-to-all, builds and simulates the best plan,
+// and measures it.
+
 package plans
 
 import (
@@ -95,7 +98,7 @@ func (d *exchangeSystem) bestCandidate(ctx context.Context, name string) (*plan.
 			if c.Reconfigurations > maxTopologies {
 				return plan.Never
 			}
-			return c.Cost(0, d.slot)
+			return c.Cost(noDelay, d.slot) // compares slots only
 		}
 	}
 
@@ -110,11 +113,14 @@ func (d *exchangeSystem) bestCandidate(ctx context.Context, name string) (*plan.
 	return best, err
 }
 
+// noDelay is the delay of a reconfiguration that is not needed or not counted.
+const noDelay = engine.Time(0)
+
 // cost returns the duration of a candidate. Without a topology that is set up
 // already, it starts with a reconfiguration.
 func (d *exchangeSystem) cost(c *plan.Candidate) engine.Time {
 	if d.keepsTopology(c) {
-		return c.Cost(0, d.slot)
+		return c.Cost(noDelay, d.slot)
 	}
 	return c.Cost(d.domain.Delay, d.slot)
 }
@@ -135,7 +141,7 @@ func (a *planningResult) addMetrics() error {
 	if c.Fluid > 0 {
 		m["slots"] = c.Fluid
 		m["bound_slots_fluid"] = c.FluidBound
-		m["bound_completion_fluid_s"] = d.completionBound(true).Seconds()
+		m["bound_completion_fluid_s"] = d.completionBound(ofFluidPlans).Seconds()
 		a.Row.Labels["schedule"] = "fluid"
 	}
 
@@ -294,7 +300,7 @@ func addSimulation(
 }
 
 // maxDrawnTransmissions limits the transmissions of a plan that are stored for its
-// figure.
+// figure, six numbers each, to about 1 MB of text.
 const maxDrawnTransmissions = 60_000
 
 // describe adds the plan, its timeline and the data of its figure to an outcome.

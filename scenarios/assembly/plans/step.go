@@ -1,3 +1,5 @@
+// This file simulates a training step whose all-to-alls follow the plan of a planner.
+
 package plans
 
 import (
@@ -35,12 +37,13 @@ func newStepSystem(ctx context.Context, s *Scenario, workers int) (*stepSystem, 
 	}
 
 	d.isRepeated = true
-	if d.leadTimes, err = s.leadTimes(&spec, 1); err != nil {
+	const layers = 1 // one layer computes between two all-to-alls
+	if d.leadTimes, err = s.leadTimes(&spec, layers); err != nil {
 		return nil, err
 	}
 
 	t := &stepSystem{exchangeSystem: d, spec: spec}
-	t.timeWithoutExchanges, err = t.simulateStep(ctx, [4]engine.Time{})
+	t.timeWithoutExchanges, err = t.simulateStep(ctx, [exchangesPerLayer]engine.Time{})
 	return t, err
 }
 
@@ -50,7 +53,7 @@ func newStepSystem(ctx context.Context, s *Scenario, workers int) (*stepSystem, 
 // reconfiguration delay.
 func (s *Scenario) leadTimes(
 	spec *training.Spec, layers float64,
-) (times [4]engine.Time, err error) {
+) (times [exchangesPerLayer]engine.Time, err error) {
 	if !s.Fabric.ScaleUp.ReconfiguresInAdvance() {
 		return times, nil
 	}
@@ -73,7 +76,7 @@ func (s *Scenario) leadTimes(
 // exchangeTimes returns the exposed durations of the four all-to-alls of a layer
 // with a candidate: their cost less the part of the first reconfiguration that
 // compute hides.
-func (d *exchangeSystem) exchangeTimes(c *plan.Candidate) (each [4]engine.Time) {
+func (d *exchangeSystem) exchangeTimes(c *plan.Candidate) (each [exchangesPerLayer]engine.Time) {
 	// A plan with DelaySlots contains its delays as whole slots.
 	hidesDelay := !d.keepsTopology(c) && c.DelaySlots == 0
 	for i := range each {
@@ -92,12 +95,14 @@ func (d *exchangeSystem) exposedTime(c *plan.Candidate) engine.Time {
 	for _, t := range d.exchangeTimes(c) {
 		hidden += d.cost(c) - t
 	}
-	return d.cost(c) - hidden/4
+	return d.cost(c) - hidden/exchangesPerLayer
 }
 
 // simulateStep returns the iteration time if the all-to-alls of a layer have the
 // given durations.
-func (t *stepSystem) simulateStep(ctx context.Context, each [4]engine.Time) (engine.Time, error) {
+func (t *stepSystem) simulateStep(
+	ctx context.Context, each [exchangesPerLayer]engine.Time,
+) (engine.Time, error) {
 	it, err := training.Build(t.spec, training.BuildOptions{})
 	if err != nil {
 		return 0, err
@@ -135,8 +140,9 @@ func (t *stepSystem) simulateStep(ctx context.Context, each [4]engine.Time) (eng
 // number of layers of the compute between them.
 func ExchangeTimes(
 	ctx context.Context, s *Scenario, layers float64,
-) (each [4]engine.Time, err error) {
-	d, err := newExchangeSystem(ctx, s, 1)
+) (each [exchangesPerLayer]engine.Time, err error) {
+	const workers = 1
+	d, err := newExchangeSystem(ctx, s, workers)
 	if err != nil {
 		return each, err
 	}
@@ -191,7 +197,7 @@ func (t *stepSystem) Decide(
 	if t.s.Fabric.ScaleUp.ReconfiguresInAdvance() {
 		// Compare with the step in which no reconfiguration is hidden.
 		exposedEnd := end
-		if all := [4]engine.Time{cost, cost, cost, cost}; all != each {
+		if all := [exchangesPerLayer]engine.Time{cost, cost, cost, cost}; all != each {
 			if exposedEnd, err = t.simulateStep(ctx, all); err != nil {
 				return nil, err
 			}

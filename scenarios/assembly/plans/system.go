@@ -1,3 +1,6 @@
+// This file builds the system of an all-to-all on a scale-up domain, with lower bounds
+// that hold for all plans.
+
 package plans
 
 import (
@@ -33,8 +36,12 @@ type exchangeSystem struct {
 	// leadTimes are the times for which switches may reconfigure before each of
 	// the four all-to-alls of a training step's layer: dispatch and combine,
 	// forward and backward.
-	leadTimes [4]engine.Time
+	leadTimes [exchangesPerLayer]engine.Time
 }
+
+// exchangesPerLayer is the number of all-to-alls of a layer in a training step: dispatch
+// and combine in the forward pass, then the same for gradients in the backward pass.
+const exchangesPerLayer = 4
 
 // New returns the system of s. workers is the number of goroutines of planners; 0
 // means one per processor.
@@ -160,9 +167,15 @@ func (d *exchangeSystem) Reference() map[string]float64 {
 		chunks += int(c)
 	}
 	m := map[string]float64{"slot_s": d.slot.Seconds(), "chunks": float64(chunks)}
-	m["bound_completion_s"] = d.completionBound(false).Seconds()
+	m["bound_completion_s"] = d.completionBound(ofPlansInChunks).Seconds()
 	return m
 }
+
+// Values of the argument isFluid of completionBound.
+const (
+	ofFluidPlans    = true
+	ofPlansInChunks = false
+)
 
 // completionBound returns a lower bound on the completion time of every plan that
 // the scenario allows. isFluid includes plans that split chunks arbitrarily.

@@ -1,3 +1,5 @@
+// This file derives timelines of GPUs and switches from plans.
+
 package plans
 
 import (
@@ -11,6 +13,9 @@ import (
 	"sim/scenarios/assembly/simulate"
 	"sim/scenarios/result"
 )
+
+// together is the number of switch tracks if all switches reconfigure together.
+const together = 1
 
 // trackNames returns the names of the tracks of a timeline: one per GPU, and one
 // per switch. Switches that reconfigure together share a track.
@@ -34,7 +39,7 @@ func slotTimeline(
 	p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, limit int,
 ) *result.Timeline {
 	g, trace := &engine.Graph{}, &engine.Trace{}
-	t := &assembly.TimelineInput{Graph: g, Trace: trace, Nodes: trackNames(p.GPUs, 1)}
+	t := &assembly.TimelineInput{Graph: g, Trace: trace, Nodes: trackNames(p.GPUs, together)}
 	if p.Switches != nil {
 		t.Nodes = trackNames(p.GPUs, p.Degree)
 	}
@@ -57,7 +62,8 @@ func slotTimeline(
 		reconfigurationOf[i] = -1
 		if p.Switches == nil {
 			if d.Delay > 0 {
-				reconfigure(0, int32(i), now, now+d.Delay)
+				const track = 0 // the track of all switches
+				reconfigure(track, int32(i), now, now+d.Delay)
 			}
 			now += d.Delay
 		}
@@ -135,7 +141,7 @@ func stepTimeline(ctx context.Context, p *plan.Plan, fluid bool, limit int) *res
 		return &result.Timeline{Omitted: "all: " + err.Error()}
 	}
 	t := &assembly.TimelineInput{
-		Graph: m.Graph, Trace: m.Trace, Nodes: trackNames(p.GPUs, 1), Links: m.Links,
+		Graph: m.Graph, Trace: m.Trace, Nodes: trackNames(p.GPUs, together), Links: m.Links,
 		ComputeNode: func(int32) int32 { return int32(p.GPUs) },
 		VisitLinks:  func(id int32, visit func(int32, float64)) { visit(m.Link[id], 1) },
 	}

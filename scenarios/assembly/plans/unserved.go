@@ -1,3 +1,5 @@
+// This file states why planners have no plan, in diagnostics of scenarios.
+
 package plans
 
 import (

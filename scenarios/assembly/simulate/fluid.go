@@ -1,3 +1,5 @@
+// This file simulates plans in slots at level flow.
+
 package simulate
 
 import (
@@ -21,7 +23,7 @@ import (
 // The errors are as in Free.
 func Fluid(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*Result, error) {
 	if p.Steps != nil {
-		end, err := simulateSteps(ctx, p, true, true)
+		end, err := simulateSteps(ctx, p, stepMode{isFree: true, isFluid: true})
 		return &Result{Completion: end}, err
 	}
 	run := func(u *planReader, n *engine.Network, s *planPhase) (engine.Time, error) {

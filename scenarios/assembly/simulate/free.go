@@ -1,3 +1,5 @@
+// This file simulates plans in slots at level packet, without synchronised slots.
+
 package simulate
 
 import (
@@ -27,7 +29,7 @@ import (
 // from a GPU that does not have it.
 func Free(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*Result, error) {
 	if p.Steps != nil {
-		end, err := simulateSteps(ctx, p, true, false)
+		end, err := simulateSteps(ctx, p, stepMode{isFree: true})
 		return &Result{Completion: end}, err
 	}
 

@@ -1,3 +1,6 @@
+// This file reads plans in slots phase by phase, and verifies that chunks follow links
+// to their destinations.
+
 package simulate
 
 import (

@@ -1,3 +1,5 @@
+// This file simulates plans in steps as one task graph, at level packet or flow.
+
 package simulate
 
 import (
@@ -13,21 +15,25 @@ import (
 	"sim/workloads/collective"
 )
 
-// simulateSteps returns the duration of a plan in steps. Each message is sent in
-// packets of the largest possible size, or at a rate if isFluid is set. isFree
-// omits the synchronisation of steps; see messageGraph.
+// stepMode defines how a plan in steps is simulated.
+type stepMode struct {
+	isFree  bool // messages start when they can, not with their step; see messageGraph
+	isFluid bool // at level flow; otherwise in packets of the largest possible size
+}
+
+// simulateSteps returns the duration of a plan in steps.
 //
 // A synchronised simulation takes the closed-form cost of the plan, to the tick if
 // the latency is above 0. Without latency, the fraction of a tick that a link
 // carries from one message to the next may add one tick per step. A free
 // simulation takes at most as long.
-func simulateSteps(ctx context.Context, p *plan.Plan, isFree, isFluid bool) (engine.Time, error) {
-	w, err := newMessageGraph(ctx, p, isFree)
+func simulateSteps(ctx context.Context, p *plan.Plan, mode stepMode) (engine.Time, error) {
+	w, err := newMessageGraph(ctx, p, mode.isFree)
 	if err != nil {
 		return 0, err
 	}
 
-	trace, err := w.simulate(ctx, isFluid)
+	trace, err := w.simulate(ctx, mode.isFluid)
 	if err != nil {
 		return 0, err
 	}
@@ -46,7 +52,8 @@ type Messages struct {
 // SimulateMessages simulates a plan in steps with synchronised steps, in packets
 // or at rates. It returns the times of all messages.
 func SimulateMessages(ctx context.Context, p *plan.Plan, isFluid bool) (*Messages, error) {
-	w, err := newMessageGraph(ctx, p, false)
+	const isFree = false // steps are synchronised
+	w, err := newMessageGraph(ctx, p, isFree)
 	if err != nil {
 		return nil, err
 	}

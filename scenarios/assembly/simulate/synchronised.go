@@ -1,3 +1,5 @@
+// This file simulates plans in slots at level packet, in step with their slots.
+
 package simulate
 
 import (
@@ -12,7 +14,8 @@ import (
 )
 
 // minBlock is the minimum number of transmissions that are simulated together. A
-// phase can be divided between slots, because nothing is being sent then.
+// phase can be divided between slots, because nothing is being sent then. Blocks bound
+// the memory of the simulation; smaller ones would spend more time on setting it up.
 const minBlock = 1 << 16
 
 // Synchronised simulates a plan on engine/packet in step with its slots and
@@ -31,7 +34,7 @@ func Synchronised(
 	ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64,
 ) (engine.Time, error) {
 	if p.Steps != nil {
-		return simulateSteps(ctx, p, false, false)
+		return simulateSteps(ctx, p, stepMode{})
 	}
 
 	slot := d.Slot(chunk)
@@ -113,7 +116,8 @@ func (u *planReader) simulateBlock(
 
 	// The duration of a slot is rounded up to a whole tick. The duration of a
 	// packet is rounded down; it follows from a time per byte that is rounded to
-	// 2^-33 ticks and to the 53 bits of a float.
+	// 2^-33 ticks and to the 53 bits of a float. A transmission may therefore end up to
+	// 2 ticks early, and in long slots by a fraction of 2^-50 early or late.
 	rounding := slot >> 50
 	for i := range count {
 		slotEnd := engine.Time(s.tx[from+i].Slot-first+1) * slot
