@@ -57,12 +57,13 @@ type PolicyResult struct {
 	// Run is the simulated job with its decision, for measures that simulate it again;
 	// nil if there is no single run.
 	Run *composition.Run
-	// RowFor returns the row of a scenario that differs only in the given step; nil if no
-	// such scenario exists.
+	// RowFor returns the row of a scenario that differs only in the given step (an
+	// *input.Step, the training step that a collective call is part of). It is nil if the
+	// row does not depend on such a step.
 	RowFor func(step any) result.Row
-	// MaxLoad is the maximum link load in messages, if sources adapt to it. DelayAt
-	// simulates the traffic at another maximum load, and returns nil if no packet
-	// arrives. DelayAt is nil for other sources.
+	// MaxLoad is the maximum number of messages on a link, if sources adapt their rates to
+	// it; else 0. DelayAt then simulates the sources at the rates of another maximum, and
+	// returns nil if no packet arrives. DelayAt is nil for other sources.
 	MaxLoad float64
 	DelayAt func(load float64) (*result.Delay, error)
 }
@@ -116,7 +117,8 @@ func ContextErrorOr(ctx context.Context, err error) error {
 
 // Cancelled reports whether ctx is cancelled. To save time, it checks ctx only in every
 // 1024th step of a loop.
-func Cancelled(ctx context.Context, step int) bool { return step&(1<<10-1) == 0 && ctx.Err() != nil }
+func Cancelled(ctx context.Context, step int) bool { return step%1024 == 0 && ctx.Err() != nil }
 
-// TickSeconds is the maximum time in seconds that rounding to ticks adds to a transfer.
+// TickSeconds is the maximum time in seconds that rounding to ticks adds to a transfer:
+// two ticks of a picosecond, one at its start and one at its end.
 const TickSeconds = 2e-12

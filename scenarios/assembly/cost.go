@@ -38,8 +38,9 @@ var (
 	Failure      = Cost{Bytes: 500, Seconds: 7e-6}
 )
 
-// MaxBytes limits the memory of a simulation. MaxHops limits its packet hops, to about
-// ten hours.
+// Limits of a simulation. Larger scenarios are rejected before they are simulated.
+// MaxBytes limits the memory, to what a workstation has. MaxHops limits the packet hops,
+// to about ten hours on one core.
 const (
 	MaxBytes = 8 << 30
 	MaxHops  = 1e11

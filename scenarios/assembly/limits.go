@@ -8,13 +8,16 @@ import (
 )
 
 // Limits of simulations at level packet. The first five are limits of package packet.
+//
+// At the minimum rate, sending a packet of the maximum size takes three days. Times of a
+// simulation thus stay well within the range of engine.Time, 106 days.
 const (
-	MinLinkRate         = units.Rate(8e3)
-	MaxPacketSize       = units.Bytes(1 << 28)
-	MaxInjectionTime    = engine.Never / 4 // latest time at which a packet may be injected
-	MaxLatency          = engine.Never / 8 // latency of one hop
-	MaxErrorProbability = 0.99             // of one packet; beyond it, retries would not end
-	MaxQueueSamples     = 1 << 24          // stored queue lengths, in a file of about 300 MB
+	MinLinkRate         = units.Rate(8e3)      // in bits per second
+	MaxPacketSize       = units.Bytes(1 << 28) // on the wire
+	MaxInjectionTime    = engine.Never / 4     // latest time at which a packet may be injected
+	MaxLatency          = engine.Never / 8     // latency of one hop
+	MaxErrorProbability = 0.99                 // of one packet; beyond it, retries would not end
+	MaxQueueSamples     = 1 << 24              // stored queue lengths, in a file of about 300 MB
 )
 
 // MaxTotalBytes limits the bytes of all messages, as package collective does. Sums then

@@ -62,7 +62,9 @@ func Run(
 		}
 	}
 
-	adaptive := map[int]*PolicyResult{} // results with adaptive sources, by index of the simulation
+	// Call the policies one after the other. Results whose sources adapt to the load are
+	// collected by the index of their simulation in o.Detail.Policies.
+	adaptive := map[int]*PolicyResult{}
 	var rejections []func() schema.Diagnostic
 	for i, name := range policies {
 		if err := ctx.Err(); err != nil {
@@ -93,6 +95,7 @@ func Run(
 		}
 	}
 
+	// If no policy can serve the system, the input is invalid.
 	if len(rejections) == len(policies) {
 		var diagnostics schema.Diagnostics
 		for _, rejection := range rejections {

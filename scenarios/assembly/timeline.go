@@ -16,8 +16,8 @@ import (
 // path. Such a timeline is about 30 MB of text.
 const DefaultTimelineTasks = 100_000
 
-// maxCounters is the number of links whose loads a timeline shows. They are the links
-// with the most bytes.
+// maxCounters is the number of links whose loads a timeline shows, about a screen of
+// tracks. They are the links with the most bytes.
 const maxCounters = 16
 
 // TimelineInput is a simulated graph with the data of its timeline.

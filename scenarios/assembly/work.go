@@ -38,13 +38,12 @@ func WorkOf(ctx context.Context, sys System, name, policy string) (*trace.RankGr
 		"name one algorithm for all calls")
 }
 
-// Work returns the work of the policy's system under the remaining policy.
+// Work returns the work in the system that results from the preceding decision of a
+// policy, such as a mapping of ranks (preceding.go).
 func (b *precedingDecision) Work(ctx context.Context, policy string) (*trace.RankGraph, error) {
-	s, err := b.System, error(nil)
-	if policy != b.firstPolicy {
-		if s, err = b.build(ctx, policy); err != nil {
-			return nil, err
-		}
+	s, err := b.systemOf(ctx, policy)
+	if err != nil {
+		return nil, err
 	}
 	return WorkOf(ctx, s, policy, b.remainingPolicy)
 }

@@ -83,7 +83,8 @@ func (b *algorithmSearch) Decide(
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", candidate, err)
 				}
-				// Improvements within rounding errors could alternate without end.
+				// Candidates that differ only by rounding errors (boundTolerance, a
+				// relative 1e-6) count as equal. They could alternate without end.
 				if a != nil && completionTime(a) < completionTime(best)*(1-boundTolerance) {
 					best, incumbent, improved = a, candidate, true
 				}
@@ -92,6 +93,8 @@ func (b *algorithmSearch) Decide(
 	}
 
 	best.Timings.SolveS += (b.buildTime + time.Since(start)).Seconds()
+	// The row of best was measured against the reference of its own algorithms. NCT is
+	// computed again with the reference of b, which all rows share.
 	best.AddMeasure(func(context.Context) error {
 		row := &best.Row
 		row.Bounds, row.Labels["algorithm"] = nil, string(incumbent)

@@ -74,8 +74,8 @@ func NewAlgorithms(byDim map[string]string) Algorithms {
 	return Algorithms(strings.Join(parts, ","))
 }
 
-// SplitBest returns the dimensions whose algorithm is to be searched, that is, named
-// collective.BestName. It also returns the algorithms with defaults in these dimensions.
+// SplitBest returns the algorithms with defaults in place of collective.BestName, and the
+// dimensions that had this name. The algorithms of these dimensions are to be searched.
 func (a Algorithms) SplitBest() (Algorithms, []training.Phase) {
 	var open []training.Phase
 	for _, d := range training.Dims {

@@ -64,7 +64,8 @@ func (c *Call) CheckSize(
 	// exactly, and not at all if the lower bound exceeds it.
 	maxTransfers := c.TransferCost.MaxCount() / maxSchedulesInMemory
 	n := 0
-	if err = ErrTooLarge; c.minTransfers(p) <= 2*maxTransfers {
+	err = ErrTooLarge
+	if c.minTransfers(p) <= 2*maxTransfers {
 		err = row.Count(ctx, p, c.Options, func(src, dst int32) error {
 			if n++; n <= maxTransfers && visit != nil {
 				visit(src, dst)
@@ -76,19 +77,20 @@ func (c *Call) CheckSize(
 		})
 	}
 
-	switch qualifier := ""; {
-	case errors.Is(err, ErrTooLarge):
+	// The message states the exact number of transfers, or that it is above twice the
+	// maximum.
+	qualifier := ""
+	if errors.Is(err, ErrTooLarge) {
 		qualifier, n = "more than ", 2*maxTransfers
-		fallthrough
-	case err == nil && n > maxTransfers:
-		cost := c.TransferCost.Scale(float64(n))
-		cost.Tasks = 0 // the message already states the number of transfers
-		err = fmt.Errorf("%s: %w: %s among %d ranks is %s%s transfers, which take %s%v to simulate; "+
-			"want fewer ranks or larger chunks, for at most %s",
-			row.Name, ErrTooLarge, c.Kind, len(p.Group), qualifier, text.Count(n),
-			qualifier, cost, text.Count(maxTransfers))
+	} else if err != nil || n <= maxTransfers {
+		return err
 	}
-	return err
+	cost := c.TransferCost.Scale(float64(n))
+	cost.Tasks = 0 // the message already states the number of transfers
+	return fmt.Errorf("%s: %w: %s among %d ranks is %s%s transfers, which take %s%v to simulate; "+
+		"want fewer ranks or larger chunks, for at most %s",
+		row.Name, ErrTooLarge, c.Kind, len(p.Group), qualifier, text.Count(n),
+		qualifier, cost, text.Count(maxTransfers))
 }
 
 // minTransfers returns a lower bound on the number of transfers of the call; 0 if none is

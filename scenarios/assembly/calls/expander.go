@@ -69,17 +69,18 @@ func (e *Expander) Schedule(
 		return err
 	}
 	key := stepCallKey{c, group[0]}
-	return e.cachedSchedule(ctx, key, c.Draw == 0, c.Kind.String(), c.Dim, fill)
+	isRepeated := c.Draw == 0 // calls with random sizes (Draw > 0) occur once
+	return e.cachedSchedule(ctx, key, isRepeated, c.Kind.String(), c.Dim, fill)
 }
 
 // cachedSchedule returns the schedule of a call of the given kind and dimension. The
-// function fill completes the call. Schedules are cached by key if calls with this key
-// are likely to be repeated.
+// function fill completes the call. Schedules are cached by key only if the call is
+// repeated.
 func (e *Expander) cachedSchedule(
-	ctx context.Context, key any, repeated bool, kind string, dim training.Phase,
+	ctx context.Context, key any, isRepeated bool, kind string, dim training.Phase,
 	fill func(*collective.Call) error,
 ) (*collective.Schedule, error) {
-	if s, ok := e.schedules[key]; ok && repeated {
+	if s, ok := e.schedules[key]; ok && isRepeated {
 		return s, nil
 	}
 
@@ -102,7 +103,7 @@ func (e *Expander) cachedSchedule(
 	if e.schedules == nil {
 		e.schedules = map[any]*collective.Schedule{}
 	}
-	if repeated {
+	if isRepeated {
 		e.schedules[key] = s
 	}
 	return s, nil
@@ -132,8 +133,9 @@ func (e *Expander) algorithm(dim training.Phase, domains []int) string {
 	return defaultInDomains
 }
 
-// DrawSizes draws the message sizes of an all-to-all among the given number of ranks, as
-// a matrix of rows of senders. It returns nil if all sizes are equal.
+// DrawSizes draws the message sizes of an all-to-all among the given number of ranks. The
+// size of the message from rank i to rank k has index i*ranks+k. It returns nil if all
+// sizes are equal. c.Draw identifies the draw; 0 means equal sizes.
 func DrawSizes(
 	spec *training.Spec, c training.Call, ranks int, seed uint64,
 ) ([]int64, error) {
@@ -144,7 +146,8 @@ func DrawSizes(
 	var sizes []int64
 	var err error
 	if spec.ExpertSizes == "loads" {
-		// Each rank receives its share of the load of all experts.
+		// Each rank receives its share of the load of all experts. Sets of loads are
+		// counted from 0, draws from 1.
 		shares := spec.LoadShares(int(c.Draw - 1))
 		for i := range ranks * ranks {
 			to := i % ranks

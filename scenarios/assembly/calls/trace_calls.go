@@ -43,7 +43,8 @@ func (e *Expander) TraceOptions(ctx context.Context, aggregated bool) trace.Buil
 		return s.Append(g, collective.AppendOptions{Ready: ready}), nil
 	}
 	count := func(c trace.GroupCall) (int, error) {
-		// A schedule that is certainly too large is not created.
+		// A schedule that is certainly too large is not created. Calls of a trace belong to
+		// no dimension of parallelism; Barrier stands for none.
 		if n := minTransfers(e.Algorithms.ForDim(training.Barrier), c); n > maxTasks {
 			return n, nil
 		}
@@ -113,7 +114,9 @@ func (e *Expander) traceSchedule(
 		return nil
 	}
 	key := traceCallKey{c.Kind, c.Bytes, c.GroupSet}
-	return e.cachedSchedule(ctx, key, c.Sizes == nil, c.Kind.String(), training.Barrier, fill)
+	isRepeated := c.Sizes == nil // the key does not contain sizes
+	// Calls of a trace belong to no dimension of parallelism. Barrier stands for none.
+	return e.cachedSchedule(ctx, key, isRepeated, c.Kind.String(), training.Barrier, fill)
 }
 
 // expand returns the schedule of a call by an algorithm. An all-to-all that the algorithm

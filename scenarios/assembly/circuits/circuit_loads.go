@@ -60,13 +60,15 @@ func (sys *circuitSystem) measureLoads(
 		m["mean_circuit_bytes"] = sum / float64(count)
 	}
 
-	// Busy times of all resources, and loads of the network interfaces among them.
-	first := int(n.GroupResource(0))
+	// Busy times of all resources, and loads of the network interfaces among them. The
+	// resources of interfaces come first among the groups, one per interface and direction.
+	firstInterface := int(n.GroupResource(0))
+	endInterfaces := firstInterface + 2*len(sys.pods.NICs)
 	for r, bytes := range loads.bytes {
 		if bytes > 0 {
 			m["fluid_s"] = max(m["fluid_s"], 8*bytes/n.Rate(int32(r)))
 		}
-		if r >= first && r < first+2*len(sys.pods.NICs) {
+		if r >= firstInterface && r < endInterfaces {
 			m["max_interface_bytes"] = max(m["max_interface_bytes"], bytes)
 		}
 	}

@@ -43,8 +43,8 @@ type allocationResult struct {
 	*topology.Decision
 	system     *circuitSystem
 	fluidTrace *engine.Trace // trace at level flow
-	// packetSlack bounds by how much packets may end later than fluid; 0 if no bound is
-	// known.
+	// packetSlack is an upper bound on the lateness of packets: how much later than at
+	// level flow the work may end at level packet. It is 0 if no bound is known.
 	packetSlack engine.Time
 	// packetMoves holds Moves with the times at which circuits moved at level packet; nil
 	// at level flow, or if no circuit moves.
@@ -80,7 +80,7 @@ func (d *allocationResult) describe(ctx context.Context, o *assembly.Outcome) {
 // Begin adds the simulation on the ideal fabric and the time windows of transfers to an
 // outcome.
 func (sys *circuitSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
-	if sys.inOrder != nil {
+	if sys.inOrder != nil { // a mapping moved stages; stages in order are the reference
 		return sys.inOrder.Begin(ctx, o)
 	}
 	if sys.scenario.isEndless() {
@@ -127,7 +127,7 @@ func (sys *circuitSystem) allocate(
 	// The settings are also used for further calls of the allocator, in lending and
 	// trials.
 	policy, settings := allocator.Policy, sys.scenario.allocatorOptions(workers)
-	settings.Tails = sys.canUseTails()
+	settings.Tails = sys.canUseTails() // whether the decision may set priorities of its own
 
 	start := time.Now()
 	var d *topology.Decision
@@ -310,29 +310,30 @@ func (sys *circuitSystem) checkReduction(complete, reduced engine.Time) error {
 	return nil
 }
 
-// canUseTails reports whether allocators may define priority levels by tails of their
-// own. Such tails hold only for the inter-pod DAG of one job that is simulated exactly as
-// planned.
+// canUseTails reports whether allocators may choose tails. Under priority levels, the
+// transfer with the longest tail goes first. By default, the tail of a task is the longest
+// path from its end to the end of the DAG. Chosen tails are valid only for the inter-pod
+// DAG of one job that is simulated exactly as planned.
 func (sys *circuitSystem) canUseTails() bool {
 	s := sys.scenario
 	return s.Workload.ReplicaMode != "decomposed" && !sys.usesReplicaKinds() &&
 		!s.Policy.HasLender() && s.Trials.Count == 0
 }
 
-// completeTails maps the tails of a decision to the tasks of the complete DAG. nil means
-// the tails of the graph itself. Only the tails of inter-pod transfers matter, and the
-// inter-pod DAG has all of these.
+// completeTails maps the tails that a decision chose (see canUseTails) from the tasks of
+// the inter-pod DAG to the tasks of the complete DAG. nil means the default tails of the
+// graph. Only inter-pod transfers need tails, and the inter-pod DAG has all of these.
 func (sys *circuitSystem) completeTails(d *topology.Decision) []float64 {
 	if d.Tails == nil {
 		return nil
 	}
-	tail := make([]float64, len(sys.graph.Tasks))
-	for i, from := range sys.origin {
-		if from >= 0 {
-			tail[from] = d.Tails[i]
+	tails := make([]float64, len(sys.graph.Tasks))
+	for i, task := range sys.origin {
+		if task >= 0 { // -1 if task i is only in the inter-pod DAG
+			tails[task] = d.Tails[i]
 		}
 	}
-	return tail
+	return tails
 }
 
 // rateSchedule lists the rates of every inter-pod transfer over time.

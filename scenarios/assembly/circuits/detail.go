@@ -131,14 +131,16 @@ func (sys *circuitSystem) tracks(
 func (sys *circuitSystem) isSpan(id int32) bool {
 	m, task := &sys.iteration.Meta[id], &sys.graph.Tasks[id]
 	isTransfer := task.Kind == engine.Transfer
-	// In calls, other nodes of the stage and tasks without transfers are not shown.
+	// In calls, other nodes of the stage and tasks without transfers are not shown. A node
+	// holds the GPUs of the stage from index First on.
 	if m.InCall && (!isTransfer || sys.iteration.Nodes[task.Src].First > 0) {
 		return false
 	}
 	if isTransfer && !sys.isInterPod(id) {
 		return false
 	}
-	return m.Phase != training.Barrier && m.GPU <= 0 && !m.ToPrevious
+	isOfFirstGPU := m.GPU <= 0 // -1 means all GPUs of the stage in one task
+	return m.Phase != training.Barrier && isOfFirstGPU && !m.ToPrevious
 }
 
 // nodeOfStage returns the first node of a stage.
@@ -210,11 +212,11 @@ func (sys *circuitSystem) addRateSeries(
 	}
 }
 
-// mirrorFactor returns the factor by which the bytes of a transfer count. If one replica
-// stands for all, a transfer to its DP peers has Src == Dst. It represents one transfer
-// per direction in which the ring of replicas is used. Between two replicas, both
-// directions have the same neighbour, and the factor is 1. All other transfers count
-// once.
+// mirrorFactor returns the factor by which the bytes of a transfer count, 1 for most
+// transfers. If one replica stands for all, a transfer to its DP peers has Src == Dst. It
+// represents one transfer per direction in which the ring of replicas is used. With two
+// replicas the factor is 1, because both directions lead to the same replica: PeerEnds,
+// the number of neighbouring replicas, is then 1 instead of 2.
 func (sys *circuitSystem) mirrorFactor(t *engine.Task) float64 {
 	if t.Src != t.Dst {
 		return 1

@@ -43,8 +43,8 @@ func (s *Scenario) newExpander(spec *training.Spec, gpus int) *calls.Expander {
 		network.Links = append(network.Links, uplink, downlink)
 	}
 
-	// One of these is 0: the first if the work has no replicas, the second for training
-	// steps.
+	// GPUsPerPodPerReplica is set for training steps, NodesPerPod for other work. The
+	// unset one is 0.
 	podGPUs := max(s.Fabric.GPUsPerPodPerReplica, s.Workload.Pods.NodesPerPod)
 	domains := append(s.tierGPUs(), podGPUs)
 	return &calls.Expander{
@@ -76,7 +76,9 @@ func (sys *circuitSystem) uncontendedDurations(ctx context.Context) ([]engine.Ti
 		return nil, nil
 	}
 
-	// Dimensions with calls between pods, and dimensions whose algorithms are all chains.
+	// crosses holds the dimensions with calls between pods. isChain holds the dimensions
+	// whose transfers are uncontended whenever ranks arrive, because their algorithms are
+	// chains. Without crossing calls and inner tiers, every algorithm is uncontended.
 	crosses, isChain := map[training.Phase]bool{}, map[training.Phase]bool{}
 	for i, m := range sys.iteration.Meta {
 		if m.InCall && m.Phase != training.Sync && sys.isInterPod(int32(i)) {

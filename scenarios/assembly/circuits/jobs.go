@@ -34,8 +34,8 @@ type jobsSystem struct {
 	podSearch *mapping.GroupingResult // search for the pods of the jobs; nil if they are given
 }
 
-// buildJobs builds the systems of all jobs of s and simulates their references. If
-// reference is not nil, its references replace them.
+// buildJobs builds the systems of all jobs of s and simulates the reference times of each
+// job. If reference is not nil, the reference times of its jobs are used instead.
 func buildJobs(ctx context.Context, s *Scenario, reference *jobsSystem) (*jobsSystem, error) {
 	m := &jobsSystem{scenario: s}
 	var jobs []topology.Job
@@ -48,9 +48,9 @@ func buildJobs(ctx context.Context, s *Scenario, reference *jobsSystem) (*jobsSy
 		if reference != nil {
 			sys.IdealReference = reference.jobs[i].IdealReference
 		}
-		// Multi-job allocators need the problem of the job, its reference times and its
-		// shared pods.
-		shared := topology.Job{
+		// jobInPods is the job as multi-job allocators need it: its problem, its reference
+		// times and its shared pods.
+		jobInPods := topology.Job{
 			Name:    job.Name,
 			Problem: sys.problem,
 			Weight:  job.Weight,
@@ -59,9 +59,9 @@ func buildJobs(ctx context.Context, s *Scenario, reference *jobsSystem) (*jobsSy
 			Pods:    m.sharedPodsOf(job, len(sys.pods.Pods)),
 		}
 		for range sys.pods.Pods {
-			shared.GPUs = append(shared.GPUs, job.Standalone.Fabric.GPUsPerPodPerReplica)
+			jobInPods.GPUs = append(jobInPods.GPUs, job.Standalone.Fabric.GPUsPerPodPerReplica)
 		}
-		m.jobs, jobs = append(m.jobs, sys), append(jobs, shared)
+		m.jobs, jobs = append(m.jobs, sys), append(jobs, jobInPods)
 	}
 
 	// The ports of a shared pod bound the circuits of all jobs together.
@@ -81,15 +81,16 @@ func buildJobs(ctx context.Context, s *Scenario, reference *jobsSystem) (*jobsSy
 	return m, nil
 }
 
-// sharedPodsOf maps the pods of a job's system to shared pods. The system has a row of
-// pods per simulated replica.
+// sharedPodsOf returns the shared pod of each of the given number of pods of a job's
+// system. Both number pods row by row, with one row per simulated replica. A row has
+// len(job.Pods) pods of the job, and PodsInRow shared pods.
 func (m *jobsSystem) sharedPodsOf(job *input.Job, pods int) []int {
-	n := m.scenario.PodsInRow()
-	out := make([]int, pods)
-	for k := range out {
-		out[k] = k/len(job.Pods)*n + job.Pods[k%len(job.Pods)]
+	shared := make([]int, pods)
+	for k := range shared {
+		row, column := k/len(job.Pods), k%len(job.Pods)
+		shared[k] = row*m.scenario.PodsInRow() + job.Pods[column]
 	}
-	return out
+	return shared
 }
 
 // jobsOptimum is the result of the joint search.

@@ -36,8 +36,8 @@ func (m *jobsSystem) Reference() map[string]float64 {
 	return all
 }
 
-// row measures the decision of a multi-job allocator. The gap is computed with the bound
-// of best.
+// row returns the row of a multi-job allocator: ports, objective, and the metrics of each
+// job. The bound and the gap come from best, the result of the joint search.
 func (m *jobsSystem) row(
 	ctx context.Context, name string, d *topology.JobsDecision, best *topology.JobsOptimum,
 ) (result.Row, error) {

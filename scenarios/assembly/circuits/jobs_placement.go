@@ -134,7 +134,8 @@ func (m *jobsSystem) searchPods(
 		return nil, err
 	}
 	evaluator.allocator = row
-	if evaluator.options, err = s.jobsOptions(1); err != nil {
+	const workers = 1 // placements are evaluated one after the other
+	if evaluator.options, err = s.jobsOptions(workers); err != nil {
 		return nil, err
 	}
 
@@ -203,7 +204,8 @@ func (z *podEvaluator) sharedPods(pods []int32) (*topology.SharedPods, error) {
 // given partial one. In the relaxation, the other blocks that are known to be in a pod
 // use only one circuit per bundle. A job may use all remaining ports of its pods.
 func (z *podEvaluator) lowerBound(ctx context.Context, pods []int32) (float64, error) {
-	// The ports that each block needs for one circuit per bundle.
+	// The ports that each block needs for one circuit per bundle. Pod i of a job holds its
+	// block i%n, because pods are numbered replica by replica and a replica has n blocks.
 	required := make([]int, len(pods))
 	first := 0 // first block of the job
 	for j := range z.scenario.Jobs {
@@ -215,6 +217,7 @@ func (z *podEvaluator) lowerBound(ctx context.Context, pods []int32) (float64, e
 		first += n
 	}
 
+	// Ports that each job may use, indexed by job and pod of the job.
 	ports := make([][]int, len(z.scenario.Jobs))
 	first = 0
 	for j := range z.scenario.Jobs {
@@ -242,8 +245,8 @@ func (z *podEvaluator) estimate(ctx context.Context, pods []int32) (float64, err
 	return s.EstimateValue(ctx)
 }
 
-// evaluate returns the objective of the allocator's decision. The bound holds for all
-// decisions; it is 0 if the allocator is not joint. Unless thorough, searches have small
+// evaluate returns the objective of the allocator's decision, and a lower bound on all
+// decisions; 0 if the allocator is not joint. If thorough is false, searches have small
 // budgets.
 func (z *podEvaluator) evaluate(
 	ctx context.Context, pods []int32, thorough bool,

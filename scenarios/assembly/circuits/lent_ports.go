@@ -17,7 +17,7 @@ import (
 // lentPorts holds the ports that a port-lending job leaves to the scenario's job, the
 // port-borrowing job. Both jobs run in the same pods.
 type lentPorts struct {
-	*topology.Loan
+	*topology.Loan                    // decision of the lending job: Circuits, Makespan and others
 	lender          *circuitSystem    // the port-lending job, with its own references
 	ownPortsProblem *topology.Problem // problem of the port-borrowing job without lent ports
 }
@@ -26,13 +26,13 @@ type lentPorts struct {
 // reverse order, its own ports, and the ports that the port-lending job does not use.
 // This is Model^T of the DELTA paper (Sec. V-D, Fig. 10).
 func buildBorrower(ctx context.Context, s *Scenario, workers int) (*circuitSystem, error) {
-	lender, err := buildInPods(ctx, s, nil)
+	lender, err := buildTraining(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("port-lending job: %w", err)
 	}
 	reversed := *s
 	reversed.Fabric.Reverse = !s.Fabric.Reverse
-	sys, err := buildInPods(ctx, &reversed, nil)
+	sys, err := buildTraining(ctx, &reversed)
 	if err != nil {
 		return nil, err
 	}

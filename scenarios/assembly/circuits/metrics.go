@@ -26,9 +26,10 @@ func (sys *circuitSystem) Reference() map[string]float64 {
 	if sys.scenario.isEndless() {
 		return m
 	}
-	sys.IdealReference.AddMetrics(m, sys.endMetric(), sys.hasComputes())
-	if sys.Bound > 0 {
-		m["gap"] = float64(sys.Times.Ideal-sys.Bound) / float64(sys.Bound)
+	ideal := &sys.IdealReference
+	ideal.AddMetrics(m, sys.endMetric(), sys.hasComputes())
+	if ideal.Bound > 0 {
+		m["gap"] = float64(ideal.Times.Ideal-ideal.Bound) / float64(ideal.Bound)
 	}
 	return m
 }
@@ -141,7 +142,7 @@ func (sys *circuitSystem) boundOf(d *topology.Decision) (bound engine.Time, mode
 func (sys *circuitSystem) addIterationMetrics(
 	row *result.Row, end engine.Time, t *engine.Trace,
 ) {
-	sys.AddExposed(row, end, "this topology does")
+	sys.IdealReference.AddExposed(row, end, "this topology does")
 	if sys.inOrder != nil {
 		sys.addMappingMetrics(row)
 		row.Labels["nct_critical_path"] =

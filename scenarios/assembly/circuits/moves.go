@@ -1,6 +1,7 @@
 // This file simulates and describes decisions whose circuits move during an iteration.
-// Such a decision is a sequence of topologies. Each step of the sequence is triggered by
-// an event, such as the end of a number of transfers.
+// Such a decision (topology.Moves) is a sequence of topologies. Each step of the sequence
+// is triggered by an event, such as the end of a number of transfers. The field Runs holds
+// the planned iterations. Those from index Repeated on repeat in a cycle.
 
 package circuits
 
@@ -44,7 +45,7 @@ func (sys *circuitSystem) simulateMoves(
 		return nil, err
 	}
 	for k := range d.Moves.Runs {
-		if k > 0 && k < d.Moves.Repeated {
+		if k > 0 && k < d.Moves.Repeated { // neither the first nor a repeating one
 			continue
 		}
 		if _, err := sys.movingNetwork(d, k); err != nil { // verify the ports
@@ -99,10 +100,10 @@ func (sys *circuitSystem) addMoveMetrics(row *result.Row, d *topology.Decision, 
 		return
 	}
 
-	first, changes := end, 0 // end of the first iteration, number of reconfigurations
+	firstEnd, changes := end, 0 // end of the first iteration, number of reconfigurations
 	if m.Moving() {
-		if m.Last() > 0 {
-			first = m.Runs[0].Makespan
+		if m.Last() > 0 { // more than one iteration was planned
+			firstEnd = m.Runs[0].Makespan
 		}
 		changes = len(sys.listMoves(m))
 		row.Labels["moves"] = sys.formatMoves(m)
@@ -121,7 +122,7 @@ func (sys *circuitSystem) addMoveMetrics(row *result.Row, d *topology.Decision, 
 	case sys.scenario.Engine.Level == "packet" && m.Last() > 0:
 		row.Labels["nct_first"] = "only iterations that repeat are simulated packet by packet"
 	case sys.hasComputes():
-		if nct, ok := sys.Times.NCT(first); ok {
+		if nct, ok := sys.Times.NCT(firstEnd); ok {
 			row.Metrics["nct_first"] = nct
 		}
 	}
@@ -174,12 +175,13 @@ func (sys *circuitSystem) listMoves(m *topology.Moves) []result.Move {
 	current, run := m.First, m.Runs[m.Last()]
 	transfers := sys.problem.Transfers()
 	for i, s := range m.Steps {
+		fired := run.Fired[i] // time of the event that triggers step i
 		// Steps that are not reached, or that change nothing, are no moves.
-		if run.Fired[i] == engine.Never || slices.Equal(s.Circuits, current) {
+		if fired == engine.Never || slices.Equal(s.Circuits, current) {
 			continue
 		}
-		up := run.Fired[i] + sys.problem.Switching.Delay
-		v := result.Move{AtS: run.Fired[i].Seconds(), UpS: up.Seconds(), Event: sys.stepEvent(&s, transfers)}
+		up := fired + sys.problem.Switching.Delay
+		v := result.Move{AtS: fired.Seconds(), UpS: up.Seconds(), Event: sys.stepEvent(&s, transfers)}
 		for e, n := range s.Circuits {
 			if b := sys.optical.Bundles[e]; n != current[e] {
 				v.Circuits = append(v.Circuits, result.PairMoves{

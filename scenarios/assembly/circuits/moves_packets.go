@@ -71,9 +71,13 @@ func (sys *circuitSystem) newControllers(
 	}, nil
 }
 
-// reactToParts adapts a reaction for a packet-level graph in which a task of the job
-// consists of several parts. The task has ended when all its parts have ended. Circuits
-// have other link numbers in the two graphs. The result is nil if react is nil.
+// reactToParts adapts a reaction of the job's graph to the graph at level packet. A
+// reaction is called when tasks end, and returns changes of links and the time of its next
+// call (packet.Reaction).
+//
+// In the graph at level packet, a task of the job consists of several parts, and has ended
+// when all its parts have ended. Circuit l has link number l+k.Circuits there. The result
+// is nil if react is nil.
 func reactToParts(k *fabric.Packets, tasks int, react packet.Reaction) packet.Reaction {
 	if react == nil {
 		return nil

@@ -1,12 +1,13 @@
 // This file simulates decisions at level packet. The simulation at level flow, which
-// comes first, defines the order in which transfers use shared links. Results at the two
-// levels differ by at most the packet slack.
+// comes first, defines the order in which transfers use shared links. At level packet the
+// work ends later by at most the packet slack.
 
 package circuits
 
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"sim/engine"
 	"sim/engine/packet"
@@ -16,9 +17,9 @@ import (
 )
 
 // simulatePackets simulates a run at level packet, given its result at level flow. It
-// returns by how much packets may end later than fluid; 0 if no bound is known. If
-// circuits move, it also returns their moves with the times at which packets triggered
-// them.
+// returns the packet slack: by how much the work may end later than at level flow; 0 if no
+// bound is known. If circuits move, it also returns their moves with the times at which
+// packets triggered them.
 func (sys *circuitSystem) simulatePackets(
 	ctx context.Context, d *topology.Decision, run *composition.Run,
 ) (slack engine.Time, moves *topology.Moves, err error) {
@@ -38,9 +39,11 @@ func (sys *circuitSystem) simulatePackets(
 	if err != nil {
 		return 0, nil, err
 	}
-	if run.End = run.Result.Trace.Makespan; live != nil {
+	run.End = run.Result.Trace.Makespan
+	if live != nil {
+		// In a copy of the moves, the simulated run replaces the last planned one.
 		last, m := d.Moves.Last(), *d.Moves
-		m.Runs = append(m.Runs[:last:last], live.Run(run.End))
+		m.Runs = append(slices.Clone(m.Runs[:last]), live.Run(run.End))
 		return 0, &m, nil
 	}
 

@@ -29,7 +29,8 @@ func (z *circuitLoads) injectPoisson(ctx context.Context, d *topology.Decision) 
 	gpus, until := len(sys.pods.Nodes), w.Warmup+w.Duration
 	flowsPerGPU := int32(len(k.Flows) / gpus) // flows are ordered by their source
 	rate := float64(sys.scenario.Fabric.NICBandwidth)
-	interval := 8 * float64(w.Packet) / rate * float64(engine.Second) / w.Load
+	interval := 8 * float64(w.Packet) / rate * float64(engine.Second) / w.Load // in ticks
+	// Sources ignores its argument, the maximum link load, because the rates do not adapt.
 	job := &composition.Job{Sources: func(float64) (all []packet.Source, err error) {
 		for g := range int32(gpus) {
 			all = append(all, packet.Source{

@@ -20,10 +20,12 @@ import (
 const (
 	// maxReplicasSearched is the number of replicas up to which searching allocators
 	// choose the circuits of each replica, in one problem. Beyond it, all replicas of a
-	// kind have the same circuits.
+	// kind have the same circuits. The value is a compromise: more replicas searched
+	// separately may give better topologies, but the search time grows with the bundles.
 	maxReplicasSearched = 16
-	// maxReplicaKinds limits the kinds of replicas beyond maxReplicasSearched. Each kind
-	// is a problem of its own.
+	// maxReplicaKinds limits the kinds of replicas beyond maxReplicasSearched; replicas
+	// with similar compute speed then form one kind. Each kind costs two searches, so that
+	// at most 16 searches replace the search for all replicas.
 	maxReplicaKinds = 8
 )
 
@@ -94,11 +96,11 @@ func (sys *circuitSystem) groupReplicas(maxKinds int) replicaKinds {
 
 // perKindDecision holds the decisions for one isolated replica of each kind.
 type perKindDecision struct {
-	replicaKinds
-	systems     []*circuitSystem     // of a single replica, indexed by kind
-	decisions   []*topology.Decision // indexed by kind
-	slowest     int                  // the replica that is last to have all its gradients
-	evaluations int64                // sum over all decisions
+	replicaKinds                      // kindOf and representatives
+	systems      []*circuitSystem     // of a single replica, indexed by kind
+	decisions    []*topology.Decision // indexed by kind
+	slowest      int                  // the replica that is last to have all its gradients
+	evaluations  int64                // sum over all decisions
 }
 
 // replicaSystem returns replica r as an isolated job, with its problem. The times
@@ -161,6 +163,7 @@ func (sys *circuitSystem) decidePerKind(
 	latestReady := engine.Time(0)
 	var earliestSync [][]engine.Time
 	for pass := range 2 {
+		// Times at which gradients are ready in all kinds, indexed as earliestSync.
 		ready := make([][]engine.Time, spec.VirtualStages())
 		for v := range ready {
 			ready[v] = make([]engine.Time, spec.SyncPieces(v))
@@ -198,9 +201,10 @@ func (sys *circuitSystem) decidePerKind(
 	return z, nil
 }
 
-// grantRules are the rules for the circuits of a bundle between two replicas. They take
-// the number that the slowest replica requests, whose schedule is the baseline for all,
-// or the minimum or the maximum that the replicas at both ends request.
+// grantRules are the rules for the number of circuits of a bundle between two replicas. A
+// rule receives the numbers that three replicas request: the slowest one of the job, and
+// the two at the ends, a and b. It takes the request of the slowest replica, whose schedule
+// is the baseline for all, or the minimum or the maximum of a and b.
 var grantRules = []func(slowest, a, b int) int{
 	func(slowest, _, _ int) int { return slowest },
 	func(_, a, b int) int { return min(a, b) },
@@ -243,7 +247,7 @@ func (sys *circuitSystem) decompose(
 	// circuits separately. Otherwise all bundles of a group lose circuits together,
 	// starting from the merged decisions of single replicas with minimum ports.
 	switch {
-	case !perKind.decisions[0].Searched:
+	case !perKind.decisions[0].Searched: // the allocator does not minimise ports
 	case !sharesCircuits:
 		sys.problem.MinimisePorts(ctx, d, settings)
 	case !settings.KeepPorts:
@@ -345,20 +349,21 @@ func (sys *circuitSystem) mergeDecisions(
 	slowest := requested[perKind.kindOf[perKind.slowest]]
 	x = make([]int, len(sys.optical.Bundles))
 	for e, b := range sys.optical.Bundles {
-		ra, rb := int(b.A)/pods, int(b.B)/pods
-		a, c := b.A%int32(pods), b.B%int32(pods)
-		kindA, kindB := requested[perKind.kindOf[ra]], requested[perKind.kindOf[rb]]
-		if ra == rb {
-			x[e] = max(1, kindA[[2]int32{a, c}])
-			if ra != perKind.slowest {
+		// Replica, and pod within the replica, at both ends.
+		replicaA, replicaB := int(b.A)/pods, int(b.B)/pods
+		podA, podB := b.A%int32(pods), b.B%int32(pods)
+		byA, byB := requested[perKind.kindOf[replicaA]], requested[perKind.kindOf[replicaB]]
+		if replicaA == replicaB {
+			x[e] = max(1, byA[[2]int32{podA, podB}])
+			if replicaA != perKind.slowest {
 				yielding = append(yielding, e)
 			}
 			continue
 		}
 
-		peerA, peerB := [2]int32{a, a}, [2]int32{c, c}
-		bySlowest := max(slowest[peerA], slowest[peerB])
-		x[e] = max(1, grant(bySlowest, kindA[peerA], kindB[peerB]))
+		toPeerOfA, toPeerOfB := [2]int32{podA, podA}, [2]int32{podB, podB}
+		bySlowest := max(slowest[toPeerOfA], slowest[toPeerOfB])
+		x[e] = max(1, grant(bySlowest, byA[toPeerOfA], byB[toPeerOfB]))
 	}
 	return x, yielding
 }

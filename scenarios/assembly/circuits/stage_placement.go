@@ -165,7 +165,7 @@ func (s *Scenario) checkPlacement(placement *input.StagePlacement) error {
 // Its reference is the reference of the system with stages in order, so that mappings can
 // be compared.
 func buildMapped(ctx context.Context, s *Scenario) (*circuitSystem, error) {
-	inOrder, err := buildInPods(ctx, s, nil)
+	inOrder, err := buildTraining(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -228,15 +228,15 @@ func (s *Scenario) searchStages(ctx context.Context) (*input.StagePlacement, err
 	if s.Workload.ReplicaMode == "single" || isTooMany {
 		replicas = 1
 	}
-	// Placements that rotate or reflect the ring of replicas are equivalent.
 	evaluator, err := newStageEvaluator(ctx, s, replicas)
 	if err != nil {
 		return nil, err
 	}
 	g := &mapping.Grouping{
-		Units:      replicas * w.PP,
-		Pods:       replicas * s.PodsPerReplica(),
-		Fits:       evaluator.fits,
+		Units: replicas * w.PP,
+		Pods:  replicas * s.PodsPerReplica(),
+		Fits:  evaluator.fits,
+		// Placements that rotate or reflect the ring of replicas are equivalent.
 		Symmetries: rotations(replicas, w.PP),
 		Bound:      evaluator.lowerBound,
 		Guess:      evaluator.estimate,
@@ -324,12 +324,10 @@ type stageEvaluator struct {
 // system.
 func newStageEvaluator(ctx context.Context, s *Scenario, replicas int) (*stageEvaluator, error) {
 	// Build the requested number of replicas, whatever the scenario would simulate.
-	one := *s
-	x := one.BuildOptions()
-	if x.All != (replicas > 1) {
-		if x.All = replicas > 1; x.All && x.ComputeScale == nil {
-			x.ComputeScale = slices.Repeat([]float64{1}, replicas)
-		}
+	x := s.BuildOptions()
+	x.All = replicas > 1
+	if x.All && x.ComputeScale == nil {
+		x.ComputeScale = slices.Repeat([]float64{1}, replicas)
 	}
 	evaluator := &stageEvaluator{scenario: s}
 	row, err := topology.Find(s.Policy.Allocators[0])
@@ -387,7 +385,8 @@ func (z *stageEvaluator) place(l training.Layout) (sys *circuitSystem, err error
 	return sys, err
 }
 
-// fits reports whether one more stage fits a pod.
+// fits reports whether one more stage fits a pod. It implements mapping.Grouping.Fits. The
+// second argument, the stage, is ignored because all stages have equal numbers of GPUs.
 func (z *stageEvaluator) fits(pods []int32, _, pod int32) bool {
 	n := 0
 	for _, p := range pods {
@@ -490,9 +489,9 @@ func (z *stageEvaluator) estimate(ctx context.Context, pods []int32) (float64, e
 	return float64(p.EstimateMakespan(ctx)), ctx.Err()
 }
 
-// evaluate returns the iteration time on the topology that the allocator chooses. The
-// bound holds for all topologies; it is 0 if the allocator computes none. Unless
-// thorough, the allocator has a small budget.
+// evaluate returns the iteration time on the topology that the allocator chooses, and a
+// lower bound for all topologies; 0 if the allocator computes none. If thorough is false,
+// the allocator has a small budget.
 func (z *stageEvaluator) evaluate(
 	ctx context.Context, pods []int32, thorough bool,
 ) (value, bound float64, err error) {
@@ -502,7 +501,8 @@ func (z *stageEvaluator) evaluate(
 	}
 	// Evaluations run one after the other. A brief one uses a fraction of the budget of
 	// the allocator.
-	o := z.scenario.allocatorOptions(1)
+	const workers = 1
+	o := z.scenario.allocatorOptions(workers)
 	if p.Brief = !thorough; p.Brief {
 		o = o.Brief()
 	}

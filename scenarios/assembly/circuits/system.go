@@ -119,7 +119,7 @@ func buildSystem(ctx context.Context, s *Scenario, workers int) (sys *circuitSys
 	case s.Policy.HasLender():
 		sys, err = buildBorrower(ctx, s, workers)
 	default:
-		sys, err = buildInPods(ctx, s, nil)
+		sys, err = buildTraining(ctx, s)
 	}
 	if err != nil || s.Trials.Count == 0 {
 		return sys, err
@@ -129,13 +129,18 @@ func buildSystem(ctx context.Context, s *Scenario, workers int) (sys *circuitSys
 	return sys, err
 }
 
-// buildInPods builds the system of a training step without trials. The slice pods holds
-// the numbers of the pods for their names; nil means they count from 0.
-func buildInPods(ctx context.Context, s *Scenario, pods []int) (*circuitSystem, error) {
-	// Only the names of pods depend on their numbers.
+// buildTraining builds the system of a training step without trials, in pods that are
+// numbered from 0.
+func buildTraining(ctx context.Context, s *Scenario) (*circuitSystem, error) {
+	return buildInPods(ctx, s, nil)
+}
+
+// buildInPods is like buildTraining for pods with the given numbers, which appear in their
+// names; nil means that they are numbered from 0.
+func buildInPods(ctx context.Context, s *Scenario, podNumbers []int) (*circuitSystem, error) {
 	extent := s.BuildOptions()
 	layout := s.jobLayout(extent.All)
-	layout.PodNumbers = pods
+	layout.PodNumbers = podNumbers
 	sys, err := buildIteration(ctx, s, s.Workload.Spec, extent, layout)
 	if err != nil {
 		return nil, err
@@ -265,7 +270,8 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 		}
 	}
 
-	// If the ideal makespan equals its lower bound, no topology can be faster.
+	// Times, Bound and Service are fields of IdealReference. If the ideal makespan equals
+	// its lower bound, no topology can be faster.
 	if !composition.MeetsBound(sys.Times.Ideal, sys.Bound) {
 		o, err := sys.problem.Optimum(ctx, sys.scenario.Seed, sys.canUseTails())
 		if err != nil {

@@ -45,6 +45,8 @@ func (sys *circuitSystem) newInnerNetwork(ctx context.Context) (*fabric.PodNetwo
 
 	// Copy the links of the domain to every pod.
 	for pod := range sys.pods.Pods {
+		// node returns the node of the pod that corresponds to node k of the domain, whose
+		// GPUs precede its switches.
 		node := func(k int32) int32 {
 			if k < gpus {
 				return nodesOf[pod][k]
@@ -93,6 +95,8 @@ func (sys *circuitSystem) newInnerNetwork(ctx context.Context) (*fabric.PodNetwo
 		linksOf[f] = slices.Collect(paths.Links(flow.Src, path, domain.Links))
 	}
 
+	// path returns the links between two nodes of one pod. The links of a pod have
+	// consecutive numbers.
 	path := func(src, dst int32) []int32 {
 		var links []int32
 		f := flowIndex[engine.Flow{Src: indexInPod[src], Dst: indexInPod[dst]}]

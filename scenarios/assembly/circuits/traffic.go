@@ -43,10 +43,10 @@ func buildTraffic(ctx context.Context, s *Scenario) (*circuitSystem, error) {
 // nameTransfers sets the names and the numbers of flows of the transfers of traffic. A
 // transfer between two nodes has one flow per pair of their GPUs.
 func (sys *circuitSystem) nameTransfers() {
-	u, pods := sys.scenario.Workload.Pods, sys.pods.Pods
+	shape, pods := sys.scenario.Workload.Pods, sys.pods.Pods // sizes of pods, and the pods
 	for i := range sys.graph.Tasks {
 		if sys.graph.Tasks[i].Kind == engine.Transfer {
-			sys.graph.Tasks[i].Flows = int32(u.GPUsPerNode * u.GPUsPerNode)
+			sys.graph.Tasks[i].Flows = int32(shape.GPUsPerNode * shape.GPUsPerNode)
 		}
 	}
 
@@ -54,10 +54,10 @@ func (sys *circuitSystem) nameTransfers() {
 	sys.graph.Namer = func(id int32) string {
 		task := &sys.graph.Tasks[id]
 		from, to := pods[sys.pods.Nodes[task.Src].Pod].Name, pods[sys.pods.Nodes[task.Dst].Pod].Name
-		if u.NodesPerPod == 1 {
+		if shape.NodesPerPod == 1 {
 			return from + " to " + to
 		}
-		src, dst := int(task.Src)%u.NodesPerPod, int(task.Dst)%u.NodesPerPod
+		src, dst := int(task.Src)%shape.NodesPerPod, int(task.Dst)%shape.NodesPerPod
 		return fmt.Sprintf("GPU %d of %s to GPU %d of %s", src, from, dst, to)
 	}
 }

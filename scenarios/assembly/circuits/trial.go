@@ -27,9 +27,9 @@ import (
 // that their results can be compared pairwise.
 type trials struct {
 	planSystem *circuitSystem // on which allocators decide
-	// circuitSystem is simulated. It differs from planSystem if perturbations make
-	// replicas differ that the plan represents by one replica, or if the sequence length
-	// changes.
+	// circuitSystem is simulated: its graph, its iteration and its circuits (optical). It
+	// differs from planSystem if perturbations make replicas differ that the plan
+	// represents by one replica, or if the sequence length changes.
 	*circuitSystem
 	seeds        []uint64 // indexed by trial
 	perturbation training.Perturbation
@@ -155,7 +155,7 @@ func (r *trials) measure(
 	ctx context.Context, d *topology.Decision, controller *lossController, row *result.Row,
 	workers int,
 ) (rejected *assembly.PolicyResult, err error) {
-	if err := r.references(ctx, workers); err != nil {
+	if err := r.simulateReferences(ctx, workers); err != nil {
 		return nil, err
 	}
 	// Circuits that move follow the events of each trial.
@@ -260,12 +260,14 @@ func (r *trials) baseEvaluator(ctx context.Context, service flow.Service) *flow.
 }
 
 // fixPriorities fixes the priorities of the plan in e, if trials use nominal priorities.
-// Otherwise priorities follow from the perturbed durations of each trial.
+// Otherwise priorities follow from the perturbed durations of each trial. The priority of
+// a transfer is its tail, the longest path from its end to the end of the graph.
 func (r *trials) fixPriorities(e *flow.Evaluator) error {
 	if r.scenario.Trials.Priorities != "nominal" {
 		return nil
 	}
-	return e.SetTails(e.Spans().Tail)
+	planTails := e.Spans().Tail
+	return e.SetTails(planTails)
 }
 
 // runTrials calls run for every trial, with a clone of base that has the durations of the
@@ -288,9 +290,12 @@ func (r *trials) runTrials(
 	return ends, forEach(ctx, len(ends), workers, newWorker)
 }
 
+// noTimeLimit lets flow.Evaluator.Makespan simulate to the end, however late it is.
+const noTimeLimit = engine.Never
+
 // makespan returns the time at which a trial ends, or stalled if it does not end.
 func makespan(e *flow.Evaluator) engine.Time {
-	end, ok := e.Makespan(engine.Never)
+	end, ok := e.Makespan(noTimeLimit)
 	if !ok {
 		return stalled
 	}

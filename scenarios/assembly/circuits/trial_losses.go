@@ -59,7 +59,7 @@ func (r *trials) applyLosses(
 	}
 
 	remaining, lost := slices.Clone(circuits), drawLosses(circuits, k.LostCircuits, seed)
-	time := engine.Time(0) // of the last loss
+	lastLoss := engine.Time(0)
 	var changes []engine.Change
 	if k.LossTime == "start" {
 		for _, l := range lost {
@@ -73,8 +73,8 @@ func (r *trials) applyLosses(
 		for _, l := range lost {
 			previous := slices.Clone(remaining)
 			remaining[l.bundle]--
-			time = engine.Time(l.time * float64(planMakespan))
-			changes = append(changes, r.rateChanges(time, previous, remaining)...)
+			lastLoss = engine.Time(l.time * float64(planMakespan))
+			changes = append(changes, r.rateChanges(lastLoss, previous, remaining)...)
 		}
 	}
 
@@ -84,7 +84,7 @@ func (r *trials) applyLosses(
 			return nil, false, err
 		}
 		// The new topology is decided after the last loss. Its circuits then move.
-		moves := r.moveChanges(time+k.DecisionTime, remaining, after)
+		moves := r.moveChanges(lastLoss+k.DecisionTime, remaining, after)
 		changes = append(changes, moves...)
 	}
 	if changes == nil && controller == nil {

@@ -9,8 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// maxWorkers bounds the goroutines of all trials. Each one holds the state of a
-// simulation.
+// maxWorkers bounds the number of goroutines that simulate trials, whatever -j requests.
+// Each one holds the state of a simulation in memory, and more goroutines than processors
+// are not faster.
 const maxWorkers = 64
 
 // forEach calls a function for 0 to n-1, on several goroutines. Each goroutine calls

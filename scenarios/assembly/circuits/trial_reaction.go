@@ -31,7 +31,7 @@ func (r *trials) newLossController(policy topology.Policy, o topology.Options) *
 	if r.scenario.Trials.Reaction != "redecide" {
 		return nil
 	}
-	o.Workers = 1 // trials run in parallel
+	o.Workers = 1 // the trials themselves run in parallel
 	return &lossController{planSystem: r.planSystem, policy: policy, options: o}
 }
 

@@ -12,58 +12,53 @@ import (
 	"sim/workloads/training"
 )
 
-// references simulates the reference of each trial: compute alone and the ideal fabric,
-// with the perturbed compute times of the trial but without lost circuits. It runs once
-// for all policies.
+// simulateReferences sets r.times, the reference times of each trial, and r.maxGap, the
+// maximum gap of an ideal makespan to its lower bound. Only the first call simulates; the
+// policies of a run share the result.
 //
-// As in the plan, the ideal fabric uses the best of several services, which may depend on
-// the perturbed times. If a topology is the reference of the plan, it is also simulated,
-// and the faster of the two counts.
-func (r *trials) references(ctx context.Context, workers int) error {
+// The reference of a trial is compute alone and the ideal fabric, with the perturbed
+// compute times of the trial but without lost circuits.
+func (r *trials) simulateReferences(ctx context.Context, workers int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.times != nil {
 		return nil
 	}
 
-	onCircuits := r.circuitEvaluator.Clone() // on the topology of the reference, if there is one
-	hasCircuits := r.planSystem.referenceCircuits != nil
-	if hasCircuits {
-		x, err := r.circuitsOf(r.planSystem.referenceCircuits)
+	// If a topology is the reference of the plan, trials also simulate it.
+	var onCircuits *flow.Evaluator
+	if planCircuits := r.planSystem.referenceCircuits; planCircuits != nil {
+		circuits, err := r.circuitsOf(planCircuits)
 		if err != nil {
 			return err
 		}
+		onCircuits = r.circuitEvaluator.Clone()
 		onCircuits.SetService(r.planSystem.Service)
-		r.setCircuits(onCircuits, x)
+		r.setCircuits(onCircuits, circuits)
 	}
 
-	times := make([]training.ReferenceTimes, len(r.seeds))
-	bounds := make([]engine.Time, len(r.seeds)) // on the ideal makespan
-	newWorker := func() func(int) error {
-		compute, ideal := r.computeEvaluator.Clone(), r.idealEvaluator.Clone()
-		circuits := onCircuits.Clone()
-		evaluators := []*flow.Evaluator{compute, ideal, circuits}
-		for _, e := range evaluators {
-			e.SetContext(ctx)
+	times := make([]training.ReferenceTimes, len(r.seeds)) // indexed by trial
+	bounds := make([]engine.Time, len(r.seeds))            // lower bounds on the ideal makespans
+	newWorker := func() func(trial int) error {
+		// Each goroutine has its own evaluators and scratch memory.
+		z := &referenceEvaluator{
+			compute: r.computeEvaluator.Clone(),
+			ideal:   r.idealEvaluator.Clone(),
 		}
-		d := make([]engine.Time, len(r.graph.Tasks))
-		return func(i int) error {
+		evaluators := []*flow.Evaluator{z.compute, z.ideal}
+		if onCircuits != nil {
+			z.onCircuits = onCircuits.Clone()
+			evaluators = append(evaluators, z.onCircuits)
+		}
+		durations := make([]engine.Time, len(r.graph.Tasks))
+		return func(trial int) error {
 			for _, e := range evaluators {
-				if err := r.setDurations(e, i, d); err != nil {
+				e.SetContext(ctx)
+				if err := r.setDurations(e, trial, durations); err != nil {
 					return err
 				}
 			}
-			t := &times[i]
-			// Compute alone always ends. The ideal makespan is the best of several
-			// services.
-			t.Compute, _ = compute.Makespan(engine.Never)
-			bounds[i] = ideal.Bound()
-			t.Ideal, _, _ = composition.BestService(ideal, bounds[i])
-			if hasCircuits && !composition.MeetsBound(t.Ideal, bounds[i]) {
-				if c, ok := circuits.Makespan(t.Ideal); ok {
-					t.Ideal = c
-				}
-			}
+			times[trial], bounds[trial] = z.evaluate()
 			return nil
 		}
 	}
@@ -79,6 +74,33 @@ func (r *trials) references(ctx context.Context, workers int) error {
 	}
 	r.times = times
 	return nil
+}
+
+// referenceEvaluator computes the reference times of one trial after the other.
+type referenceEvaluator struct {
+	compute *flow.Evaluator // the graph with transfers that take no time
+	ideal   *flow.Evaluator // the graph on the ideal fabric
+	// onCircuits is the graph on the topology that is the reference of the plan; nil if
+	// the ideal fabric is.
+	onCircuits *flow.Evaluator
+}
+
+// evaluate returns the reference times with the durations that were set in the
+// evaluators, and a lower bound on the makespan of the ideal fabric.
+//
+// As in the plan, the ideal fabric uses the best of several services, which may depend on
+// the perturbed times. A topology that is the reference of the plan may be faster than
+// all of them; its makespan then counts.
+func (z *referenceEvaluator) evaluate() (t training.ReferenceTimes, bound engine.Time) {
+	t.Compute = makespan(z.compute)
+	bound = z.ideal.Bound()
+	t.Ideal, _, _ = composition.BestService(z.ideal, bound)
+	if z.onCircuits != nil && !composition.MeetsBound(t.Ideal, bound) {
+		if end, isFaster := z.onCircuits.Makespan(t.Ideal); isFaster {
+			t.Ideal = end
+		}
+	}
+	return t, bound
 }
 
 // addReference adds the mean reference times of the trials to the metrics of the

@@ -65,9 +65,10 @@ func (sys *circuitSystem) numberRanks(w *trace.RankGraph) (gpus [][]int32) {
 		return gpus
 	}
 
-	// The pod of each rank, in the numbering of the training step.
-	s := &sys.iteration.Spec
-	rank := make([]int32, s.Rank(len(sys.iteration.GradientsReady), 0, 0))
+	// The pod of each rank, in the numbering of the training step. The first rank of the
+	// replica after the last one is the number of ranks.
+	s, replicas := &sys.iteration.Spec, len(sys.iteration.GradientsReady)
+	rank := make([]int32, s.Rank(replicas, 0, 0))
 	pod := make([]int32, len(rank))
 	for n, node := range sys.iteration.Nodes {
 		for g := range node.GPUs {

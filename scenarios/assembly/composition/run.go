@@ -22,11 +22,13 @@ type HardwareInfo struct {
 	Ideal        *IdealReference          // nil for traffic
 }
 
-// Run is a job with a decision and its simulation. All measures take a Run.
+// Run is a job with a decision and its simulation. All measures take a Run and use the
+// fields and methods of its embedded parts.
 type Run struct {
-	Job
-	Decision
-	HardwareInfo
+	Job          // Graph, Step, WithoutCalls, WithoutTransfers, ...
+	Decision     // Network, Routes, SimulateMoves, ScaleRates, ...
+	HardwareInfo // Tiers, TierOf, Ideal, ...
+
 	Result *Result     // nil if messages were simulated in classes
 	Level  string      // "flow" or "packet"
 	End    engine.Time // end of the job at Level

@@ -146,6 +146,9 @@ func injectSources(j *Job, d *Decision, p *Packets) (*packet.Stats, error) {
 
 // keepAtSource returns flows and paths in which idle flows end at their source, over an
 // empty path. If no flow is idle, it returns its arguments.
+//
+// In engine.Paths, all flows of a class have the same paths. Class maps flows to classes.
+// Start and Step hold the links of the paths, one path after the other.
 func keepAtSource(
 	flows []engine.Flow, paths *engine.Paths, isIdle func(f int32) bool,
 ) ([]engine.Flow, *engine.Paths) {

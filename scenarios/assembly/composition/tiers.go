@@ -59,9 +59,10 @@ func (t *tierMetrics) addTransfers(
 // Variants are simulated at the same level and under the same decision. If transfers were
 // simulated in classes, a simulation at level flow provides their times.
 func MeasureTiers(ctx context.Context, r *Run, row *result.Row) error {
-	// Circuits that move depend on the transfers of all tiers, so that tiers cannot be
-	// separated.
-	if r.Tiers == nil || r.Graph == nil || r.SimulateMoves != nil {
+	// A run without tiers or without a task graph has no such measures. If circuits move,
+	// they depend on the transfers of all tiers, so that tiers cannot be separated.
+	movesCircuits := r.Decision.SimulateMoves != nil
+	if r.HardwareInfo.Tiers == nil || r.Job.Graph == nil || movesCircuits {
 		return nil
 	}
 	routes, err := r.Routes(r.Graph)
@@ -157,7 +158,8 @@ func MeasureInnerTiers(
 	measured.addTransfers(r.Graph, r.Result.Trace, r.UsesDecision)
 	measured.bytes *= float64(max(1, r.Copies))
 	var err error
-	if measured.endDoubled, err = simulate(extension, r.ScaleRates(2, nil)); err != nil {
+	allDoubled := r.ScaleRates(2, nil) // of all links that the run simulates
+	if measured.endDoubled, err = simulate(extension, allDoubled); err != nil {
 		return err
 	}
 	measured.addTo(row, len(inner), end, end)

@@ -58,7 +58,7 @@ type TrafficMessage struct {
 }
 
 // TrafficMatrix holds a listed traffic matrix, as a square matrix or as a sparse list of
-// rows.
+// rows. A field named _ is a key that is checked but not stored; other code reads it.
 type TrafficMatrix struct {
 	_      string  `key:"matrix_file" doc:"CSV file instead of matrix: one row of bytes per source node, or the header from,to,bytes and one line per nonzero pair" when:"workload(matrix)"`
 	Matrix [][]int `key:"matrix" doc:"bytes from each node to each node, one row per source" max:"1125899906842624" when:"workload(matrix)"`
