@@ -39,7 +39,7 @@ var (
 )
 
 // Limits of a simulation. Larger scenarios are rejected before they are simulated.
-// MaxBytes limits the memory, to what a workstation has. MaxHops limits the packet hops,
+// MaxBytes limits the memory to the size of a workstation. MaxHops limits the packet hops
 // to about ten hours on one core.
 const (
 	MaxBytes = 8 << 30

@@ -67,7 +67,7 @@ func newAvailability(c *Config, policy placement.Policy) *availability {
 }
 
 // sampleInterval is the time between two samples of the free cubes. In the default 60 days
-// this gives more than 200 samples per pod, each of which tries up to 20 boxes.
+// this gives more than 200 samples per pod. Each sample tries up to 20 boxes.
 const sampleInterval = 6 * fleet.Hour
 
 // gridBoxes returns the shapes of boxes in the 4x4x4 grid of a pod's cubes, the

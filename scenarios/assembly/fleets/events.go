@@ -195,7 +195,7 @@ func (s *simulation) interrupt(slot int32) {
 
 // failOrRepair handles the event of part x: its failure, or the end of its repair. Parts
 // are numbered pod by pod, and within a pod by kind: machines, cables, switches, the
-// planned maintenance of cubes, and that of switches (partKind).
+// planned maintenance of cubes, and the planned maintenance of switches (partKind).
 func (s *simulation) failOrRepair(x int) {
 	p := &s.parts[x]
 	pod := x / partsPerPod // its pod, kind and number
@@ -225,7 +225,7 @@ func (s *simulation) failOrRepair(x int) {
 		}
 	case fleet.Switch:
 		s.startRepair(x, kind)
-		s.switchDown(pod, number, failed)
+		s.switchDown(pod, number, byFailure)
 	case fleet.SwitchWork:
 		// With rolling maintenance, at most one switch of a pod is down.
 		if p := &s.pods[pod]; s.config.Rolling && p.switchesDown() > 0 {

@@ -65,19 +65,19 @@ func (s *simulation) residualOutage(p int) fleet.Time {
 	return s.config.Rates[kind].Repair.Residual(s.now - s.pods[p].switchDownTime)
 }
 
-// Values of the argument isPlanned of switchDown.
+// Values of the argument isMaintenance of switchDown.
 const (
-	planned = true
-	failed  = false
+	forMaintenance = true
+	byFailure      = false
 )
 
 // switchDown takes a switch out of service. It stops the jobs of whole cubes in the pod,
 // except jobs that change their paths without a restart. If the outage is planned, jobs
 // write a checkpoint before they stop.
-func (s *simulation) switchDown(pod, number int, isPlanned bool) {
+func (s *simulation) switchDown(pod, number int, isMaintenance bool) {
 	p := &s.pods[pod]
 	p.switchesOut[switchDim(number)]++
-	p.switchDownTime, p.inMaintenance = s.now, isPlanned
+	p.switchDownTime, p.inMaintenance = s.now, isMaintenance
 	for _, slot := range s.jobsOn(pod) {
 		j := s.slots[slot]
 		if j.Shape.Cubes() == 0 {
@@ -94,7 +94,7 @@ func (s *simulation) switchDown(pod, number int, isPlanned bool) {
 				continue
 			}
 		}
-		if isPlanned {
+		if isMaintenance {
 			s.evict(slot)
 		} else {
 			s.interrupt(slot)
@@ -117,7 +117,7 @@ func (s *simulation) reroute(slot int32, slowdown float64) {
 // numbered pod by pod.
 func (s *simulation) startSwitchMaintenance(x int) {
 	_, number := partKind(x % partsPerPod)
-	s.switchDown(x/partsPerPod, number, planned)
+	s.switchDown(x/partsPerPod, number, forMaintenance)
 	s.setRepairEnd(x, immediately)
 }
 

@@ -145,8 +145,8 @@ func (m *Machine) simulate(
 	}
 
 	// Balance the transfers over parallel links. pinned holds the link that a transfer
-	// must use, and sendOrder its rank among the transfers of its sender; both are -1 if
-	// there is none. Barriers at the end of a schedule use no link.
+	// must use, or -1. sendOrder holds its rank among the transfers of its sender, or -1.
+	// Barriers at the end of a schedule use no link.
 	var pinned, sendOrder []int32
 	schedules = slices.Clone(schedules)
 	for i, s := range schedules {
