@@ -1,4 +1,4 @@
-// This file caches the plans that planners have found, because sweeps ask for the same
+// This file caches the plans that planners have found, because sweeps use the same
 // plans with many reconfiguration delays.
 
 package plans
