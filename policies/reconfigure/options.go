@@ -2,7 +2,9 @@ package reconfigure
 
 import "sim/policies/reconfigure/plan"
 
-// Keys are the keys of [policy]: which planners are compared, and their options.
+// Keys are the keys of table [policy] of a scenario: which planners are compared, and their
+// options. The struct tags give the key, its description and its limits; package
+// scenarios/schema reads them.
 type Keys struct {
 	Planners         []string `key:"planners" doc:"planners to compare, one row each" else:"reconfigure-during, reconfigure-during+ and the baselines; of other collectives reconfigure-during+ and static-ring" choices:"@planners"`
 	Reconfigurations int      `key:"reconfigurations" doc:"maximum number of topologies; the plan with the fewest slots among these is used; 0 selects the best number for the delay" default:"0" max:"4095" when:"workload(exchange)"`
@@ -24,8 +26,8 @@ type Options struct {
 	// only with Independent, and if they were made for a delay of at least DelaySlots
 	// slots.
 	Plans      []*plan.Plan
-	DelaySlots int64
-	Workers    int // goroutines; the number changes no result
+	DelaySlots int64 // reconfiguration delay in slots
+	Workers    int   // goroutines; the number changes no result
 }
 
 // Settings are the options of planners that are keys of scenarios.

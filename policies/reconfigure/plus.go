@@ -23,10 +23,11 @@ var otherNames = []string{
 	"topoopt", "mixnet",
 }
 
-// isPackable reports whether chunks may be packed one by one on topologies other than
-// circulants: for up to 256 GPUs, or if the work is similar.
+// isPackable reports whether chunks are packed one by one on topologies other than circulants.
+// The work grows with the hops of all chunks, here estimated on rings. It is limited to maxHops,
+// about the hops of 4 chunks per pair of 256 GPUs on one switch. Up to 256 GPUs are always packed.
 func isPackable(p *plan.Problem) bool {
-	const maxHops = 1 << 26 // hops of all chunks on rings
+	const maxHops = 1 << 26
 	chunks := 0
 	for _, c := range p.Chunks {
 		chunks += int(c)
@@ -36,8 +37,8 @@ func isPackable(p *plan.Problem) bool {
 
 // planPlus combines constructions that are better than the paper's with the plans of other
 // planners. plan.Frontier later selects the best candidate for each number of
-// reconfigurations; of equal ones, ours come first. Small unequal demands are also searched
-// exhaustively if the candidates exceed the bounds.
+// reconfigurations; of equal candidates, the own constructions come first. Small unequal demands
+// are also searched exhaustively, for the numbers of topologies whose bound no candidate meets.
 func planPlus(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 	list, err := planConstructions(ctx, s)
 	if err != nil || !s.exhaustible() {
@@ -116,8 +117,8 @@ func (s *PlannerSet) otherPlanners() []string {
 const paperPlanner = "reconfigure-during"
 
 // maxGPUsForAllPaperPlans is the largest number of GPUs for which paperPlanner computes all
-// its plans. For more GPUs it computes only the few plans that are better than others. It
-// is a variable for tests.
+// its plans. To limit the time of planning, it computes only the few plans that are better than
+// others for more GPUs. It is a variable for tests.
 var maxGPUsForAllPaperPlans = 128
 
 // usableCandidates returns the candidates of another planner that "reconfigure-during+" may
@@ -160,9 +161,9 @@ func slotLimits(before, after []plan.Candidate) []int64 {
 	return limits
 }
 
-// planOwn returns our own constructions: circulants, which for uniform demand are open
-// shops of the length of their most loaded link, and chunks packed over phases and paths of
-// other topologies.
+// planOwn returns the own constructions of "reconfigure-during+": circulants, and chunks packed
+// over phases and paths of other topologies. For uniform demand, a phase of a circulant is an open
+// shop: its schedule is as long as the load of its most loaded link.
 func planOwn(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 	p, o := s.Problem, s.Options
 	if _, uniform := p.Uniform(); !uniform {
@@ -187,14 +188,15 @@ func planOwn(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 
 	// Search irregular topologies for the numbers of topologies for which a better plan is possible.
 	maxTopologies := min(maxIrregularTopologies, max(1, maxIrregularPermutations/k), (n-2)/k+1)
-	wanted, err := openCounts(p, list, counts(n, maxTopologies, false), o.Plus.Relay)
+	wanted, err := openCounts(p, list, counts(n, maxTopologies), o.Plus.Relay)
 	if err != nil || len(wanted) == 0 {
 		return list, err
 	}
 	options := packOptions(o, stopWhenDone(ctx))
 	options.Known = list
-	irregular, err := pack.Plan(p, pack.SequenceSpec{Counts: wanted}, pack.SequenceSpec{Counts: wanted},
-		options)
+	within := pack.SequenceSpec{Counts: wanted} // plans without relaying
+	across := within                            // plans with relaying
+	irregular, err := pack.Plan(p, within, across, options)
 	return append(list, irregular...), err
 }
 
@@ -238,13 +240,17 @@ const (
 func planUnequal(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	n, k := p.GPUs, p.Degree
 	base := circulants(n, k, circulant.Options{Relay: o.Plus.Relay, Stop: stopWhenDone(ctx)})
-	maxTopologies := (n-2)/k + 1
-	within := pack.SequenceSpec{Base: withoutRelaying(base), Counts: counts(n, maxTopologies, o.Plus.Relay)}
-	across := pack.SequenceSpec{Base: base, Counts: counts(n, maxTopologies, false)}
+	maxTopologies := (n-2)/k + 1 // with this number, every GPU has a link to each other one
+	across := pack.SequenceSpec{Base: base, Counts: counts(n, maxTopologies)}
+	within := pack.SequenceSpec{Base: withoutRelaying(base), Counts: across.Counts}
+	if o.Plus.Relay {
+		within.Counts = coarseCounts(n, maxTopologies) // relaying is probably better
+	}
 	return pack.Plan(p, within, across, packOptions(o, stopWhenDone(ctx)))
 }
 
-// circulants returns the sequences of circulant.Sequences.
+// circulants returns the sequences of circulant.Sequences, which have the offsets of each phase, as
+// sequences of topologies.
 func circulants(n, k int, o circulant.Options) (list []pack.Sequence) {
 	for _, phases := range circulant.Sequences(n, k, o) {
 		one := pack.Sequence{Origin: "circulants"}
@@ -256,8 +262,9 @@ func circulants(n, k int, o circulant.Options) (list []pack.Sequence) {
 	return list
 }
 
-// withoutRelaying returns the sequences for plans without relaying. They come first, and
-// each has more topologies than the one before it.
+// withoutRelaying returns the sequences for plans without relaying. They come first in list, each
+// with more topologies than the one before it. The sequences for relaying start again at few
+// topologies.
 func withoutRelaying(list []pack.Sequence) []pack.Sequence {
 	i := 0
 	for i < len(list) && (i == 0 || len(list[i].Topologies) > len(list[i-1].Topologies)) {
@@ -266,11 +273,18 @@ func withoutRelaying(list []pack.Sequence) []pack.Sequence {
 	return list[:i]
 }
 
-// counts returns the numbers of topologies to plan with, up to maxCount: all, but above 16
-// in steps of an eighth. With coarse, which is for plans that others probably beat, steps
-// are a quarter above 8. For more than 128 GPUs numbers grow by half, and for more than 256
-// GPUs fourfold, because each takes seconds.
-func counts(gpus, maxCount int, coarse bool) []int {
+// counts returns the numbers of topologies to plan with, up to maxCount: all numbers up to 16,
+// above that in steps of an eighth.
+func counts(gpus, maxCount int) []int { return growingCounts(gpus, maxCount, 8) }
+
+// coarseCounts is counts for plans that others probably beat: all numbers up to 8, above that in
+// steps of a quarter.
+func coarseCounts(gpus, maxCount int) []int { return growingCounts(gpus, maxCount, 4) }
+
+// growingCounts returns numbers from 1 to maxCount that grow by d/divisor, at least by 1. For more
+// than 128 GPUs they grow by half instead, and for more than 256 GPUs fourfold, because plans with
+// one number of topologies then take seconds.
+func growingCounts(gpus, maxCount, divisor int) []int {
 	var list []int
 	for d := 1; d < maxCount; {
 		list = append(list, d)
@@ -279,10 +293,8 @@ func counts(gpus, maxCount int, coarse bool) []int {
 			d *= 4
 		case gpus > 128:
 			d += max(1, d/2)
-		case coarse:
-			d += max(1, d/4)
 		default:
-			d += max(1, d/8)
+			d += max(1, d/divisor)
 		}
 	}
 	return append(list, maxCount)

@@ -99,7 +99,7 @@ type PlannerSet struct {
 
 // plannerRun is the run of one planner, with its result.
 type plannerRun struct {
-	once.Value[planResult]              // computed at the first request
+	once.Value[planResult]              // its method Get computes the result at the first request
 	elapsed                atomic.Int64 // duration of the run in nanoseconds; set to 0 by Took
 }
 
@@ -118,9 +118,9 @@ func NewPlannerSet(p *plan.Problem, o Options) (*PlannerSet, error) {
 		searchLock: make(chan struct{}, 1)}, nil
 }
 
-// Candidates returns the plan.Frontier of the candidates of a planner: it drops candidates that
-// another one beats in both slots and topologies. They must not be changed. The error is ErrPlanner, ErrUnserved, an error of the planner, or the error of
-// ctx if it ends first.
+// Candidates returns the plan.Frontier of the candidates of a planner, without the candidates that
+// another one beats in both slots and topologies. The caller must not change them. The error is
+// ErrPlanner, ErrUnserved, an error of the planner, or the error of ctx if ctx ends first.
 func (s *PlannerSet) Candidates(ctx context.Context, name string) ([]plan.Candidate, error) {
 	p, err := s.plan(ctx, name)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 )
 
 // This file finds the plan of "reconfigure-during+" with the lowest cost without computing all its
-// plans. A plan with d topologies takes at least as many slots as the lower bound for d. If a plan
-// with these slots would not be better than the best plan so far (the incumbent), no plan with d
-// topologies is computed.
+// plans. For each number d of topologies there is a lower bound on the slots. The search computes
+// plans with d topologies only if a plan with this bound would be better than the best plan so far
+// (the incumbent).
 
 // usesSearch reports whether PlannerSet.Best of "reconfigure-during+" uses plusSearch. It does for
 // unequal demand with relaying and for many GPUs, because the plans for each number of topologies
@@ -38,7 +38,10 @@ func (s *PlannerSet) usesSearch() bool {
 // earlier requests.
 type plusSearch struct {
 	*PlannerSet
-	bounds []plan.Bounds // indexed by the number of topologies - 1
+	// bounds are lower bounds on slots, indexed by the number of topologies - 1: Forward for
+	// plans without relaying, Relay with relaying; Circulant and CirculantRelay are the same for
+	// circulant topologies.
+	bounds []plan.Bounds
 	// minDirectTopologies is the minimum number of topologies with which all chunks take one
 	// hop.
 	minDirectTopologies int
@@ -100,7 +103,10 @@ func minDirectTopologies(p *plan.Problem) int {
 func newUnequalSearch(p *plan.Problem, bounder *plan.Bounder, workers int) (*pack.Search, error) {
 	n, k := p.GPUs, p.Degree
 	maxTopologies := (n-2)/k + 1 // with this number, every GPU has a link to each other one
-	across := pack.SearchSpec{Counts: counts(n, maxTopologies, false)}
+
+	// across are the plans with relaying, within those without. Counts are the numbers of
+	// topologies to plan with. Base returns the sequences of topologies to start from.
+	across := pack.SearchSpec{Counts: counts(n, maxTopologies)}
 	within := pack.SearchSpec{}
 
 	if n > maxGPUsForAllPaperPlans {
@@ -117,7 +123,7 @@ func newUnequalSearch(p *plan.Problem, bounder *plan.Bounder, workers int) (*pac
 			}
 			return all
 		}
-		within.Counts = counts(n, maxTopologies, true)
+		within.Counts = coarseCounts(n, maxTopologies)
 		within.Base = func(maxCount int, stop cancellation.Condition) []pack.Sequence {
 			return withoutRelaying(across.Base(maxCount, stop))
 		}
@@ -222,8 +228,8 @@ func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candi
 }
 
 // firstTrue returns the minimum number x >= from for which f(x) is true; f stays true for larger
-// numbers. It returns math.MaxInt64 if the number is very large. It doubles the upper limit before
-// it bisects, because the costs of very large numbers may overflow.
+// numbers. It returns math.MaxInt64 if x is about 2^31 or more. It doubles the upper limit before it
+// bisects, because the costs of very large numbers of slots may overflow.
 func firstTrue(from int64, f func(int64) bool) int64 {
 	const limit = math.MaxInt32
 	low, high := from, max(1, from)

@@ -78,7 +78,8 @@ func planDuring(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 	return planDuringBelow(ctx, s, nil)
 }
 
-// planDuringBelow is planDuring with the slot limits of rounds.Options.Below.
+// planDuringBelow is planDuring without plans that take below[d] or more slots with d topologies.
+// If below is nil, there are no limits.
 func planDuringBelow(ctx context.Context, s *PlannerSet, below []int64) ([]plan.Candidate, error) {
 	o := s.paperOptions()
 	o.Below, o.Stop = below, stopWhenDone(ctx)
@@ -88,8 +89,9 @@ func planDuringBelow(ctx context.Context, s *PlannerSet, below []int64) ([]plan.
 // paperOptions returns the options of the paper's construction.
 func (s *PlannerSet) paperOptions() rounds.Options {
 	o := &s.Options.During
+	// Package rounds selects the best variant if the option is "".
 	unlessBest := func(v string) string {
-		if v == "best" { // the planner selects the best one
+		if v == "best" {
 			return ""
 		}
 		return v
@@ -106,7 +108,7 @@ func planImported(_ context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 			continue
 		}
 
-		// An imported plan needs no construction.
+		// An imported plan is complete: Build returns it for any delay.
 		c := plan.Candidate{
 			Origin: "imported: " + p.Name, Reconfigurations: len(p.Topologies), Slots: p.TotalSlots(), Waits: true, Relay: p.Relay,
 			Build: func(int64, cancellation.Condition) (*plan.Plan, error) { return p, nil },

@@ -10,10 +10,9 @@ import (
 
 // permutation is a set of circuits, one out of and into each GPU, with the chunks on them.
 type permutation struct {
-	to     []int32 // by GPU: the GPU it sends to, or itself
-	chunks []int32 // by GPU: chunks from u to to[u]
-	// slots is the maximum number of chunks on a circuit.
-	slots int32
+	to     []int32 // indexed by GPU u: the GPU that u sends to; u itself if it is idle
+	chunks []int32 // indexed by GPU u: chunks from u to to[u]
+	slots  int32   // maximum number of chunks on a circuit, which is its duration on one switch
 }
 
 // decomposeBirkhoff splits the demand into permutations whose total slots equal the maximum sum
@@ -30,8 +29,11 @@ func decomposeBirkhoff(n int, demand []int32, stop cancellation.Condition) []per
 		remaining[i] = int64(c) + padding[i]
 	}
 
-	// A chunk of a padded cell is a real one as long as real ones remain.
+	// A padded cell sends its real chunks first.
 	realChunks := slices.Clone(demand)
+
+	// m matches senders u to receivers m.To[u] over the admitted cells, whose remaining chunks are at
+	// least level. Grow reports whether it is perfect. If not, cells with fewer chunks are admitted.
 	m := graph.NewMatching(n)
 	level := int64(math.MaxInt64)
 	var list []permutation

@@ -34,6 +34,7 @@ func Bruck(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 		for _, s := range slots {
 			c.Slots += int64(s)
 		}
+		// All switches reconfigure together, so the plan is the same for all delays.
 		c.Build = func(_ int64, stop cancellation.Condition) (out *plan.Plan, err error) {
 			defer cancellation.Recover(&err)
 			return bruckPlan(p, r, stop), nil
@@ -44,11 +45,12 @@ func Bruck(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	return plan.Frontier(list), nil
 }
 
-// bruckPhase moves the chunks whose digit at position i is in low..low+len(links)-1. power is
-// r^i. links is the number of links of each shift.
+// bruckPhase moves the chunks whose digit at one position i of their distance is in
+// low..low+len(links)-1. Chunks with digit low+j take one hop of (low+j)*power.
 type bruckPhase struct {
-	power, low int
-	links      []int32
+	power int     // r^i
+	low   int     // lowest digit of the phase
+	links []int32 // links per GPU for digit low+j, indexed by j
 }
 
 // bruckPhases returns the phases for radix r and their slots.
@@ -62,7 +64,7 @@ func bruckPhases(p *plan.Problem, byDistance []int32, r int) (phases []bruckPhas
 			group := load[low-1 : min(low-1+k, digits)]
 			links, maxSlots := shareLinks(group, k)
 			if maxSlots > 0 {
-				phases = append(phases, bruckPhase{power, low, links})
+				phases = append(phases, bruckPhase{power: power, low: low, links: links})
 				slots = append(slots, maxSlots)
 			}
 		}
@@ -71,8 +73,8 @@ func bruckPhases(p *plan.Problem, byDistance []int32, r int) (phases []bruckPhas
 	return phases, slots
 }
 
-// chunksByDistance returns the chunks from GPU u to u+d at index d*n+u, or nil if all pairs have
-// the same number.
+// chunksByDistance returns the chunks from GPU u to GPU u+d (mod n) at index d*n+u, or nil if all
+// pairs have the same number.
 func chunksByDistance(p *plan.Problem) []int32 {
 	if _, uniform := p.Uniform(); uniform {
 		return nil
@@ -85,8 +87,8 @@ func chunksByDistance(p *plan.Problem) []int32 {
 	return chunks
 }
 
-// bruckLoads returns, for each digit 1..digits, the maximum number of chunks that a GPU sends by
-// its shift.
+// bruckLoads returns, for each digit z = 1..digits of the position with the given power, the maximum
+// number of chunks that a GPU sends over the shift z*power. Index z-1 is for digit z.
 func bruckLoads(p *plan.Problem, byDistance []int32, r, power, digits int) []int32 {
 	n := p.GPUs
 	if byDistance == nil { // all GPUs send the same number
@@ -136,6 +138,7 @@ func bruckPlan(p *plan.Problem, r int, stop cancellation.Condition) *plan.Plan {
 	out := newPlan(p)
 	out.Relay, out.Slots = true, slots
 	for i, f := range phases {
+		// The topology has links[j] parallel edges of shift (low+j)*power from each GPU.
 		t := make(scaleup.Topology, 0, n*p.Degree)
 		for u := range n {
 			for j, c := range f.links {
@@ -149,6 +152,9 @@ func bruckPlan(p *plan.Problem, r int, stop cancellation.Condition) *plan.Plan {
 		}
 
 		out.Topologies = append(out.Topologies, t)
+
+		// The chunks with digit low+j are now d%power GPUs after their source. sent[j*n+u] counts the
+		// chunks that GPU u has sent over shift j; each slot takes as many as there are links.
 		sent := make([]int32, n*len(f.links))
 		for flow, chunks := range p.Chunks {
 			if flow%n == 0 {

@@ -7,19 +7,19 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// directPhase is the state of the switches between two reconfigurations if every chunk takes one
-// hop: permutation i uses links[i] switches.
+// directPhase is the state of the switches between two reconfigurations in the plans of Fast and
+// SpreadOut, in which every chunk takes one hop. Permutation i is set up on links[i] switches.
 type directPhase struct {
 	permutations []permutation
 	links        []int32
 }
 
-// shareLinks gives each load one of k links, and each further link to the load that takes the
-// longest, of equal ones to the first. It returns the links and the maximum slots. It requires 1
-// <= len(loads) <= k.
+// shareLinks divides k links among the loads. Each load gets one link. Each further link goes to
+// the load with the longest time, load / links; of equal loads to the first. It returns the links
+// of each load and the maximum time in slots. It requires 1 <= len(loads) <= k.
 func shareLinks(loads []int32, k int) (links []int32, slots int32) {
 	links = make([]int32, len(loads))
-	takes := func(i int32) int32 { return ceilDiv(loads[i], links[i]) }
+	takes := func(i int32) int32 { return ceilDiv(loads[i], links[i]) } // slots of load i
 	h := graph.NewHeap(func(a, b int32) bool {
 		return takes(a) > takes(b) || takes(a) == takes(b) && a < b
 	})
@@ -95,10 +95,12 @@ func directCandidate(p *plan.Problem, origin string, phases []directPhase) plan.
 	for i := range phases {
 		c.Slots += int64(phases[i].slots(p.GPUs))
 	}
+	// All switches reconfigure together, so the plan is the same for all delays.
 	c.Build = func(_ int64, stop cancellation.Condition) (_ *plan.Plan, err error) {
 		defer cancellation.Recover(&err)
 		n := p.GPUs
-		out, sent := newPlan(p), make([]int32, n*n)
+		out := newPlan(p)
+		sent := make([]int32, n*n) // chunks of the pair u -> v sent in earlier phases, at u*n+v
 		var list []circuit
 		for i := range phases {
 			var t scaleup.Topology
@@ -129,8 +131,8 @@ func directCandidate(p *plan.Problem, origin string, phases []directPhase) plan.
 				}
 			}
 
-			out.Topologies, out.Slots = append(out.Topologies, t), append(out.Slots,
-				phases[i].slots(n))
+			out.Topologies = append(out.Topologies, t)
+			out.Slots = append(out.Slots, phases[i].slots(n))
 		}
 
 		return out, nil

@@ -45,7 +45,8 @@ func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 		permutations := split.make(p.GPUs, p.Chunks, o.Stop)
 		switch model {
 		case ModelOneSwitch:
-			list = append(list, directCandidate(p, split.origin, singlePhases(permutations, 1)))
+			const usedSwitches = 1
+			list = append(list, directCandidate(p, split.origin, singlePhases(permutations, usedSwitches)))
 		case ModelStriped:
 			list = append(list, directCandidate(p, split.origin+", striped",
 				singlePhases(permutations, p.Degree)))

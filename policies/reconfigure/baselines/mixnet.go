@@ -36,7 +36,7 @@ func MixNet(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 type circuitRequest struct{ pair, chunks, circuits, tie int32 }
 
 // sortRequests sorts by circuits that the pair already has, then by falling chunks, then by the
-// drawn tie.
+// random number tie.
 func sortRequests(list []circuitRequest) {
 	slices.SortFunc(list, func(a, b circuitRequest) int {
 		return cmp.Or(cmp.Compare(a.circuits, b.circuits), cmp.Compare(b.chunks, a.chunks),
@@ -75,6 +75,8 @@ func greedyCircuits(p *plan.Problem) scaleup.Topology {
 	n, k := int32(p.GPUs), int32(p.Degree)
 	t := greedyCycles(p, 1)
 	list := pairRequests(p, t)
+
+	// A pair may have up to k circuits. Add a request for each of its further circuits.
 	for _, c := range list[:len(list):len(list)] {
 		for c.circuits++; c.circuits < k; c.circuits++ {
 			list = append(list, c)
@@ -108,7 +110,8 @@ func greedyCycles(p *plan.Problem, k int) scaleup.Topology {
 			to[u], from[u], end[u] = -1, -1, int32(u)
 		}
 
-		// end[u] is the other end of the path that starts or ends at u.
+		// The circuits so far form disjoint paths. end[u] is the other end of the path that starts or
+		// ends at u. An edge to the start of its own path would close a cycle.
 		join := func(u, v int32) {
 			to[u], from[v] = v, u
 			first, last := end[u], end[v]

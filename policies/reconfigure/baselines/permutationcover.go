@@ -20,7 +20,9 @@ func coverPermutations(n int, demand []int32, stop cancellation.Condition) []per
 		}
 	}
 
-	// Cells without a flow are padded with idle circuits, some with several.
+	// padSums adds idle circuits until every GPU sends and receives count circuits in total. A cell
+	// may hold several idle circuits. remaining is the chunks of a flow that is not covered yet, 0 if
+	// the cell has only idle circuits left, and -1 if it has no circuit left.
 	idle, count := padSums(n, hasFlow)
 	remaining := make([]int64, n*n)
 	for i, c := range demand {
@@ -30,7 +32,8 @@ func coverPermutations(n int, demand []int32, stop cancellation.Condition) []per
 		}
 	}
 
-	// One permutation per round, with the largest remaining flows.
+	// Each round makes one permutation: a perfect matching m of senders u to receivers m.To[u] over
+	// the cells whose remaining flow is at least level. level falls until Grow finds the matching.
 	var list []permutation
 	for range count {
 		m := graph.NewMatching(n)
@@ -65,9 +68,9 @@ func coverPermutations(n int, demand []int32, stop cancellation.Condition) []per
 // and of the other, backwards. The two halves of a cycle may be swapped. If the longer
 // permutation always has the half with the longest flow, neither becomes longer.
 func balancePermutations(n int, list []permutation, stop cancellation.Condition) (changed bool) {
-	sender := make([]int32, n) // by GPU: its sender in q
+	sender := make([]int32, n) // indexed by GPU: its sender in q
 	visited := make([]bool, n)
-	var swaps []int32
+	var swaps []int32 // a GPU of each cycle whose halves are to be swapped
 	for i := range list {
 		stop.Check()
 		for j := i + 1; j < len(list); j++ {

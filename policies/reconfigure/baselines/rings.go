@@ -117,7 +117,7 @@ func totient(n int) int { return len(coprimes(n)) }
 // they do not reach all.
 func hopSum(n int, offsets []int) int {
 	sum := 0
-	for _, h := range plan.Reach(n, offsets) {
+	for _, h := range plan.Reach(n, offsets) { // minimum hops to each offset, at least plan.Far if there is no path
 		if int(h) >= n {
 			return math.MaxInt
 		}

@@ -12,7 +12,7 @@ func SpreadOut(p *plan.Problem, _ Options) ([]plan.Candidate, error) {
 	}
 	n, k := p.GPUs, p.Degree
 	var phases []directPhase
-	for s := 1; s < n; s += k {
+	for s := 1; s < n; s += k { // a phase with the shifts s..s+k-1
 		var group []permutation
 		for z := s; z < min(s+k, n); z++ {
 			shift := permutation{to: make([]int32, n), chunks: make([]int32, n)}

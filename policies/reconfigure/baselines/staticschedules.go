@@ -38,6 +38,13 @@ const (
 	SchedulePacked Schedule = "packed"
 )
 
+// Values of the parameter balanced of pack.ShortestPaths.Paths: each flow on the first of its
+// shortest paths, or chunks on shortest paths that load the links evenly.
+const (
+	firstPaths    = false
+	balancedPaths = true
+)
+
 // maxFluidLinks limits the links (GPUs x switches) for which ScheduleStrongest computes the fluid
 // optimum, to a few seconds: its effort grows with GPUs x links. With many links per GPU,
 // shortest paths are within a few percent of it anyway.
@@ -63,7 +70,7 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 	if slices.Max(p.Chunks) == 0 {
 		schedule = ScheduleSimulated // nothing to send, so all schedules are equal
 	}
-	type floor struct { // lower bounds by hops
+	type floor struct { // a network with its hopBounds
 		staticNetwork
 		hops  int
 		slots float64
@@ -87,18 +94,18 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 		}
 
 		if schedule == ScheduleSimulated || schedule == ScheduleStrongest {
-			if err := offer("simulated", false, pack.ByRank); err != nil {
+			if err := offer("simulated", firstPaths, pack.ByRank); err != nil {
 				return nil, err
 			}
 		}
 		if schedule == SchedulePacked || schedule == ScheduleStrongest {
-			if err := offer("packed", true, pack.Farthest, pack.ByRank); err != nil {
+			if err := offer("packed", balancedPaths, pack.Farthest, pack.ByRank); err != nil {
 				return nil, err
 			}
 		}
 
 		if schedule == SchedulePaths {
-			w, err := s.Paths(p.Chunks, false)
+			w, err := s.Paths(p.Chunks, firstPaths)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", net.origin, err)
 			}
@@ -153,7 +160,8 @@ func scheduledCandidate(
 	}
 	best, bestOrder := math.MaxInt, orders[0]
 	for _, order := range orders {
-		if slots, ok := (&pack.Scheduler{Stop: stop}).Slots(len(s.Topology), w, order, best-1); ok {
+		maxSlots := best - 1
+		if slots, ok := (&pack.Scheduler{Stop: stop}).Slots(len(s.Topology), w, order, maxSlots); ok {
 			best, bestOrder = slots, order
 		}
 	}
@@ -255,9 +263,10 @@ func writePlan(
 	out.Slots = []int32{int32(slots)}
 	out.Tx = make([]plan.Tx, 0, len(w.Link))
 
-	// The paths are sorted by flow and by chunk.
+	// AppendTo asks for the flow and chunk of each path in turn. The paths are sorted by both.
+	const phase = 0
 	flow, next := 0, int32(0)
-	w.AppendTo(out, 0, slotOf, stop, func(int) (src, dst, chunk int32) {
+	w.AppendTo(out, phase, slotOf, stop, func(int) (src, dst, chunk int32) {
 		for next == p.Chunks[flow] {
 			flow, next = flow+1, 0
 		}

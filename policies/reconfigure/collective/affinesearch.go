@@ -1,7 +1,8 @@
 package collective
 
-// maxSearchVisits limits a search for sequences, in GPUs visited. maxSearchFinds is the number of
-// spanning sequences that are compared.
+// maxSearchVisits limits the time of one call of searchSequences, counted in GPUs that its
+// broadcasts visit. maxSearchFinds is the number of spanning sequences that are compared. The
+// search ends at either limit, with the best sequence so far.
 const (
 	maxSearchVisits = 2e6
 	maxSearchFinds  = 4
@@ -36,7 +37,7 @@ func (f *treeSearch) searchSequences(d, steps int) bool {
 			if g == nil {
 				break
 			}
-			t.phases = append(t.phases, treePhase{g.joinLoops(), l.steps})
+			t.phases = append(t.phases, treePhase{graph: g.joinLoops(), steps: l.steps})
 		}
 
 		if len(t.phases) < d || !t.spans(f.builder) {
@@ -56,7 +57,8 @@ func (f *treeSearch) searchSequences(d, steps int) bool {
 	return best != nil
 }
 
-// affinePhase is a phase on an affine graph that is not yet computed.
+// affinePhase is a phase on the graph u -> mul*u + add[i] mod n, for all i, which is not yet
+// computed.
 type affinePhase struct {
 	mul, steps int
 	add        []int32
@@ -65,13 +67,13 @@ type affinePhase struct {
 // drawSequence draws a sequence: circulants of a window for phases of one step, otherwise affine
 // graphs. It returns nil if the Moore bound excludes all sequences with these steps.
 func (f *treeSearch) drawSequence(d, steps int) []affinePhase {
+
+	// Random steps per phase, with at least one each.
 	list := make([]affinePhase, d)
 	for range steps - d {
 		list[f.rng.IntN(d)].steps++
 	}
-
-	// Random steps per phase, with at least one each.
-	reach := 1
+	reach := 1 // maximum number of GPUs that a shard reaches
 	for i := range list {
 		list[i].steps++
 		reach = min(f.n, reach*mooreBound(f.n, f.k, list[i].steps))

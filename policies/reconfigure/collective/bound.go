@@ -21,8 +21,9 @@ func Bound(p *Problem) (engine.Time, error) {
 		return 0, err
 	}
 	best := engine.Never
-	for d, steps := range minSteps(p.GPUs, p.Degree) {
-		best = min(best, engine.Time(d+1)*p.Delay+engine.Time(steps)*p.Latency)
+	for i, steps := range minSteps(p.GPUs, p.Degree) {
+		topologies := i + 1
+		best = min(best, engine.Time(topologies)*p.Delay+engine.Time(steps)*p.Latency)
 	}
 	n, k := int64(p.GPUs), int64(p.Degree)
 	bytes := (p.Bytes - p.Bytes/n + k - 1) / k
@@ -31,9 +32,11 @@ func Bound(p *Problem) (engine.Time, error) {
 	}
 
 	// The time of a step is rounded down to a tick, so the sum may be lower than the time of all
-	// bytes by one tick per step. At most as many steps as bytes carry any.
+	// bytes by one tick per step that carries bytes. There are at most as many such steps as bytes.
+	// No useful plan has more than 4n steps: a ring takes 2(n-1) for an all-reduce.
 	serial := p.StepTime(bytes) - p.Latency
-	return best + max(0, serial-engine.Time(min(bytes, 4*n))), nil
+	maxSteps := min(bytes, 4*n)
+	return best + max(0, serial-engine.Time(maxSteps)), nil
 }
 
 // ceilShare returns b*x/y rounded up, without overflow for x <= 2y.

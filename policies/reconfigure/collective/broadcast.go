@@ -2,8 +2,8 @@ package collective
 
 import "slices"
 
-// broadcastPhase is a phase of a stage on Z_q. Link i leads from x to x+offsets[i]. The phase
-// takes the given number of steps and reaches only residues below window.
+// broadcastPhase is a phase of a stage on Z_q, the residues modulo q. Link i leads from x to
+// x+offsets[i]. The phase takes the given number of steps and reaches only residues below window.
 type broadcastPhase struct {
 	offsets []int32
 	steps   int
@@ -20,13 +20,13 @@ type residueRange struct{ first, count, from, to int32 }
 // broadcast of Zhao et al., "Efficient direct-connect topologies for collective communications".
 type broadcaster struct {
 	q        int
-	parts    int32  // per shard
-	hasShard []bool // by residue
-	// Residues with the shard, in the order in which they received it.
-	holders []int32
+	parts    int32   // per shard
+	hasShard []bool  // indexed by residue
+	holders  []int32 // residues with the shard, in the order in which they received it
 
 	// receivers are the residues that receive the shard in the current step. semiMatching divides
-	// their parts among the links.
+	// their parts among the links. Its rows (fields parts and share) are the receivers; solve
+	// computes share and the load of each link.
 	receivers []int32
 	semiMatching
 }
@@ -136,7 +136,7 @@ func (z *broadcaster) message(m []residueRange, i int, phase *broadcastPhase) []
 			m[n-1].count++
 			continue
 		}
-		m = append(m, residueRange{y, 1, from, to})
+		m = append(m, residueRange{first: y, count: 1, from: from, to: to})
 	}
 
 	return m

@@ -39,7 +39,7 @@ func frontierPlans(p *Problem) (_ []*Plan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	longest := map[phaseKey][]int64{}
+	longest := map[phaseKey][]int64{} // cache of newPlan: bytes of the longest message, by step
 	var all []*Plan
 	for _, r := range newChainTable(p.GPUs, p.Degree, shardParts(p), p.Stop).recipes(p.Op) {
 		all = append(all, newPlan(p, r, longest))

@@ -14,20 +14,19 @@ import (
 
 // chainStage is a stage in a chain, from the subgroup of order below to the one of order below*q.
 type chainStage struct {
-	*stage
-	below int
+	*stage // the all-gather on Z_q: q, phases, and its costs steps and parts
+	below  int
 }
 
 // planCriteria has the values by which plans are compared for all delays.
 type planCriteria struct {
 	phases, steps int
-	// parts of shards on the most loaded link, summed over steps.
-	parts int64
+	parts         int64 // parts of shards on the most loaded link, summed over steps
 }
 
 // plus returns the sum of two costs.
 func (c planCriteria) plus(d planCriteria) planCriteria {
-	return planCriteria{c.phases + d.phases, c.steps + d.steps, c.parts + d.parts}
+	return planCriteria{phases: c.phases + d.phases, steps: c.steps + d.steps, parts: c.parts + d.parts}
 }
 
 // frontier returns the elements that no other one matches or beats in phases, steps and parts,
@@ -50,12 +49,11 @@ func frontier[T any](all []T, costOf func(T) planCriteria) (result []T) {
 	return result
 }
 
-// chain is a chain of stages: the innermost stage and the rest. rest is nil for an empty chain.
-// cost is the cost of all stages.
+// chain is a chain of stages, as a linked list from the innermost stage to the outermost.
 type chain struct {
-	planCriteria
-	stage chainStage // the innermost stage
-	rest  *chain
+	planCriteria            // of all stages
+	stage        chainStage // the innermost stage
+	rest         *chain     // the other stages; nil if the chain is empty and has no stage either
 }
 
 // total returns the cost of a chain.
@@ -73,25 +71,32 @@ func (c *chain) stages() (list []chainStage) {
 type chainTable struct {
 	n        int
 	divisors []int
-	// Frontier of all-gathers on Z_q, by divisor q of n.
-	stages map[int][]*stage
-	cached map[subgroupPair][]*chain
-	stop   cancellation.Condition
+	stages   map[int][]*stage // the frontier of all-gathers on Z_q, by divisor q of n
+	cached   map[chainKey][]*chain
+	stop     cancellation.Condition
 }
 
-// subgroupPair is a key of chainTable: the orders of two subgroups. With vectors, stages exchange
-// whole vectors.
-type subgroupPair struct {
+// chainKey is a key of chainTable.cached: chains from the subgroup of order low to the one of order
+// high.
+type chainKey struct {
 	low, high int
-	vectors   bool
+	data      chainData
 }
+
+// chainData is what the stages of a chain send.
+type chainData uint8
+
+const (
+	shardData  chainData = iota // all-gathers of shards
+	vectorData                  // exchanges of whole vectors
+)
 
 // newChainTable computes the stages for all divisors of n.
 func newChainTable(n, k int, parts int32, stop cancellation.Condition) *chainTable {
 	t := &chainTable{
 		n:      n,
 		stages: map[int][]*stage{},
-		cached: map[subgroupPair][]*chain{},
+		cached: map[chainKey][]*chain{},
 		stop:   stop,
 	}
 
@@ -110,27 +115,29 @@ func newChainTable(n, k int, parts int32, stop cancellation.Condition) *chainTab
 
 // gatherChains returns the frontier of chains of all-gathers from the subgroup of order low to
 // the whole group.
-func (t *chainTable) gatherChains(low int) []*chain { return t.chains(low, t.n, false) }
+func (t *chainTable) gatherChains(low int) []*chain { return t.chains(low, t.n, shardData) }
 
 // exchangeChains returns the frontier of chains of exchanges among the GPUs of each coset of the
 // subgroup of order h. They exchange whole vectors of h shards; see chains.
-func (t *chainTable) exchangeChains(h int) []*chain { return t.chains(1, h, true) }
+func (t *chainTable) exchangeChains(h int) []*chain { return t.chains(1, h, vectorData) }
 
 // chains returns the frontier of chains from the subgroup of order low to the one of order high.
-// With vectors, the chains are exchanges: they leave the GPUs of a coset with the sum of their
+// With vectorData, the chains are exchanges: they leave the GPUs of a coset with the sum of their
 // vectors of high shards. In each stage, a GPU forwards whole vectors and then sums them. This is
 // recursive doubling, with more than two vectors at a time if there are enough links (Thakur et
 // al., "Optimization of collective communication operations in MPICH", 2005).
-func (t *chainTable) chains(low, high int, vectors bool) []*chain {
+func (t *chainTable) chains(low, high int, data chainData) []*chain {
 	if low == high {
-		return []*chain{{}}
+		return []*chain{{}} // the empty chain
 	}
-	key := subgroupPair{low, high, vectors}
+	key := chainKey{low, high, data}
 	if list, ok := t.cached[key]; ok {
 		return list
 	}
-	shards := int64(low) // shards that stand for one shard of the stage
-	if vectors {
+
+	// What the stage counts as one shard are several shards of the problem.
+	shards := int64(low)
+	if data == vectorData {
 		shards = int64(high)
 	}
 
@@ -141,9 +148,13 @@ func (t *chainTable) chains(low, high int, vectors bool) []*chain {
 		}
 		t.stop.Check()
 		for _, s := range t.stages[q] {
-			for _, rest := range t.chains(low*q, high, vectors) {
-				all = append(all, &chain{rest.plus(planCriteria{len(s.phases), s.steps, shards * s.parts}),
-					chainStage{s, low}, rest})
+			cost := planCriteria{phases: len(s.phases), steps: s.steps, parts: shards * s.parts}
+			for _, rest := range t.chains(low*q, high, data) {
+				all = append(all, &chain{
+					planCriteria: rest.plus(cost),
+					stage:        chainStage{stage: s, below: low},
+					rest:         rest,
+				})
 			}
 		}
 	}

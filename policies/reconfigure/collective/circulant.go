@@ -9,8 +9,9 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// maxCirculantHops limits the search for offsets, in hops evaluated. maxCirculantStarts is the
-// number of random starts.
+// maxCirculantHops limits the time of the search for offsets, counted in distances that it
+// computes. maxCirculantStarts is the number of random starts. The search ends at either limit,
+// with the best offsets so far.
 const (
 	maxCirculantHops   = 24e6
 	maxCirculantStarts = 8
@@ -31,14 +32,16 @@ func searchCirculant(q, k int, stop cancellation.Condition) (best []int32) {
 
 	hops := make([]int32, q)
 	for start := 0; start <= maxCirculantStarts && budget > 0; start++ {
-		offsets := ringSets(q, k)[2].offsets
+		const stridesIndex = 2 // ringSets returns one ring, rings both ways, and k strides
+		offsets := ringSets(q, k)[stridesIndex].offsets
 		if start > 0 {
 			for i := range offsets {
 				offsets[i] = 1 + rng.Int32N(int32(q-1))
 			}
 		}
 
-		// Local search: the value is the diameter, then the sum of distances.
+		// Local search. value is the diameter in the high 32 bits and the sum of distances in the
+		// low 32 bits.
 		value := int64(math.MaxInt64)
 		for moved := true; moved && budget > 0; {
 			moved = false
@@ -47,7 +50,8 @@ func searchCirculant(q, k int, stop cancellation.Condition) (best []int32) {
 					others[j] = int(offsets[(i+1+j)%k])
 				}
 
-				// Distances over the other offsets are computed once per offset that moves.
+				// Reach computes the distances over the other offsets once per offset that moves. Relax
+				// then adds one value of this offset.
 				otherHops := plan.Reach(q, others)
 				for a := int32(1); a < int32(q) && budget > 0; a++ {
 					stop.Check()

@@ -66,7 +66,7 @@ func newFolds(n, k int) []*fold {
 
 // graph returns the topology of the fold.
 func (f *fold) graph() *graph {
-	g := &graph{f.n, f.radix, make([]int32, f.n*f.radix)}
+	g := &graph{n: f.n, k: f.radix, to: make([]int32, f.n*f.radix)}
 	for l := range g.to {
 		g.to[l] = int32(f.next(l/f.radix, l%f.radix))
 	}
@@ -97,7 +97,7 @@ func (f *fold) steps(kind plan.Kind) int {
 	return f.halvings
 }
 
-// emitSteps implements messageSource.
+// emitSteps implements messageSource: it calls emit with the pieces of each step.
 func (f *fold) emitSteps(parts int32, stop cancellation.Condition, emit func(phase, step int, list []linkPieces)) {
 	for phase, kind := range f.phaseKinds() {
 		list := make([][]linkPieces, f.steps(kind))
@@ -157,13 +157,13 @@ func (f *fold) scatterStep(s int) (list []linkPieces) {
 }
 
 // sumSteps computes the messages of the steps that sum. After s steps the piece is named by the
-// digits before the last s. From the last step backwards, messages to GPUs that do not forward
-// them are left out.
+// digits before the last s. It goes from the last step backwards, so that messages to GPUs that
+// send nothing later can be left out.
 func (f *fold) sumSteps(list [][]linkPieces) {
 	pieces := power(f.radix, f.halvings)
 	block := power(f.radix, f.digits-1)
-	wants := make([]bool, f.n)
-	sends := make([]bool, f.n)
+	wants := make([]bool, f.n) // GPUs that need a sum after the step: all, or those that send in the next one
+	sends := make([]bool, f.n) // GPUs that send in the step
 	for v := range wants {
 		wants[v] = true
 	}
@@ -237,9 +237,9 @@ func (f *fold) newPlan(p *Problem) *Plan {
 	g := f.graph()
 	var phases []treePhase
 	for _, kind := range f.phaseKinds() {
-		phases = append(phases, treePhase{g, f.steps(kind)})
+		phases = append(phases, treePhase{graph: g, steps: f.steps(kind)})
 	}
-	pl.Phases = pl.newPhases(f.phaseKinds(), phases, f, false)
+	pl.Phases = pl.newPhases(f.phaseKinds(), phases, f, inOrder)
 	for i := range pl.Phases {
 		pl.Phases[i].Reused = i > 0
 	}

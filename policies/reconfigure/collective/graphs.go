@@ -11,7 +11,7 @@ type graph struct {
 
 // graphOf converts a topology whose edges are sorted by GPU.
 func graphOf(n, k int, t scaleup.Topology) *graph {
-	g := &graph{n, k, make([]int32, n*k)}
+	g := &graph{n: n, k: k, to: make([]int32, n*k)}
 	for i, e := range t { // the edges of GPU u start at u*k
 		g.to[i] = e.To
 	}
@@ -31,8 +31,8 @@ func (g *graph) topology(reverse bool) scaleup.Topology {
 
 // converse returns g with all links reversed.
 func (g *graph) converse() *graph {
-	c := &graph{g.n, g.k, make([]int32, len(g.to))}
-	used := make([]int32, g.n)
+	c := &graph{n: g.n, k: g.k, to: make([]int32, len(g.to))}
+	used := make([]int32, g.n) // links of each GPU of c that are set
 	for l, v := range g.to {
 		c.to[int(v)*g.k+int(used[v])] = int32(l / g.k)
 		used[v]++
@@ -42,7 +42,7 @@ func (g *graph) converse() *graph {
 
 // mirror returns g with GPU u renumbered -u.
 func (g *graph) mirror() *graph {
-	m := &graph{g.n, g.k, make([]int32, len(g.to))}
+	m := &graph{n: g.n, k: g.k, to: make([]int32, len(g.to))}
 	for u := range g.n {
 		for i, v := range g.to[u*g.k : (u+1)*g.k] {
 			m.to[(g.n-u)%g.n*g.k+i] = (int32(g.n) - v) % int32(g.n)
@@ -79,7 +79,7 @@ func (g *graph) joinLoops() *graph {
 // problem", IEEE Trans. Computers 1984). Kautz graphs are iterated line digraphs of complete
 // graphs.
 func (g *graph) lineGraph() *graph {
-	l := &graph{g.n * g.k, g.k, make([]int32, g.n*g.k*g.k)}
+	l := &graph{n: g.n * g.k, k: g.k, to: make([]int32, g.n*g.k*g.k)}
 	for a, v := range g.to {
 		for i := range g.k {
 			l.to[a*g.k+i] = v*int32(g.k) + int32(i)
@@ -92,7 +92,7 @@ func (g *graph) lineGraph() *graph {
 // links into it. Generalised Kautz and de Bruijn graphs are special cases.
 func affine(n, mul int, add []int32) *graph {
 	k := len(add)
-	g := &graph{n, k, make([]int32, n*k)}
+	g := &graph{n: n, k: k, to: make([]int32, n*k)}
 	in := make([]int32, n)
 	for u := range n {
 		for i, a := range add {

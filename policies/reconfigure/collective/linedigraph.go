@@ -28,15 +28,16 @@ func (f *treeSearch) lineDigraphs() []lineDigraph {
 			for range iterations {
 				g = g.lineGraph()
 			}
-			all = append(all, lineDigraph{g, iterations})
+			all = append(all, lineDigraph{graph: g, iterations: iterations})
 		}
 	}
 
 	return all
 }
 
-// maxBaseTrials limits the affine graphs tried as a base, and maxBaseWords the work: words of shard
-// sets touched.
+// maxBaseTrials limits the affine graphs that baseGraph tries, and maxBaseWords its time, counted in
+// 64-bit words of the treeBuilder's shard sets that it reads. It ends at either limit, with the best
+// graph so far.
 const (
 	maxBaseTrials = 300
 	maxBaseWords  = 2e7
@@ -53,12 +54,13 @@ func (f *treeSearch) baseGraph(n int) *graph {
 		}
 	}
 
-	// try keeps a graph if its diameter, then its received shards, then its load are lower.
+	// try keeps a graph if its diameter, then its received shards, then its load are lower. z
+	// broadcasts the shards of all GPUs on a graph to compute these values.
 	z := newTreeBuilder(n, f.k, int32(f.k))
+	z.stop = f.stop
 	words := 0
 	var best *graph
-	depth, maxReceived, load := 0, 0, 0
-	z.stop = f.stop
+	depth, maxReceived, load := 0, 0, 0 // values of best; depth 0 means that there is none yet
 	try := func(g *graph) {
 		f.stop.Check()
 		d, sum := z.diameter(g)
@@ -67,7 +69,7 @@ func (f *treeSearch) baseGraph(n int) *graph {
 			return
 		}
 
-		t := &broadcastTrees{phases: []treePhase{{g, d}}}
+		t := &broadcastTrees{phases: []treePhase{{graph: g, steps: d}}}
 		if l := t.computeLoad(z); depth == 0 || d < depth || l < load {
 			best = g
 			depth = d
@@ -92,8 +94,9 @@ func (f *treeSearch) baseGraph(n int) *graph {
 	return best
 }
 
-// maxSwapGPUs limits the GPUs of a graph that is improved by swaps, and maxSwapWords the work: words
-// of shard sets touched.
+// maxSwapGPUs limits the GPUs of a graph that is improved by swaps: up to 64, the shard set of a GPU
+// is one 64-bit word. maxSwapWords limits the time of swapLinks, counted in words that it reads;
+// beyond it the graph stays as it is.
 const (
 	maxSwapGPUs  = 64
 	maxSwapWords = 4e6
@@ -103,7 +106,7 @@ const (
 // the number of shards that GPUs still lack one step before the diameter. It returns the graph if
 // this number reaches 0, so that the diameter is lower, and otherwise nil.
 func (f *treeSearch) swapLinks(z *treeBuilder, g *graph, depth int) *graph {
-	g = &graph{g.n, g.k, slices.Clone(g.to)}
+	g = &graph{n: g.n, k: g.k, to: slices.Clone(g.to)}
 	minMissing := g.n * g.n
 	for words := 0; words < maxSwapWords; words += g.n * g.k * z.words * depth {
 		f.stop.Check()

@@ -2,7 +2,8 @@ package collective
 
 import "sim/policies/reconfigure/plan"
 
-// stageMessages returns the messages of a phase by step and link, relative to their sender.
+// stageMessages returns the messages of a phase of a stage, indexed by step and link. All GPUs send
+// the same messages, relative to their number.
 func (f *Phase) stageMessages(parts int32) [][][]residueRange {
 	steps := len(f.chainStage.loads[f.index])
 	k := len(f.Offsets)
@@ -154,15 +155,15 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 	small := pl.Problem.Bytes / int64(n)
 	rest := int(pl.Problem.Bytes % int64(n))
 
-	// Shards 0 to rest-1 have one more byte, in this part.
+	// Shards 0 to rest-1 have one more byte than the others, in part extra.
 	extra := int32(small % int64(pl.Parts))
 
-	// By shard relative to the sender: how often this part is in the message.
+	// The messages of a link differ between senders only by these additional bytes. base is the size
+	// without them. count is how often part extra of a shard is in the message, indexed by shard
+	// relative to the sender. The longest message is that of the sender whose rest long shards, a
+	// window of count, have the largest sum.
 	count := make([]int32, n)
 	var bytes []int64
-
-	// The longest message is found for all senders at once: base is its size without additional
-	// bytes.
 	for _, links := range f.stageMessages(pl.Parts) {
 		maxBytes := int64(0)
 		for _, m := range links {

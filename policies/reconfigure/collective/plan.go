@@ -10,9 +10,9 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Phase is a topology and the messages on it.
+// Phase is a topology and the messages on it, in a compact form.
 type Phase struct {
-	plan.Phase // Messages is nil; see Plan.toPlan
+	plan.Phase // Kind, Offsets, Reused, Open and MaxMessageBytes; Plan.toPlan sets Messages
 
 	// A phase with Offsets is phase index of a stage.
 	chainStage   chainStage
@@ -145,7 +145,7 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 			}
 
 			// The longest messages do not depend on the direction of time.
-			key := phaseKey{l.stage, l.below, c, vector}
+			key := phaseKey{stage: l.stage, below: l.below, phase: c, vectorShards: vector}
 			if longest[key] == nil {
 				longest[key] = pl.longestMessages(&f)
 			}
@@ -174,14 +174,15 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 	for _, l := range r.exchange {
 		vector *= l.q
 	}
+	const noVector = 0 // only exchanges have vectors
 	for _, l := range r.scatter {
-		add(plan.Scatter, l, 0)
+		add(plan.Scatter, l, noVector)
 	}
 	for _, l := range r.exchange {
 		add(plan.Exchange, l, vector)
 	}
 	for _, l := range r.gather {
-		add(plan.Gather, l, 0)
+		add(plan.Gather, l, noVector)
 	}
 
 	// The name lists the parts of the recipe, in the order of plan.Kind.
@@ -215,18 +216,19 @@ type phaseKey struct {
 // staticPlan returns the plan of an operation on a single circulant, or nil if its offsets do not
 // reach all GPUs.
 func staticPlan(p *Problem, name string, offsets []int32) *Plan {
-	s := newStage(p.GPUs, shardParts(p), name, broadcastPhase{offsets, p.GPUs, p.GPUs})
+	s := newStage(p.GPUs, shardParts(p), name, unlimitedPhase(offsets, p.GPUs))
 	if s == nil {
 		return nil
 	}
 
 	// An all-reduce scatters and then gathers on the same circulant.
+	stages := []chainStage{{stage: s, below: 1}}
 	r := &recipe{}
 	if p.Op != collective.AllGather {
-		r.scatter = []chainStage{{s, 1}}
+		r.scatter = stages
 	}
 	if p.Op != collective.ReduceScatter {
-		r.gather = []chainStage{{s, 1}}
+		r.gather = stages
 	}
 	return newPlan(p, r, map[phaseKey][]int64{})
 }

@@ -1,7 +1,8 @@
 package collective
 
 // stampBasis is a solution of the postage stamp problem: k numbers, such that sums of at most s
-// of them, with repetition, include all of 0..reach-1.
+// of them, with repetition, include all of 0..reach-1. As the offsets of a circulant, the numbers
+// reach this window of GPUs in s steps; see windowStage.
 type stampBasis struct {
 	numbers []int32
 	reach   int
@@ -20,7 +21,8 @@ func stampBases(k, q int) []stampBasis {
 	}
 }
 
-// maxStampNodes limits the search nodes of searchStampBasis.
+// maxStampNodes limits the search nodes of searchStampBasis, which then returns the best basis so
+// far. newChainTable calls it for each s up to about 2 sqrt(n).
 const maxStampNodes = 2000
 
 // searchStampBasis searches for k numbers with a large reach for s terms by backtracking. Each
@@ -32,7 +34,7 @@ func searchStampBasis(k, s, q int) stampBasis {
 		for i := range numbers {
 			numbers[i] = int32(i%max(1, q-1)) + 1
 		}
-		return stampBasis{numbers, min(q, k*s+1)}
+		return stampBasis{numbers: numbers, reach: min(q, k*s+1)}
 	}
 
 	best, budget := stampBasis{}, maxStampNodes
@@ -44,7 +46,7 @@ func searchStampBasis(k, s, q int) stampBasis {
 	try = func(i, reach int) {
 		if i == k {
 			if reach > best.reach {
-				best = stampBasis{append([]int32(nil), numbers...), reach}
+				best = stampBasis{numbers: append([]int32(nil), numbers...), reach: reach}
 			}
 			return
 		}

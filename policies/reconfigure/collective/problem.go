@@ -24,7 +24,8 @@ import "sim/policies/reconfigure/plan"
 // Problem is a collective call of n GPUs with k links out of and into each.
 type Problem = plan.Collective
 
-// maxParts is the maximum degree for which shards are cut into parts that links can share evenly.
+// maxParts limits the parts of a shard, and thereby the pieces of plans. With more links than this,
+// a shard is a single part, and links may carry unequal numbers of shards.
 const maxParts = 64
 
 // shardParts returns the number of parts of a shard. It is k, so that any number of shards can be

@@ -6,14 +6,18 @@ import (
 	"sim/policies/collective"
 )
 
-// recipe has the stages of a plan on circulants: scatter and sum partial data, from the outer to
-// the inner subgroup; exchange whole vectors, outwards; and gather, outwards.
+// recipe has the stages of a plan on circulants, in the order of time. newPlan makes the plan.
 type recipe struct {
-	scatter, exchange, gather []chainStage
-	planCriteria
+	scatter  []chainStage // scatter and sum partial data, from the outer to the inner subgroup
+	exchange []chainStage // exchange whole vectors, from the inner to the outer subgroup
+	gather   []chainStage // gather shards, from the inner to the outer subgroup
+
+	planCriteria // phases, steps and parts of all stages
 }
 
-// recipes returns the recipes of an operation on the frontier of phases, steps and parts.
+// recipes returns the recipes of an operation on the frontier of phases, steps and parts: no other
+// recipe is at most as high in all three. A chain (chain.go) is a list of stages that gather along
+// subgroups of the GPUs, each a part of the next one.
 //
 // A reduce-scatter is an all-gather with time and links reversed and sums instead of copies.
 // Taken on the mirror image, it has the topologies of the all-gather, the last one first (Chan et
@@ -32,7 +36,7 @@ type recipe struct {
 func (t *chainTable) recipes(op collective.Kind) []*recipe {
 	var all []*recipe
 	if op != collective.AllReduce {
-		for _, c := range t.gatherChains(1) {
+		for _, c := range t.gatherChains(1) { // from single GPUs to all GPUs
 			r := &recipe{planCriteria: c.planCriteria, gather: c.stages()}
 			if op == collective.ReduceScatter {
 				r.scatter = reverseStages(r.gather)
@@ -44,14 +48,15 @@ func (t *chainTable) recipes(op collective.Kind) []*recipe {
 		return all
 	}
 
-	for _, h := range t.divisors[1:] { // divisors[0] is 1: no middle part
+	for _, h := range t.divisors[1:] { // h > 1; divisors[0] is 1
+		// outer is a chain of parts 1 and 3, from the cosets of order h to all GPUs.
 		for _, outer := range t.gatherChains(h) {
 			gather := outer.stages()
 			twice := outer.plus(outer.planCriteria)
 
-			// The middle scatters and gathers by stage s, so steps and parts count twice. The last
-			// phase of its scatter has the topology of the first phase of its gather. The two count
-			// as one phase.
+			// Part 2 scatters and gathers by a stage s on h GPUs, so steps and parts count twice. Its
+			// scatter ends with the topology with which its gather begins. These two phases count as
+			// one.
 			for _, s := range t.stages[h] {
 				middle := planCriteria{
 					phases: 2*len(s.phases) - 1,
@@ -66,7 +71,7 @@ func (t *chainTable) recipes(op collective.Kind) []*recipe {
 				})
 			}
 
-			// The middle exchanges whole vectors.
+			// Or part 2 exchanges whole vectors along a chain inner.
 			for _, inner := range t.exchangeChains(h) {
 				all = append(all, &recipe{
 					planCriteria: twice.plus(inner.planCriteria),

@@ -16,12 +16,14 @@ type semiMatching struct {
 	// share is indexed by row and link: parts on this link, or -1 if the link cannot carry them.
 	share    []int64
 	rowOrder []int32 // rows, by rising number of possible links
-	load     []int64 // by link
+	load     []int64 // parts on each link, indexed by link
+
 	// Scratch of fillRow: links of a row by rising load.
 	sortedLinks []int32
-	queue       []int32 // links reached by shiftParts
-	previous    []int32 // by link: the previous link on a path, or -1
-	movedRow    []int32 // by link: the row whose parts move to it
+	// Scratch of shiftParts, a breadth-first search from the most loaded link.
+	queue    []int32 // links reached
+	previous []int32 // indexed by link: the previous link on the path to it; -1 if not reached
+	movedRow []int32 // indexed by link: the row whose parts move to it from previous
 }
 
 // newSemiMatching returns a semi-matching with k links and no rows.

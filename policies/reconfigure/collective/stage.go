@@ -8,21 +8,21 @@ import (
 	"sim/policies/reconfigure/cancellation"
 )
 
-// stage is an all-gather on Z_q in one or more phases.
+// stage is an all-gather on Z_q, the residues modulo q, in one or more phases. A chain (chain.go)
+// applies stages to the cosets of one subgroup of the GPUs in another.
 type stage struct {
 	q      int
 	name   string
 	phases []broadcastPhase
-	// loads is indexed by phase and step: parts on the most loaded link.
-	loads [][]int32
-	steps int
-	parts int64 // sum of loads
+	loads  [][]int32 // parts on the most loaded link, indexed by phase and step
+	steps  int       // of all phases
+	parts  int64     // sum of loads
 }
 
 // newStage returns the stage of some phases, or nil if they do not reach all of Z_q or a phase
 // sends nothing.
 func newStage(q int, parts int32, name string, phases ...broadcastPhase) *stage {
-	loads, full := runBroadcast(q, parts, phases, nil)
+	loads, full := runBroadcast(q, parts, phases, nil) // nil: only loads, no messages
 	if !full {
 		return nil
 	}
@@ -40,8 +40,13 @@ func newStage(q int, parts int32, name string, phases ...broadcastPhase) *stage 
 	return s
 }
 
-// newStages returns the frontier of all-gathers on Z_q with k links. bases are the postage bases
-// for windows.
+// unlimitedPhase returns a phase that lasts until it reaches all residues modulo q.
+func unlimitedPhase(offsets []int32, q int) broadcastPhase {
+	return broadcastPhase{offsets: offsets, steps: q, window: q}
+}
+
+// newStages returns the frontier of all-gathers on Z_q with k links. bases[s-1] is the postage basis
+// for s steps, which windowStage uses.
 func newStages(q, k int, parts int32, bases []stampBasis, stop cancellation.Condition) []*stage {
 	var all []*stage
 	add := func(s *stage) {
@@ -51,10 +56,10 @@ func newStages(q, k int, parts int32, bases []stampBasis, stop cancellation.Cond
 	}
 	for _, r := range ringSets(q, k) {
 		stop.Check()
-		add(newStage(q, parts, r.name, broadcastPhase{r.offsets, q, q}))
+		add(newStage(q, parts, r.name, unlimitedPhase(r.offsets, q)))
 	}
 	if offsets := searchCirculant(q, k, stop); offsets != nil {
-		add(newStage(q, parts, fmt.Sprintf("circulant %d", q), broadcastPhase{offsets, q, q}))
+		add(newStage(q, parts, fmt.Sprintf("circulant %d", q), unlimitedPhase(offsets, q)))
 	}
 
 	// Windows with more phases are useful only if they take fewer steps.
@@ -70,7 +75,9 @@ func newStages(q, k int, parts int32, bases []stampBasis, stop cancellation.Cond
 		}
 	}
 
-	return frontier(all, func(s *stage) planCriteria { return planCriteria{len(s.phases), s.steps, s.parts} })
+	return frontier(all, func(s *stage) planCriteria {
+		return planCriteria{phases: len(s.phases), steps: s.steps, parts: s.parts}
+	})
 }
 
 // ringSet is a set of static rings.
@@ -141,7 +148,7 @@ func windowStage(q, k, e int, parts int32, bases []stampBasis) *stage {
 		if s == 1 {
 			offsets = evenOffsets(window, next, k)
 		}
-		phases = append(phases, broadcastPhase{offsets, s, next})
+		phases = append(phases, broadcastPhase{offsets: offsets, steps: s, window: next})
 		window = next
 	}
 

@@ -9,13 +9,14 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// maxExchangeGPUs limits the GPUs among which whole vectors are exchanged along trees: each
-// receives n vectors of n shards.
+// maxExchangeGPUs limits the GPUs among which whole vectors are exchanged along trees. Each of n
+// GPUs receives n vectors of n shards, so plans have n^3 pieces, 17 million at the limit.
 const maxExchangeGPUs = 256
 
 // graphPlans returns the plans of a problem on topologies other than circulants.
 func graphPlans(p *Problem) []*Plan {
 	var all []*Plan
+	var none *broadcastTrees
 	for _, t := range findTrees(p.GPUs, min(p.Degree, maxTreeDegree), p.Stop) {
 		back := t.reversed()
 
@@ -23,14 +24,14 @@ func graphPlans(p *Problem) []*Plan {
 		// even.
 		switch {
 		case p.Op == collective.AllGather:
-			all = append(all, treePlan(p, nil, plan.Gather, t), treePlan(p, nil, plan.Gather, back))
+			all = append(all, treePlan(p, none, plan.Gather, t), treePlan(p, none, plan.Gather, back))
 			continue
 		case p.Op == collective.ReduceScatter:
-			all = append(all, treePlan(p, back, plan.Scatter, nil),
-				treePlan(p, t, plan.Scatter, nil))
+			all = append(all, treePlan(p, back, plan.Scatter, none),
+				treePlan(p, t, plan.Scatter, none))
 			continue
 		case p.GPUs <= maxExchangeGPUs:
-			all = append(all, treePlan(p, nil, plan.Exchange, t))
+			all = append(all, treePlan(p, none, plan.Exchange, t))
 		}
 
 		all = append(all, treePlan(p, back, plan.Gather, t))
@@ -44,13 +45,13 @@ func graphPlans(p *Problem) []*Plan {
 	return all
 }
 
-// treePlan returns the plan that scatters along the trees backward, in reverse, and then gathers
-// or exchanges along the trees forward. Either may be nil.
+// treePlan returns the plan that scatters along the trees backward, in reverse, and then sends
+// along the trees forward; kind says whether it gathers or exchanges there. Either may be nil.
 func treePlan(p *Problem, backward *broadcastTrees, kind plan.Kind, forward *broadcastTrees) *Plan {
 	pl := &Plan{Problem: *p, Parts: shardParts(p)}
 	if backward != nil {
 		pl.Phases = pl.newPhases(slices.Repeat([]plan.Kind{plan.Scatter}, len(backward.phases)),
-			backward.phases, backward, true)
+			backward.phases, backward, inReverse)
 		pl.Name = "scatter " + backward.name
 	}
 	if forward != nil {
@@ -58,7 +59,7 @@ func treePlan(p *Problem, backward *broadcastTrees, kind plan.Kind, forward *bro
 			pl.Name += "; "
 		}
 		pl.Phases = append(pl.Phases, pl.newPhases(slices.Repeat([]plan.Kind{kind},
-			len(forward.phases)), forward.phases, forward, false)...)
+			len(forward.phases)), forward.phases, forward, inOrder)...)
 		pl.Name += kind.String() + " " + forward.name
 	}
 
@@ -79,6 +80,12 @@ type messageSource interface {
 // shards, or in an exchange, of the vector of GPU shard.
 type linkPieces struct{ link, shard, count, from, to int32 }
 
+// Values of the parameter reverse of newPhases.
+const (
+	inOrder   = false
+	inReverse = true
+)
+
 // newPhases returns the phases of a message source. With reverse, links and time are reversed: on
 // the converse topologies, the last phase first.
 func (pl *Plan) newPhases(kinds []plan.Kind, treePhases []treePhase, pieces messageSource, reverse bool) []Phase {
@@ -96,13 +103,14 @@ func (pl *Plan) newPhases(kinds []plan.Kind, treePhases []treePhase, pieces mess
 		list[i].edges = l.topology(reverse)
 	}
 
-	// The longest message of each step, by the load of links.
-	sizes := [2]*partSizes{newPartSizes(p, pl.Parts, false), newPartSizes(p, pl.Parts, true)}
+	// The longest message of a step has the bytes of the link with the highest load.
+	shardSizes := newPartSizes(p, pl.Parts)
+	vectorSizes := shardSizes.ofVectors(int64(p.GPUs))
 	load := make([]int64, p.GPUs*p.Degree)
 	pieces.emitSteps(pl.Parts, p.Stop, func(index, step int, pieces []linkPieces) {
-		z := sizes[0]
+		z := shardSizes
 		if kinds[index] == plan.Exchange {
-			z = sizes[1]
+			z = vectorSizes
 		}
 		clear(load)
 		for _, c := range pieces {
@@ -122,35 +130,39 @@ func (pl *Plan) newPhases(kinds []plan.Kind, treePhases []treePhase, pieces mess
 	return list
 }
 
-// partSizes has the first byte of each part of a shard: for the first rest shards, which have one
-// more byte, and for the others. For exchanges it has the bytes of whole vectors.
+// partSizes has the first byte of each part of a shard. The first rest shards are long: they have
+// one byte more than the others, which are short. The sizes of ofVectors are for exchanges.
 type partSizes struct {
-	rest  int32
-	begin [2][]int64 // for long and short shards, by part
+	rest        int32
+	long, short []int64 // first byte of each part, indexed by part; the last entry is the end
 }
 
-// newPartSizes computes the sizes of parts, or of vectors of parts, of a problem.
-func newPartSizes(p *Problem, parts int32, vectors bool) *partSizes {
+// newPartSizes computes the sizes of the parts of shards.
+func newPartSizes(p *Problem, parts int32) *partSizes {
 	n := int64(p.GPUs)
 	z := &partSizes{rest: int32(p.Bytes % n)}
 	for from := range parts + 1 {
-		long := plan.PieceStart(p.Bytes/n+1, from, parts)
-		short := plan.PieceStart(p.Bytes/n, from, parts)
-		if vectors {
-			long = long*int64(z.rest) + short*(n-int64(z.rest))
-			short = long
-		}
-		z.begin[0], z.begin[1] = append(z.begin[0], long), append(z.begin[1], short)
+		z.long = append(z.long, plan.PieceStart(p.Bytes/n+1, from, parts))
+		z.short = append(z.short, plan.PieceStart(p.Bytes/n, from, parts))
 	}
-
 	return z
+}
+
+// ofVectors returns the sizes for whole vectors: a part of a vector is this part of all n shards.
+func (z *partSizes) ofVectors(n int64) *partSizes {
+	v := &partSizes{}
+	for i, long := range z.long {
+		v.short = append(v.short, long*int64(z.rest)+z.short[i]*(n-int64(z.rest)))
+	}
+	v.long = v.short
+	return v
 }
 
 // bytes returns the size of some pieces.
 func (z *partSizes) bytes(c linkPieces) int64 {
-	long := int64(min(max(0, z.rest-c.shard), c.count))
-	return long*(z.begin[0][c.to]-z.begin[0][c.from]) +
-		(int64(c.count)-long)*(z.begin[1][c.to]-z.begin[1][c.from])
+	numLong := int64(min(max(0, z.rest-c.shard), c.count))
+	return numLong*(z.long[c.to]-z.long[c.from]) +
+		(int64(c.count)-numLong)*(z.short[c.to]-z.short[c.from])
 }
 
 // sourceMessages returns the messages of a phase that a message source makes.

@@ -21,19 +21,22 @@ type treePhase struct {
 type treeBuilder struct {
 	n, words int   // GPUs, and words per set of shards
 	parts    int32 // per shard
-	// By GPU: bits of the shards that it has, now and after the step.
+	// shards are the shards that each GPU has, nextShards those after the step: bit s%64 of word
+	// u*words+s/64 is set if GPU u has shard s.
 	shards, nextShards []uint64
 	// missing is the number of shards that GPUs lack, summed over GPUs.
 	missing int
-	inLinks []int32 // by GPU: its k links in, padded with -1
+	inLinks []int32 // the links into GPU u at u*k..u*k+k-1, padded with -1
 	// senders is indexed by index in inLinks: the GPU that the link comes from.
 	senders   []int32
 	list      []linkPieces // pieces of the last step, by receiver
 	newShards []int32      // of one GPU: the shards that it receives
-	// linkSets is indexed by index in newShards: bits of the links that can bring it.
+	// linkSets is indexed by index in newShards: bit i is set if link i into the GPU can bring it.
 	linkSets []int32
 	// nextLink is indexed by set of links: the first link with unassigned parts.
 	nextLink []int32
+	// semiMatching divides the parts that one GPU receives among its k links. Its rows (fields parts
+	// and share) are the sets of links that can bring a shard; solve computes share.
 	semiMatching
 	stop cancellation.Condition
 }
@@ -51,12 +54,13 @@ func newTreeBuilder(n, k int, parts int32) *treeBuilder {
 	z.senders = make([]int32, n*k)
 	z.nextLink = make([]int32, 1<<k)
 
-	// A row per set of links, as a GPU may receive hundreds of shards at once.
+	// The matching has a row per set of links instead of a row per shard, because a GPU may receive
+	// hundreds of shards at once. A share is 0 if link i is in the set, and -1 (impossible) if not.
 	z.semiMatching.parts = make([]int64, 1<<k)
-
 	for set := range 1 << k {
 		for i := range k {
-			z.share = append(z.share, int64(set>>i&1)-1)
+			isInSet := int64(set >> i & 1)
+			z.share = append(z.share, isInSet-1)
 		}
 	}
 	z.sortRows()
@@ -199,7 +203,7 @@ func (z *treeBuilder) assignParts(v int) {
 			}
 			to := int32(min(int64(z.parts), int64(from)+*left))
 			*left -= int64(to - from)
-			z.list = append(z.list, linkPieces{z.inLinks[v*k+i], s, 1, from, to})
+			z.list = append(z.list, linkPieces{link: z.inLinks[v*k+i], shard: s, count: 1, from: from, to: to})
 			from = to
 		}
 	}
@@ -213,7 +217,7 @@ type broadcastTrees struct {
 	load int
 }
 
-// emitSteps implements messageSource.
+// emitSteps implements messageSource: it calls emit with the pieces of each step.
 func (t *broadcastTrees) emitSteps(parts int32, stop cancellation.Condition, emit func(phase, step int, list []linkPieces)) {
 	z := newTreeBuilder(t.phases[0].n, t.phases[0].graph.k, parts)
 	z.stop = stop
@@ -241,7 +245,7 @@ func (t *broadcastTrees) spans(z *treeBuilder) bool {
 	return z.missing == 0
 }
 
-// computeLoad computes load with a grower of k parts.
+// computeLoad sets load and returns it. z must have k parts per shard.
 func (t *broadcastTrees) computeLoad(z *treeBuilder) int {
 	z.restart()
 	t.load = 0
@@ -265,7 +269,7 @@ func (t *broadcastTrees) computeLoad(z *treeBuilder) int {
 func (t *broadcastTrees) mapGraphs(change func(*graph) *graph) *broadcastTrees {
 	o := &broadcastTrees{name: t.name, phases: make([]treePhase, len(t.phases)), load: t.load}
 	for i, l := range t.phases {
-		o.phases[i] = treePhase{change(l.graph), l.steps}
+		o.phases[i] = treePhase{graph: change(l.graph), steps: l.steps}
 	}
 	return o
 }

@@ -8,9 +8,22 @@ import (
 	"sim/policies/reconfigure/cancellation"
 )
 
-// maxTreeGPUs limits the GPUs for which trees are searched: each of n GPUs receives n shards,
-// each along its own path.
+// maxTreeGPUs limits the GPUs for which trees are searched. Each of n GPUs receives n shards, each
+// along its own path, so each trial takes n^2 steps, a million at the limit.
 const maxTreeGPUs = 1024
+
+// treeSearch searches for graphs on which broadcasts from all GPUs take few steps and load the
+// links evenly. A broadcastTrees value has the graphs, one per phase; treeBuilder (trees.go)
+// computes the broadcasts on them.
+type treeSearch struct {
+	n, k    int // GPUs, and links out of and into each
+	stop    cancellation.Condition
+	builder *treeBuilder
+	rng     *rand.Rand
+	found   []*broadcastTrees // on any number of topologies
+	visited []bool            // scratch of countReached
+	queue   []int32           // scratch of countReached
+}
 
 // findTrees returns broadcast trees for n GPUs with k links: on one topology, and on several if
 // this takes fewer steps. Per number of topologies and steps it keeps the trees with the lowest
@@ -23,12 +36,14 @@ func findTrees(n, k int, stop cancellation.Condition) []*broadcastTrees {
 		n:       n,
 		k:       k,
 		stop:    stop,
-		builder: newTreeBuilder(n, k, int32(k)),
+		builder: newTreeBuilder(n, k, int32(k)), // k parts per shard
 		visited: make([]bool, n),
 		rng:     rand.New(rand.NewPCG(uint64(n), uint64(k))),
 	}
-
 	f.builder.stop = stop
+
+	// Trees on one topology: a generalised Kautz graph, and iterated line digraphs of small graphs. A
+	// line digraph without iterations is the base itself, an affine graph.
 	f.addStatic("kautz", graphOf(n, k, scaleup.GeneralizedKautz(n, k)).joinLoops())
 	for _, lines := range f.lineDigraphs() {
 		name := fmt.Sprintf("line digraph %d of %d", lines.iterations, n/power(k, lines.iterations))
@@ -38,10 +53,10 @@ func findTrees(n, k int, stop cancellation.Condition) []*broadcastTrees {
 		f.addStatic(name, lines.graph)
 	}
 
-	// Search for sequences of d topologies that take fewer steps than the trees found so far.
-	// stepBounds[d-1] is the minimum number of steps with d topologies.
+	// Trees on sequences of d topologies, if they take fewer steps than the trees found so far.
+	// stepBounds[d-1] is a lower bound on the steps with d topologies.
 	stepBounds := minSteps(n, k)
-	steps := n
+	steps := n // minimum number of steps so far
 	for _, t := range f.found {
 		steps = min(steps, t.steps())
 	}
@@ -62,28 +77,18 @@ func findTrees(n, k int, stop cancellation.Condition) []*broadcastTrees {
 // frontier returns the found trees on the frontier of topologies, steps and load.
 func (f *treeSearch) frontier() []*broadcastTrees {
 	return frontier(f.found, func(t *broadcastTrees) planCriteria {
-		return planCriteria{len(t.phases), t.steps(), int64(t.load)}
+		return planCriteria{phases: len(t.phases), steps: t.steps(), parts: int64(t.load)}
 	})
 }
 
-// treeSearch searches for graphs with good broadcast trees.
-type treeSearch struct {
-	n, k    int
-	stop    cancellation.Condition
-	builder *treeBuilder
-	rng     *rand.Rand
-	found   []*broadcastTrees // on any number of topologies
-	visited []bool            // scratch of countReached
-	queue   []int32           // scratch of countReached
-}
-
-// addStatic adds the trees on one topology if they span it.
+// addStatic adds the trees on one topology g, which is nil if a construction failed. It adds
+// nothing if they do not span g.
 func (f *treeSearch) addStatic(name string, g *graph) {
 	if g == nil {
 		return
 	}
 	if steps, _ := f.builder.diameter(g); steps > 0 {
-		t := &broadcastTrees{name: name, phases: []treePhase{{g, steps}}}
+		t := &broadcastTrees{name: name, phases: []treePhase{{graph: g, steps: steps}}}
 		t.computeLoad(f.builder)
 		f.found = append(f.found, t)
 	}
@@ -96,7 +101,7 @@ func (z *treeBuilder) diameter(g *graph) (steps, sum int) {
 	z.restart()
 	z.setTopology(g)
 	for steps = 1; ; steps++ {
-		maxReceived := z.advance()
+		maxReceived := z.advance() // one step; z.missing then counts the shards that GPUs still lack
 		if sum += maxReceived; maxReceived == 0 {
 			return 0, 0
 		}

@@ -38,12 +38,12 @@ type Bounds struct {
 // Bounder computes Bounds of one problem for any number of topologies.
 //
 // All bounds except Round count hops. Suppose that at most size(h) destinations of a source
-// can be h hops away. Then its chunks take at least as many hops as with its largest
-// demands at 1 hop, the next ones at 2 hops and so on. The same holds for the sources of a
-// destination. A slot has n k links. In addition, all chunks that a GPU sends, or receives,
-// cross its k links.
+// can be h hops away. Its chunks take the fewest hops if its size(1) largest demands are 1 hop
+// away, the next size(2) demands 2 hops, and so on. The same holds for the sources of a
+// destination. A slot has n k links, so the slots are at least this sum of hops / (n k). In
+// addition, all chunks that a GPU sends, or receives, cross its k links.
 type Bounder struct {
-	n, k    int64
+	n, k    int64 // GPUs; links out of and into each
 	uniform int64 // chunks per pair, 0 if they differ
 	// outSums[i] is the sum over sources of their i largest demands. inSums is the same for
 	// destinations.
@@ -95,8 +95,8 @@ func NewBounder(p *Problem, stop cancellation.Condition) (_ *Bounder, err error)
 func (b *Bounder) Volume() int64 { return (b.volume + b.k - 1) / b.k }
 
 // addSorted adds the i-th largest entry of list to into[i], for i >= 1, and returns the sum
-// of the list. The smallest entry is skipped: it is the demand of a GPU for itself, or as
-// small.
+// of the list. It sorts list. list is a row or column of the demand matrix, whose diagonal is
+// 0. So the smallest entry is 0, and is skipped.
 func addSorted(into []int64, list []int32) (sum int64) {
 	slices.Sort(list)
 	for i := 1; i < len(list); i++ {
@@ -124,13 +124,14 @@ func (b *Bounder) At(d int) (Bounds, error) {
 		return Bounds{}, fmt.Errorf("%w: %d topologies; want at least 1, because the first one counts",
 			ErrProblem, d)
 	}
-	n, k, m := b.n, b.k, min(int64(d), b.n) // with n topologies all pairs can be one hop apart
+	k, m := b.k, min(int64(d), b.n) // with n topologies all pairs can be one hop apart
+	minSlots := func(c pathCount) int64 { return b.slotsForHops(b.minHops(c.levels(b.n))) }
 	return Bounds{
 		Round:          b.roundBound(m),
-		Forward:        b.slotsForHops(b.minHops(pathCount{m, 1, k}.levels(n))),
-		Relay:          b.slotsForHops(b.minHops(pathCount{1, m, k}.levels(n))),
-		Circulant:      b.slotsForHops(b.minHops(pathCount{m, k, 1}.levels(n))),
-		CirculantRelay: b.slotsForHops(b.minHops(pathCount{1, m * k, 1}.levels(n))),
+		Forward:        minSlots(pathCount{times: m, kinds: 1, choices: k}),
+		Relay:          minSlots(pathCount{times: 1, kinds: m, choices: k}),
+		Circulant:      minSlots(pathCount{times: m, kinds: k, choices: 1}),
+		CirculantRelay: minSlots(pathCount{times: 1, kinds: m * k, choices: 1}),
 	}, nil
 }
 
@@ -138,7 +139,7 @@ func (b *Bounder) At(d int) (Bounds, error) {
 // the c(n-1) chunks of a source, at most c d (k + .. + k^h) are within h hops. So at least
 // ceil(c(n-1)/k) - c d (k^h-1)/(k-1) rounds are longer than h. A round takes 1 slot for
 // each h below its length. For c = k = 1 this is Theorem 1 of the paper, d q(q+1)/2 +
-// u(q+1).
+// u(q+1), where n-1 = d q + u with u < d.
 func (b *Bounder) roundBound(d int64) (slots int64) {
 	rounds := (b.uniform*(b.n-1) + b.k - 1) / b.k
 	for power := int64(1); rounds > 0; power *= b.k {
@@ -148,8 +149,9 @@ func (b *Bounder) roundBound(d int64) (slots int64) {
 	return slots
 }
 
-// pathCount counts the paths of h hops as times * C(h+kinds-1, kinds-1) * choices^h: hops
-// of several kinds whose order does not matter, with several choices each.
+// pathCount counts the paths of h hops as times * C(h+kinds-1, kinds-1) * choices^h. Each hop
+// is of one of several kinds, and only the number of hops of each kind matters, not their
+// order. A hop has the given number of choices. There are several such sets of paths (times).
 type pathCount struct{ times, kinds, choices int64 }
 
 // levels returns how many destinations can be 1, 2, .. hops away, until all others of n
@@ -171,10 +173,10 @@ func (r pathCount) levels(n int64) []int64 {
 }
 
 // minHops returns the minimum hops of all chunks, given how many destinations can be 1, 2,
-// .. hops away.
+// .. hops away. It is the larger of the sums over sources and over destinations.
 func (b *Bounder) minHops(levels []int64) int64 {
 	var out, into int64
-	numServed := int64(0)
+	numServed := int64(0) // destinations at fewer hops
 	for i, size := range levels {
 		h := int64(i + 1)
 		out += h * (b.outSums[numServed+size] - b.outSums[numServed])

@@ -10,7 +10,8 @@ import (
 	"sim/policies/reconfigure/cancellation"
 )
 
-// Candidate is a plan that a planner can make. Its cost is known before it is written.
+// Candidate is a plan that a planner can make. Planners return candidates instead of plans,
+// because the cost of a candidate is known before Build computes its transmissions.
 type Candidate struct {
 	// Origin names the construction in results.
 	Origin string

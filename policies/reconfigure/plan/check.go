@@ -51,11 +51,14 @@ func (p *Plan) Check() error {
 	return err
 }
 
-// ChunkNumbers numbers the chunks: chunk c of flow f (= source n + destination) has number
-// first[f]+c. first has n*n+1 entries. It fails with ErrBroken if there are many more
-// chunks than transmissions could move.
+// ChunkNumbers numbers the chunks: chunk c of flow f (= source * n + destination) has number
+// first[f]+c. first has n*n+1 entries. It fails with ErrBroken if there are more than
+// maxCounted chunks and more chunks than transmissions, so that some chunk does not move.
+//
+// maxCounted limits the memory for the chunks of an invalid plan: verify stores 12 bytes per
+// chunk. With fewer chunks, verify finds a chunk that is not delivered and names it.
 func (p *Plan) ChunkNumbers() (first []int32, err error) {
-	const maxCounted = 1 << 24 // up to this number, counting identifies a chunk that is not delivered
+	const maxCounted = 1 << 24
 	first = make([]int32, len(p.Chunks)+1)
 	total := int64(0)
 	for i, c := range p.Chunks {
@@ -99,11 +102,13 @@ func (p *Plan) checkShape() error {
 	return p.checkSwitches()
 }
 
-// MaxSlotsPerPhase limits the slots of a phase.
+// MaxSlotsPerPhase limits the slots of a phase. Scenarios reject longer plans, and a plan in a
+// file with more slots is reported as broken.
 const MaxSlotsPerPhase = 1 << 24
 
 // verify checks all rules except Buffer, and returns the maximum number of chunks in
-// transit at a GPU.
+// transit at a GPU. It moves the chunks slot by slot: first it checks all transmissions of a
+// slot, then it moves their chunks, because the transmissions of a slot are simultaneous.
 func (p *Plan) verify(stop cancellation.Condition) (peak int32, err error) {
 	if err := p.checkShape(); err != nil {
 		return 0, err
@@ -116,19 +121,22 @@ func (p *Plan) verify(stop cancellation.Condition) (peak int32, err error) {
 		return 0, err
 	}
 	n := p.GPUs
+
+	// Each chunk starts at its source. phaseOf and lastSlot are the time of its last move, -1 if it
+	// has not moved.
 	position := make([]int32, first[n*n])
 	phaseOf := make([]int32, first[n*n])
-
 	lastSlot := make([]int32, first[n*n])
 	for f := range n * n {
 		for c := first[f]; c < first[f+1]; c++ {
 			position[c], phaseOf[c], lastSlot[c] = int32(f/n), -1, -1
 		}
 	}
-	transit := make([]int32, n)
-	capacity := make([]int32, n*n)
-	used := make([]int32, n*n)
+	transit := make([]int32, n)    // chunks in transit at each GPU
+	capacity := make([]int32, n*n) // links from u to v in the current phase, at u*n+v
+	used := make([]int32, n*n)     // links used in the current slot, at u*n+v
 
+	// One iteration per slot with transmissions, which are p.Tx[i:end].
 	phase := int32(-1)
 	for i := 0; i < len(p.Tx); {
 		stop.Check()
@@ -143,6 +151,7 @@ func (p *Plan) verify(stop cancellation.Condition) (peak int32, err error) {
 			return 0, fmt.Errorf("%w: %v: no such slot", ErrBroken, t)
 		}
 
+		// Replace the links of the previous phase by those of this one.
 		if t.Phase != phase {
 			if phase >= 0 {
 				for _, e := range p.Topologies[phase] {
@@ -155,6 +164,7 @@ func (p *Plan) verify(stop cancellation.Condition) (peak int32, err error) {
 			}
 		}
 
+		// Check the transmissions of the slot.
 		end := i
 		for ; end < len(p.Tx) && p.Tx[end].Phase == t.Phase && p.Tx[end].Slot == t.Slot; end++ {
 			t := p.Tx[end]
@@ -184,6 +194,7 @@ func (p *Plan) verify(stop cancellation.Condition) (peak int32, err error) {
 			phaseOf[c], lastSlot[c] = t.Phase, t.Slot
 		}
 
+		// Move their chunks.
 		for _, t := range p.Tx[i:end] {
 			position[first[int(t.Src)*n+int(t.Dst)]+t.Chunk] = t.To
 			used[int(t.From)*n+int(t.To)] = 0
@@ -201,12 +212,12 @@ func (p *Plan) verify(stop cancellation.Condition) (peak int32, err error) {
 		i = end
 	}
 
+	// All chunks must have arrived.
 	for f := range n * n {
 		for c := first[f]; c < first[f+1]; c++ {
 			if int(position[c]) != f%n {
 				return 0, fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrBroken, c-first[f],
-					f/n,
-					f%n, position[c])
+					f/n, f%n, position[c])
 			}
 		}
 	}

@@ -30,27 +30,28 @@ func (r Rules) Model() string {
 }
 
 // Completion returns a lower bound on the completion time of every plan within the rules.
-// It is the minimum over numbers of topologies of their delays and the slots that they need
-// at least. With fluid, rates are shared as in a fluid, so slots need not be whole.
+// For each number of topologies, the bound is their delays plus the minimum slots; the result
+// is the smallest of these. With fluid, links carry parts of chunks, so slots need not be
+// whole.
 //
 // Consider independent switches with m topologies in total. They are down for m delays in
 // total, and a chunk has at most m choices for each hop. The last switch finishes no
 // earlier than the mean of all switches.
 func (b *Bounder) Completion(r Rules, delay, slot engine.Time, fluid bool) engine.Time {
 	best := math.Inf(1)
-	maxTopologies := max(1, b.n-1) // with which all pairs are one hop apart
+	maxTopologies := max(1, b.n-1) // with this number, all pairs can be one hop apart
 	if r.Topologies > 0 && !r.Independent {
 		maxTopologies = min(maxTopologies, int64(r.Topologies))
 	}
 	for d := int64(1); d <= maxTopologies; d++ {
 		delays := float64(d)
-		levels := pathCount{d, 1, b.k}
+		levels := pathCount{times: d, kinds: 1, choices: b.k}
 		switch {
-		case r.Independent:
+		case r.Independent: // d topologies on all switches in total
 			delays = float64(d) / float64(b.k)
-			levels = pathCount{1, 1, d}
+			levels = pathCount{times: 1, kinds: 1, choices: d}
 		case r.Relay:
-			levels = pathCount{1, d, b.k}
+			levels = pathCount{times: 1, kinds: d, choices: b.k}
 		}
 
 		if r.Standing && (d == 1 || r.Independent && d <= b.k) {

@@ -3,14 +3,13 @@ package plan
 import "math"
 
 // Gap returns the gap of a candidate to the bound that applies to it, (value - bound) /
-// bound, and the name of the model of this bound. It is the fluid model if Fluid is set,
-// the relay model if the candidate relays, the forward model if it waits or the demand is
-// not uniform, else the round model.
+// bound, and the name of the model of this bound: FluidModel if Fluid is set, RelayModel if
+// the candidate relays, ForwardModel if it waits or the demand is not uniform, else
+// RoundModel. The value is Slots, or Fluid, which is compared with the bound before rounding.
 //
-// The value is Slots. If Fluid is set, it is Fluid, compared with the bound before
-// rounding. For independent switches it is the mean of their slots. They are always
-// compared with a bound for relaying, with as many permutations as each switch has. It
-// assumes only that the hops of a chunk on one switch follow the order of its permutations.
+// For independent switches, the value is the mean of their slots, and the model is RelayModel.
+// The bound is the one for the numbers of permutations that the switches have. It assumes only
+// that the hops of a chunk on one switch follow the order of the permutations of this switch.
 //
 // The gap is 0 if nothing is sent. A candidate without topologies returns the error of At.
 func (b *Bounder) Gap(c *Candidate) (gap float64, model string, err error) {
@@ -30,8 +29,8 @@ func (b *Bounder) Gap(c *Candidate) (gap float64, model string, err error) {
 	switch {
 	case c.Fluid > 0:
 		m := min(int64(c.Reconfigurations), b.n)
-		return relativeGap(c.Fluid, b.fluidSlots(b.minHops(pathCount{m, 1, b.k}.levels(b.n)))),
-			FluidModel, nil
+		paths := pathCount{times: m, kinds: 1, choices: b.k}
+		return relativeGap(c.Fluid, b.fluidSlots(b.minHops(paths.levels(b.n)))), FluidModel, nil
 	case c.Relay:
 		return relativeGap(float64(c.Slots), float64(bounds.Relay)), RelayModel, nil
 	case c.Waits || b.uniform == 0:
@@ -72,10 +71,12 @@ func switchLevels(n int64, switches []SwitchLoad) []int64 {
 	if activeSwitches > 1 {
 		last = min(last, int64(math.Ceil(math.Log2(float64(n)))))
 	}
-	paths := make([]float64, last+1) // number of paths of h hops on the switches so far, divided by h!
-	paths[0] = 1
-	single := make([]float64, last+1)
 
+	// Multiply the counts of one switch after another, as polynomials in h. Counts are divided by h!,
+	// because h!/(h_1! .. h_k!) is then a product.
+	paths := make([]float64, last+1) // paths of h hops on the switches so far, divided by h!
+	paths[0] = 1
+	single := make([]float64, last+1) // paths of h hops on the current switch, divided by h!
 	next := make([]float64, last+1)
 	for _, s := range switches {
 		single[0] = 1
@@ -91,6 +92,7 @@ func switchLevels(n int64, switches []SwitchLoad) []int64 {
 		paths, next = next, paths
 	}
 
+	// Cut the counts off when all destinations are reached.
 	var sizes []int64
 	factorial := 1.0
 	for remaining, h := n-1, int64(1); remaining > 0; h++ {

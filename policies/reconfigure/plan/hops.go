@@ -1,10 +1,14 @@
 package plan
 
-// Far is the number of hops if there is no path. It is larger than any path.
+// The functions of this file count hops on circulants. In a circulant, each GPU u has a link to
+// u+a (mod n) for each generator a, so hops depend only on the offset of the destination.
+
+// Far is the number of hops if there is no path. It is larger than any path, and a path may be
+// added to it without overflow.
 const Far = int32(1) << 20
 
-// OriginHops returns the hops by offset without any generator: 0 to offset 0, Far to
-// others.
+// OriginHops returns the hops without any generator, indexed by offset: 0 to offset 0, Far to
+// the others. Relax adds generators to it.
 func OriginHops(n int) []int32 {
 	hops := make([]int32, n)
 	for i := range hops {
@@ -22,6 +26,7 @@ func Relax(hops []int32, a int) {
 	n := len(hops)
 	cycles := GCD(n, a)
 	for first := range cycles {
+		// First round: go through the cycle of first. h is the minimum hops to offset.
 		h, offset := hops[first], first
 		for range n / cycles {
 			if offset += a; offset >= n {
@@ -31,6 +36,7 @@ func Relax(hops []int32, a int) {
 			hops[offset] = h
 		}
 
+		// Second round: paths that start behind first in the cycle.
 		for {
 			if offset += a; offset >= n {
 				offset -= n
@@ -74,7 +80,8 @@ func GCD(a, b int) int {
 // paths lead to the same GPU. There are C(h+k-1, k-1) paths of h hops on each circulant,
 // because hops commute.
 func MinHops(n, circulants, offsets int) (sum int64) {
-	for i, size := range (pathCount{int64(circulants), int64(offsets), 1}).levels(int64(n)) {
+	paths := pathCount{times: int64(circulants), kinds: int64(offsets), choices: 1}
+	for i, size := range paths.levels(int64(n)) {
 		sum += int64(i+1) * size
 	}
 	return sum

@@ -89,7 +89,8 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 // it.
 const maxNameBytes = 400
 
-// planMembers has the members of a plan in JSON.
+// planMembers holds the members of a plan in JSON, as in the list at WriteJSON. build makes a
+// Plan of them.
 type planMembers struct {
 	name, op       string
 	n, k           int32
@@ -225,7 +226,7 @@ func memberNames(members []member) string {
 // decode decodes a member. Its error names the first invalid entry.
 func decode(raw []byte, into any, what string) error {
 	fails := func(raw []byte, into any) bool {
-		null := bytes.Contains(raw, []byte("null")) // encoding/json accepts null as 0; a text may contain the word
+		null := bytes.Contains(raw, []byte("null")) // encoding/json accepts null as 0; a string may contain the word
 		if raw[0] == '"' {
 			null = false
 		}

@@ -49,12 +49,19 @@ func (t *Tx) compare(u *Tx) int {
 // most-significant-digit radix sort (American flag sort). Plans have millions of
 // transmissions, for which it takes a small part of the time of a comparison sort.
 func sortTx(list []Tx, i int, stop cancellation.Condition) {
-	if len(list) <= 32 || i == numKeyBytes {
+	const maxComparisonSort = 32 // a radix pass over its 256 buckets is slower for so short lists
+	if len(list) <= maxComparisonSort || i == numKeyBytes {
 		slices.SortFunc(list, func(a, b Tx) int { return a.compare(&b) })
 		return
 	}
 	stop.Check()
-	digit := func(t *Tx) uint8 { return uint8((uint32(t.key(i/4)) ^ 1<<31) >> (24 - i%4*8)) } // flipping the sign bit sorts negative values first
+
+	// digit is byte i of the key, most significant byte first. Flipping the sign bit sorts negative
+	// values first.
+	digit := func(t *Tx) uint8 { return uint8((uint32(t.key(i/4)) ^ 1<<31) >> (24 - i%4*8)) }
+
+	// The bucket of digit d will be list[next[d]:end[d]], where next[d] is its first element that is
+	// not in place yet.
 	var next, end [1 << 8]int
 	for k := range list {
 		end[digit(&list[k])]++
@@ -69,6 +76,7 @@ func sortTx(list []Tx, i int, stop cancellation.Condition) {
 		end[d] = sum
 	}
 
+	// Swap each element into its bucket, then sort the buckets by the next byte.
 	for d := range next {
 		for next[d] < end[d] {
 			index := next[d]

@@ -7,8 +7,9 @@ import (
 	"sim/policies/reconfigure/cancellation"
 )
 
-// shardTracker follows one shard through a plan. It stores for each GPU and each part of
-// the shard the set of contributions (GPUs) in the GPU's sum.
+// shardTracker follows one shard at a time through a plan in steps. verifySteps calls checkShard
+// for each shard. For each GPU and each part of the shard, the tracker stores which GPUs have
+// contributed to the GPU's sum (a set of contributions).
 type shardTracker struct {
 	plan      *Steps
 	n, parts  int
@@ -34,18 +35,23 @@ func newShardTracker(s *Steps, stop cancellation.Condition) *shardTracker {
 
 // checkShard verifies shard s, given its pieces by phase and step.
 func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
+	// Begin sets what each of the n GPUs holds before the operation, and what it must hold after it.
 	z.holdings.Reset()
 	for part := range z.parts {
 		z.holdings.Begin(z.plan.Op, 0, z.n, part, int(s), int(s))
 	}
 	z.complete = z.holdings.Expected(0)
+
+	// Go through the phases, and in each through the steps with pieces, list[at:end].
 	at, open := 0, false
 	for phase := range z.plan.Phases {
 		f := &z.plan.Phases[phase]
 		if f.Kind == Exchange && !open {
 			z.startExchange()
 		}
-		next := int32(0) // step; a fold gives up data that it does not send
+		// In a step of a fold, GPUs lose the data that they do not send. A step without pieces
+		// therefore clears all.
+		next := int32(0) // step after the last one with pieces
 		for at < len(list) && int(list[at].phase) == phase {
 			end := at
 			if f.Kind == Fold && list[at].step > next {
@@ -86,6 +92,7 @@ func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
 // checkStep reads all pieces of a step before it delivers any of them, because messages of
 // a step are simultaneous.
 func (z *shardTracker) checkStep(s int32, kind Kind, list []movedPiece) error {
+	// Send: check each piece and append its contributions to payload.
 	z.payload = z.payload[:0]
 	for i := range list {
 		m := &list[i]
@@ -109,9 +116,11 @@ func (z *shardTracker) checkStep(s int32, kind Kind, list []movedPiece) error {
 		}
 	}
 
-	if kind == Fold {
+	if kind == Fold { // senders keep nothing
 		z.holdings.Clear()
 	}
+
+	// Receive: add the contributions to the sums of the receivers.
 	next := z.payload
 	for i := range list {
 		m := &list[i]

@@ -14,8 +14,9 @@ import (
 )
 
 // Collective is an all-gather, reduce-scatter or all-reduce of n GPUs with k links out of
-// and into each. It is planned in steps. In a step each link carries one message of any
-// length. The next step begins when all messages have arrived.
+// and into each. It is the input of package policies/reconfigure/collective, which plans it in
+// steps. In a step each link carries one message of any length. The next step begins when all
+// messages have arrived.
 type Collective struct {
 	GPUs, Degree int // 2 <= n <= 2^14 and 1 <= k < n
 	Op           collective.Kind
@@ -53,8 +54,9 @@ var ErrCollective = errors.New("plan: invalid collective")
 // seconds.
 const maxGPUs = 1 << 14
 
-// MinLinkRate is the lowest rate of a link, in bits per second. At lower rates the time per
-// byte overflows.
+// MinLinkRate is the lowest rate of a link, in bits per second. StepTime stores the time per
+// byte, in ticks of 1 ps times 2^32, in 64 bits. At 2000 bits per second this is 1.7e19, just
+// below 2^64 = 1.8e19.
 const MinLinkRate = 2000
 
 // Ops are the operations that are planned in steps.
@@ -83,8 +85,11 @@ func (p *Collective) Check() error {
 			ErrCollective, p.Latency, p.Delay)
 	}
 
-	// An upper bound for all plans: 2n steps, 64 phases, and n times the data on one link.
-	longest := 2*float64(n)*float64(p.Latency) + 64*float64(p.Delay) +
+	// The times of all plans must fit into engine.Time, with a factor of 4 to spare for sums. No plan
+	// has more steps than a ring (2n), more phases than maxPhases, or sends more than n times the data
+	// over one link.
+	const maxPhases = 64 // plans have O(log n) phases, and n is at most maxGPUs
+	longest := 2*float64(n)*float64(p.Latency) + maxPhases*float64(p.Delay) +
 		float64(n)*float64(p.Bytes)*8*float64(engine.Second)/p.Rate
 	if longest > math.MaxInt64/4 {
 		return fmt.Errorf("%w: %s of %d B at %g b/s, with latencies of %v and delays of %v, may outlast simulated time (106 days)",
@@ -100,12 +105,12 @@ func PieceStart(bytes int64, k, n int32) int64 {
 }
 
 // StepTime returns the time of a step whose longest message has the given bytes: alpha +
-// bytes/rate, in whole ticks. It computes with the ticks per byte of engine/packet, times
-// 2^32.
+// bytes/rate, rounded down to whole ticks. It uses fixed-point numbers with 32 fractional bits,
+// as engine/packet does, so that both compute the same times.
 func (p *Collective) StepTime(bytes int64) engine.Time {
-	perByte := uint64(math.Round(math.Ldexp(8*float64(engine.Second)/p.Rate, 32)))
-	hi, lo := bits.Mul64(perByte, uint64(bytes))
-	return p.Latency + engine.Time(hi<<32|lo>>32)
+	ticksPerByte := uint64(math.Round(math.Ldexp(8*float64(engine.Second)/p.Rate, 32))) // times 2^32
+	hi, lo := bits.Mul64(ticksPerByte, uint64(bytes))
+	return p.Latency + engine.Time(hi<<32|lo>>32) // drop the fractional bits
 }
 
 // Kind is the operation of the messages of a phase.
@@ -152,9 +157,9 @@ func (m *Message) String() string {
 	return fmt.Sprintf("message %d->%d in step %d of phase %d", m.From, m.To, m.Step, m.Phase)
 }
 
-// Steps describes a plan in steps.
+// Steps describes a plan in steps: the field Steps of a Plan of a collective.
 type Steps struct {
-	Collective
+	Collective // the operation that is planned; GPUs, Degree, Op, Bytes, Rate, Latency, Delay
 	// Parts is the number of parts per shard. Their sizes differ by at most one byte.
 	Parts  int32
 	Phases []Phase // one per topology

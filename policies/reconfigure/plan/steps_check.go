@@ -39,9 +39,10 @@ func (p *Plan) verifySteps(stop cancellation.Condition) error {
 			return err
 		}
 	}
+
+	// Follow each shard, and return the error of the earliest step.
 	tracker := newShardTracker(s, stop)
 	var first error
-
 	firstTime := [2]int32{int32(len(s.Phases)), 0} // phase and step of the first error; initially after all steps
 	for s := range c.byShard {
 		if err := tracker.checkShard(int32(s), c.byShard[s]); err != nil &&
@@ -63,7 +64,7 @@ func (m *movedPiece) String() string {
 // stepsChecker checks the links of each phase and collects the pieces that cross them.
 type stepsChecker struct {
 	plan     *Plan
-	byShard  [][]movedPiece   // indexed by shard; by phase and step
+	byShard  [][]movedPiece   // pieces of each shard, ordered by phase and step
 	previous scaleup.Topology // topology of the previous phase, sorted
 	stop     cancellation.Condition
 }
@@ -86,6 +87,7 @@ func (c *stepsChecker) checkPhase(i int) error {
 		}
 	}
 
+	// Check the stated steps and links.
 	if int(c.plan.Slots[i]) != len(f.MaxMessageBytes) {
 		return errBroken("phase %d takes %d steps and has the lengths of %d", i, c.plan.Slots[i],
 			len(f.MaxMessageBytes))
@@ -95,8 +97,9 @@ func (c *stepsChecker) checkPhase(i int) error {
 		return errBroken("phase %d claims the topology of the one before, which has other links", i)
 	}
 	c.previous = sorted
-	used := make([]int32, len(sorted)) // step + 1 in which the link was last used, indexed by link
+	used := make([]int32, len(sorted)) // step + 1 in which the link was last used, 0 if never; indexed by link
 
+	// Each message takes a link, has valid pieces, and at most the stated bytes.
 	step := int32(0)
 	for _, x := range f.Messages() {
 		c.stop.Check()
@@ -105,21 +108,18 @@ func (c *stepsChecker) checkPhase(i int) error {
 				len(f.MaxMessageBytes))
 		}
 		step = x.Step
-		at, _ := slices.BinarySearchFunc(sorted, scaleup.Edge{
-			From: x.From,
-			To:   x.To,
-		}, scaleup.Edge.Compare)
 
-		links := at
-		for ; at < len(sorted) && sorted[at] == (scaleup.Edge{
-			From: x.From,
-			To:   x.To,
-		}) && used[at] == x.Step+1; at++ {
+		// Take the first of the parallel links of its edge that is free in this step.
+		edge := scaleup.Edge{From: x.From, To: x.To}
+		first, _ := slices.BinarySearchFunc(sorted, edge, scaleup.Edge.Compare)
+		link := first
+		for link < len(sorted) && sorted[link] == edge && used[link] == x.Step+1 {
+			link++
 		}
-		if at == len(sorted) || sorted[at] != (scaleup.Edge{From: x.From, To: x.To}) {
-			return errBroken("%v: there are %d such links, all taken in this step", &x, at-links)
+		if link == len(sorted) || sorted[link] != edge {
+			return errBroken("%v: there are %d such links, all taken in this step", &x, link-first)
 		}
-		used[at] = x.Step + 1
+		used[link] = x.Step + 1
 
 		for _, e := range x.Pieces {
 			switch {

@@ -63,8 +63,8 @@ func (p *Plan) checkSwitches() error {
 
 	k := int32(p.Degree)
 
-	// The phase + 1 and the edge in which a switch last used a GPU's port, outgoing and
-	// incoming.
+	// A switch has one outgoing and one incoming port per GPU. out[u*k+s] and in[u*k+s] are the last
+	// use of the port of GPU u on switch s: the phase + 1, and the index of the edge.
 	type use struct{ phase, edge int32 }
 	out := make([]use, p.GPUs*p.Degree)
 	in := make([]use, p.GPUs*p.Degree)

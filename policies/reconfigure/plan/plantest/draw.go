@@ -80,7 +80,7 @@ type chunkPath struct {
 	phase, edge     []int32
 }
 
-// drawPath draws a path: random hops in all phases except the last, then the shortest path
+// drawPath draws a path: random hops in all phases except the last, then the way along the ring
 // in the last.
 func (z *planDrawer) drawPath(src, dst, chunk int32) {
 	w := chunkPath{src: src, dst: dst, chunk: chunk}
