@@ -9,14 +9,18 @@ import (
 // loadBalancer assigns the chunks of each offset to paths so that all phases together take
 // few slots. The slots of a phase are the load of its most loaded generator. The generators
 // of phase p are p*k .. p*k+k-1.
+//
+// A trial move is tryMove, followed by commitMove or undoMove. newLoadBalancer, descend and
+// search make such moves.
 type loadBalancer struct {
-	*pathTable
+	*pathTable // the paths to choose from: gen and count from pathStart[q] on are the hops of path q
 	k          int
 	phaseOf    []int32 // phase, indexed by generator
 	pathChunks []int32 // chunks, indexed by path
 	load       []int64 // hops, indexed by generator
 	peak       []int64 // largest load, indexed by phase
-	// k x the sum of squares of the loads - the square of their sum, indexed by phase.
+	// imbalance is k x the sum of squares of the loads - the square of their sum, indexed by
+	// phase. It is 0 if all k loads of the phase are equal.
 	imbalance []int64
 	slots     int64 // sum of peak
 	// totalImbalance is the sum of imbalance, the tie-break between equal slots.
@@ -28,6 +32,9 @@ type loadBalancer struct {
 	generation int32   // number of the current move
 	touched    []int32 // phases that the current move touches
 }
+
+// noPath is the path that new chunks come from in a move.
+const noPath = -1
 
 // newEmptyBalancer returns a balancer without chunks.
 func newEmptyBalancer(w *pathTable, k int) *loadBalancer {
@@ -60,26 +67,27 @@ func newLoadBalancer(w *pathTable, k int, chunks int32, load []int64) *loadBalan
 		b.totalImbalance += b.imbalance[p]
 	}
 
+	// The chunks of an offset are assigned in four blocks, each to the path that costs least.
 	block := max(1, chunks/4)
 	for o := 1; o < w.n; o++ {
 		for remaining := chunks; remaining > 0; remaining -= block {
 			part := min(block, remaining)
 			best := int32(-1)
-			slots := int64(0)
-			spread := int64(0)
+			minCost := int64(0)
+			minSpread := int64(0)
 			for q := w.start[o]; q < w.start[o+1]; q++ {
-				ds, dv := b.tryMove(-1, q, part)
-				b.undoMove(-1, q, part)
+				moreSlots, moreSpread := b.tryMove(noPath, q, part)
+				b.undoMove(noPath, q, part)
 
 				// The hops count too. Otherwise longer paths would be free below the peak
 				// of a phase.
-				ds = ds*int64(k) + int64(w.hops[q])*int64(part)
-				if best < 0 || ds < slots || ds == slots && dv < spread {
-					best, slots, spread = q, ds, dv
+				cost := moreSlots*int64(k) + int64(w.hops[q])*int64(part)
+				if best < 0 || cost < minCost || cost == minCost && moreSpread < minSpread {
+					best, minCost, minSpread = q, cost, moreSpread
 				}
 			}
 
-			b.tryMove(-1, best, part)
+			b.tryMove(noPath, best, part)
 			b.commitMove()
 			b.pathChunks[best] += part
 		}
@@ -100,7 +108,7 @@ func (b *loadBalancer) phaseLoad(p int32) (peak, uneven int64) {
 }
 
 // addLoad adds the hops of part chunks on path q to the loads of its generators. q may be
-// -1.
+// noPath.
 func (b *loadBalancer) addLoad(q, part int32) {
 	if q < 0 {
 		return
@@ -112,7 +120,7 @@ func (b *loadBalancer) addLoad(q, part int32) {
 	}
 }
 
-// touchPhases adds the phases of path q to touched.
+// touchPhases adds the phases of path q to touched. q may be noPath.
 func (b *loadBalancer) touchPhases(q int32) {
 	if q < 0 {
 		return
@@ -126,7 +134,7 @@ func (b *loadBalancer) touchPhases(q int32) {
 }
 
 // tryMove moves the load of part chunks from path q to path r and returns the changes of
-// slots and totalImbalance. q is -1 for new chunks. commitMove or undoMove must follow.
+// slots and totalImbalance. q is noPath for new chunks. commitMove or undoMove must follow.
 func (b *loadBalancer) tryMove(q, r, part int32) (slots, spread int64) {
 	b.generation++
 	b.touched = b.touched[:0]
@@ -210,9 +218,9 @@ func (b *loadBalancer) search(perturbations int, minSlots int64, random *rand.Ra
 		return
 	}
 	pathChunks := make([]int32, len(b.pathChunks))
-
 	load := make([]int64, len(b.load))
 	for ; perturbations > 0 && b.slots > minSlots; perturbations-- {
+		// Save the state, and move chunks of one to three random offsets to random paths.
 		copy(pathChunks, b.pathChunks)
 		copy(load, b.load)
 		slots, spread := b.slots, b.totalImbalance
@@ -231,6 +239,7 @@ func (b *loadBalancer) search(perturbations int, minSlots int64, random *rand.Ra
 			b.pathChunks[r] += part
 		}
 
+		// Descend, and restore the saved state if it was better.
 		b.descend()
 		if b.slots > slots || b.slots == slots && b.totalImbalance > spread {
 			copy(b.pathChunks, pathChunks)

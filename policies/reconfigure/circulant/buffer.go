@@ -37,8 +37,8 @@ func (l *allToAllPlanner) fitBuffer(s *sourceSchedule) *sourceSchedule {
 	if s.relay {
 		levels = append(levels, relayPaths(l.n, s.phases))
 	}
-	levels = append(levels, phasePaths(l.n, s.phases, 0, false),
-		phasePaths(l.n, s.phases, 0, true))
+	levels = append(levels, phasePaths(l.n, s.phases, noSlack),
+		singleGeneratorPaths(l.n, s.phases, noSlack))
 	steps := l.restrictionSteps(levels)
 
 	// attempt returns a schedule after the given number of steps, or nil if it exceeds the limit.
@@ -56,7 +56,7 @@ func (l *allToAllPlanner) fitBuffer(s *sourceSchedule) *sourceSchedule {
 			}
 		}
 
-		t := l.balanceChunks(s.phases, paths, s.relay, 0)
+		t := l.balanceChunks(s.phases, paths, s.relay, noPerturbations)
 		if t.timetable(l.options.Stop).buffer > limit {
 			return nil
 		}

@@ -9,8 +9,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// buildPlan writes the plan for all sources. Chunk (s, s+D) is at each time s positions
-// after chunk (0, D).
+// buildPlan writes the plan for all sources from the timetable of source 0. The chunk from GPU
+// s to GPU s+D is always s GPUs after the chunk from GPU 0 to GPU D.
 func (t *timetable) buildPlan(name string, stop cancellation.Condition) (*plan.Plan, error) {
 	var hops int64
 	for _, moves := range t.hops {
@@ -22,13 +22,14 @@ func (t *timetable) buildPlan(name string, stop cancellation.Condition) (*plan.P
 	p := t.newPlan(name)
 	p.Tx = make([]plan.Tx, 0, hops*int64(t.n))
 
-	position := make([]int, len(t.chunks))
-	for phase, from := range t.order {
-		p.Topologies = append(p.Topologies, scaleup.Circulant(t.n, t.phases[from]...))
-		p.Slots = append(p.Slots, int32(t.slots[from]))
+	// Phase i of the plan is phase order[i] of the schedule. Generator g is number g%k of its phase.
+	position := make([]int, len(t.chunks)) // GPU of each chunk of source 0
+	for phase, scheduled := range t.order {
+		p.Topologies = append(p.Topologies, scaleup.Circulant(t.n, t.phases[scheduled]...))
+		p.Slots = append(p.Slots, int32(t.slots[scheduled]))
 		for _, m := range t.hops[phase] {
 			stop.Check()
-			to := (position[m.chunk] + t.phases[from][int(m.gen)%t.k]) % t.n
+			to := (position[m.chunk] + t.phases[scheduled][int(m.gen)%t.k]) % t.n
 			p.Tx = t.appendRotations(p.Tx, int32(phase), m.slot, position[m.chunk], to,
 				t.chunks[m.chunk])
 			position[m.chunk] = to
@@ -44,7 +45,8 @@ func (s *sourceSchedule) newPlan(name string) *plan.Plan {
 		Chunks: plan.UniformProblem(s.n, s.k, s.chunks).Chunks}
 }
 
-// appendRotations appends a hop of a chunk and its rotations for all sources.
+// appendRotations appends a hop of a chunk of source 0, and the same hop of the chunk of each
+// other source.
 func (s *sourceSchedule) appendRotations(list []plan.Tx, phase, slot int32, from, to int, chunk sourceChunk) []plan.Tx {
 	for u := range s.n {
 		list = append(list, plan.Tx{

@@ -111,8 +111,8 @@ func Sequences(n, k int, o Options) (list [][][]int) {
 	if n < 2 || k < 1 || k >= n {
 		return nil
 	}
-	l := newPlanner(n, k, 1, o, 0)
-
+	const chunks, seed = 1, 0
+	l := newPlanner(n, k, chunks, o, seed)
 	plain, relayed := l.synchronised(l.minHopSchedules(nil))
 	for _, s := range append(plain, relayed...) {
 		var phases [][]int
@@ -207,15 +207,15 @@ func (l *allToAllPlanner) allCounts() []int {
 	return append(list, maxCount)
 }
 
-// synchronised returns plans whose switches reconfigure simultaneously. The first list has
-// the schedules of separate, which do not relay, within the buffer limit. The second has
+// synchronised returns schedules whose switches reconfigure simultaneously, in two lists. The
+// first has the given schedules, which do not relay, within the buffer limit. The second has
 // schedules with relaying. Schedules that another one dominates are left out.
 func (l *allToAllPlanner) synchronised(separate []*sourceSchedule) (_, relayed []*sourceSchedule) {
 	separate = frontier(nil, separate)
 	if l.options.BufferLimit > 0 {
 		// Chunks that take one hop need no buffer, so at least one schedule fits.
 		separate = frontier(nil, l.fitBuffers(append(separate,
-			l.schedulePhases(l.directPhases(), 0))))
+			l.schedulePhases(l.directPhases(), noPerturbations))))
 	}
 	if l.options.Relay {
 		relayed = frontier(separate, l.fitBuffers(frontier(separate,
@@ -224,8 +224,8 @@ func (l *allToAllPlanner) synchronised(separate []*sourceSchedule) (_, relayed [
 	return separate, relayed
 }
 
-// frontier returns the schedules that take fewer slots than all schedules of list and over
-// with at most as many topologies, by increasing number of topologies.
+// frontier returns the schedules of list that take fewer slots than every schedule with at most
+// as many topologies, in list or in over. They are sorted by number of topologies.
 func frontier(over, list []*sourceSchedule) (result []*sourceSchedule) {
 	slices.SortStableFunc(list, func(a, b *sourceSchedule) int {
 		if c := a.usedPhases() - b.usedPhases(); c != 0 {

@@ -65,7 +65,7 @@ func minSlots(n int, phases [][]int, maxLoad int) int {
 // not. {1, 3} takes 7 slots.
 func TestBasesOf8(t *testing.T) {
 	var paths []offsetPath
-	for _, w := range phasePaths(8, [][]int{{2, 3}}, 1, false) {
+	for _, w := range phasePaths(8, [][]int{{2, 3}}, 1) {
 		if w.hops == plan.Reach(8, []int{2, 3})[w.to] {
 			paths = append(paths, w)
 		}

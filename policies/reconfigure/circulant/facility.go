@@ -22,14 +22,16 @@ import (
 type offsetSearch struct {
 	n, k int
 	stop cancellation.Condition
-	// Scratch, indexed by offset: hops over the other offsets of a tuple; the same with one
-	// more offset; the minimum of others and the base.
-	others, extended, lowest []int32
-	nearOffsets              []nearOffset // scratch of bestOffset
-	// Generation in which extended was set, indexed by offset.
-	stamp      []int32
-	generation int32
-	work       int64 // estimated operations so far, see candidateWork
+
+	// Scratch of bestOffset: hops indexed by offset.
+	others      []int32 // over the other offsets of a tuple
+	extended    []int32 // over the other offsets and one more
+	lowest      []int32 // minimum of others and base
+	nearOffsets []nearOffset
+	stamp       []int32 // generation in which extended was set, indexed by offset
+	generation  int32   // number of the current call of savedByShortPaths
+
+	work int64 // estimated operations so far, see candidateWork
 }
 
 // nearOffset is an offset with its hops over the other offsets of a tuple.
@@ -57,9 +59,11 @@ func savedHops(base, hops []int32) (sum int64) {
 	return sum
 }
 
+// noPreference is the argument prefer of bestOffset if no offset is preferred.
+const noPreference = 0
+
 // bestOffset returns the offset that saves most hops of base if it is added to the other
-// offsets of a tuple. Of equal offsets it returns prefer (0 if none is preferred), else the
-// smallest.
+// offsets of a tuple. Of equal offsets it returns prefer, else the smallest.
 func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offset int, saved int64) {
 	t.stop.Check()
 	for i := range t.others {
@@ -81,12 +85,14 @@ func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offse
 	t.nearOffsets = t.nearOffsets[:0]
 	for o, h := range t.others {
 		if h+1 < maxHops {
-			t.nearOffsets = append(t.nearOffsets, nearOffset{int32(o), h})
+			t.nearOffsets = append(t.nearOffsets, nearOffset{offset: int32(o), hops: h})
 		}
 	}
 	shortPaths := t.countShortPaths(maxHops)
 	already := savedHops(base, t.others)
 	t.work += int64(t.n) * t.candidateWork(base)
+
+	// try evaluates offset v and keeps it if it saves more hops.
 	saved = -1
 	try := func(v int) {
 		var sum int64
@@ -103,7 +109,7 @@ func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offse
 		}
 	}
 
-	if prefer > 0 {
+	if prefer != noPreference {
 		try(prefer)
 	}
 	for v := 1; v < t.n; v++ {
@@ -195,7 +201,7 @@ func (t *offsetSearch) localSearch(base []int32, tuple []int, proceed func(saved
 func (t *offsetSearch) bestTuple(base []int32) []int {
 	tuple := make([]int, 0, t.k)
 	for range t.k {
-		v, _ := t.bestOffset(base, tuple, 0)
+		v, _ := t.bestOffset(base, tuple, noPreference)
 		tuple = append(tuple, v)
 	}
 	t.localSearch(base, tuple, nil)
@@ -210,6 +216,8 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 	for p, tuple := range phases {
 		hops[p] = plan.Reach(n, tuple)
 	}
+
+	// without sets base to the hops over all phases except skip, and returns their sum.
 	base := make([]int32, n)
 	without := func(skip int) int64 {
 		copy(base, plan.OriginHops(n))
@@ -221,7 +229,7 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 		return plan.TotalHops(base)
 	}
 
-	sum := without(-1)
+	sum := without(noPhase)
 	minSum := plan.MinHops(n, len(phases), t.k) // lower bound of sum
 	for better := true; better && sum > minSum; {
 		better = false
@@ -241,64 +249,32 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 	return sum
 }
 
-// initialTuples returns tuples for one phase that reaches all offsets, sorted by their
-// hops.
+// initialTuples returns up to maxTuples tuples whose single phase reaches all offsets, sorted
+// by the sum of their hops.
 //
 // Multiplication by a unit modulo n renames the GPUs. Up to such a renaming, the first
-// offset divides n. If there are too many tuples to try all, a local search starts at
-// offset 1 with each other offset, or with some of them for large n.
+// offset divides n, so only divisors are tried first. If all these tuples would take more
+// than about maxSteps operations, tuples are found by local search instead.
 func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
-	type rankedTuple struct {
-		tuple []int
-		hops  int64
-	}
-
-	var list []rankedTuple
-	count := 3.0 * float64(t.n) // steps to try all tuples
-	for j := 1; j < t.k; j++ {
-		count = count * float64(t.n-2+j) / float64(j)
-	}
+	const maxSteps = 4_000_000
 	var divisors []int
 	for a := 1; a < t.n; a++ {
 		if t.n%a == 0 {
 			divisors = append(divisors, a)
 		}
 	}
-	base := plan.OriginHops(t.n)
 
-	const maxSteps = 4_000_000
-	if count*float64(len(divisors)) <= maxSteps {
-		var rest func(tuple []int, from int, hops []int32)
-		rest = func(tuple []int, from int, hops []int32) {
-			if len(tuple) == t.k {
-				list = append(list, rankedTuple{tuple, plan.TotalHops(hops)})
-				return
-			}
-			t.stop.Check()
-			for v := from; v < t.n; v++ {
-				with := slices.Clone(hops)
-				plan.Relax(with, v)
-				rest(append(slices.Clip(tuple), v), v, with)
-			}
-		}
-
-		for _, a := range divisors {
-			rest([]int{a}, 1, plan.Reach(t.n, []int{a}))
-		}
-		list = slices.DeleteFunc(list, func(r rankedTuple) bool {
-			return r.hops >= int64(plan.Far)
-		})
+	// There are C(n-3+k, k-1) multisets of the other k-1 offsets. Each takes about 3n operations, up
+	// to two rounds of Relax and one of TotalHops.
+	steps := 3.0 * float64(t.n) * float64(len(divisors))
+	for j := 1; j < t.k; j++ {
+		steps = steps * float64(t.n-2+j) / float64(j)
+	}
+	var list []rankedTuple
+	if steps <= maxSteps {
+		list = t.allTuples(divisors)
 	} else {
-		for v := 2; v < t.n; v += max(1, t.n/64) {
-			tuple := []int{1, v}
-			for len(tuple) < t.k {
-				w, _ := t.bestOffset(base, tuple, 0)
-				tuple = append(tuple, w)
-			}
-			t.localSearch(base, tuple, nil)
-			list = append(list, rankedTuple{tuple,
-				plan.TotalHops(plan.Reach(t.n, tuple))})
-		}
+		list = t.searchTuples()
 	}
 
 	slices.SortStableFunc(list, func(a, b rankedTuple) int {
@@ -309,4 +285,53 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 		tuples = append(tuples, r.tuple)
 	}
 	return tuples
+}
+
+// rankedTuple is a tuple with the sum of its hops to all offsets.
+type rankedTuple struct {
+	tuple []int
+	hops  int64
+}
+
+// allTuples returns all tuples that reach all offsets, with one of firsts as first offset. The
+// other offsets are in ascending order.
+func (t *offsetSearch) allTuples(firsts []int) (list []rankedTuple) {
+	// extend adds offsets v >= from to a tuple, whose hops are given.
+	var extend func(tuple []int, from int, hops []int32)
+	extend = func(tuple []int, from int, hops []int32) {
+		if len(tuple) == t.k {
+			if sum := plan.TotalHops(hops); sum < int64(plan.Far) {
+				list = append(list, rankedTuple{tuple: tuple, hops: sum})
+			}
+			return
+		}
+		t.stop.Check()
+		for v := from; v < t.n; v++ {
+			with := slices.Clone(hops)
+			plan.Relax(with, v)
+			extend(append(slices.Clip(tuple), v), v, with)
+		}
+	}
+
+	for _, a := range firsts {
+		const minOffset = 1
+		extend([]int{a}, minOffset, plan.Reach(t.n, []int{a}))
+	}
+	return list
+}
+
+// searchTuples returns tuples found by local search. Each search starts at offset 1 and another
+// offset, for about 64 values of the other one if n is large.
+func (t *offsetSearch) searchTuples() (list []rankedTuple) {
+	base := plan.OriginHops(t.n)
+	for v := 2; v < t.n; v += max(1, t.n/64) {
+		tuple := []int{1, v}
+		for len(tuple) < t.k {
+			w, _ := t.bestOffset(base, tuple, noPreference)
+			tuple = append(tuple, w)
+		}
+		t.localSearch(base, tuple, nil)
+		list = append(list, rankedTuple{tuple: tuple, hops: plan.TotalHops(plan.Reach(t.n, tuple))})
+	}
+	return list
 }

@@ -12,9 +12,10 @@ import (
 // is active once, on one switch, for as many slots as it carries hops. This time is an
 // epoch.
 type epochSchedule struct {
-	// Each phase has one generator; phases without hops are not set up.
+	// sourceSchedule has the paths of chunks (paths, pathChunks) and the slots of each phase. Each
+	// phase has one generator, so generator g is phase g. Phases without hops are not set up.
 	sourceSchedule
-	switchOf    []int32 // indexed by generator
+	switchOf    []int32 // switch of each generator, indexed by generator
 	singleEpoch bool    // no chunk uses several epochs
 }
 
@@ -34,13 +35,16 @@ func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.C
 	counts := l.counts()
 	maxEpochs := min(l.n-1, counts[len(counts)-1]*l.k)
 	sets, hops := shiftSets(l.n, maxEpochs, l.options.Stop)
-	offer := func(origin string, private bool) {
+
+	// offer adds the plans on the sets of generators that are not dominated.
+	const oneEpochPerChunk, severalEpochs = true, false
+	offer := func(origin string, singleEpoch bool) {
 		for m := l.k; m <= maxEpochs; m++ {
 			if l.n > 128 && (m%l.k > 1 || !slices.Contains(counts, m/l.k)) {
 				continue
 			}
 			for _, lead := range l.loadLeads(hops, m) {
-				e := l.scheduleEpochs(sets[m-1], lead, private)
+				e := l.scheduleEpochs(sets[m-1], lead, singleEpoch)
 				if e == nil {
 					continue
 				}
@@ -57,24 +61,25 @@ func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.C
 		}
 	}
 
-	offer("circulant, own switches", true)
+	offer("circulant, own switches", oneEpochPerChunk)
 	if l.options.Relay && !limited {
-		for m, set := range generatorSets(l.n, maxEpochs, l.random("generators", 0),
-			l.options.Stop) {
-			sets[m], hops[m] = slices.Collect(slices.Chunk(set,
-				1)), plan.TotalHops(plan.Reach(l.n,
-				set))
+		random := l.random("generators", anyPhases)
+		for i, set := range generatorSets(l.n, maxEpochs, random, l.options.Stop) {
+			const generatorsPerPhase = 1
+			sets[i] = slices.Collect(slices.Chunk(set, generatorsPerPhase))
+			hops[i] = plan.TotalHops(plan.Reach(l.n, set))
 		}
-		offer("circulant, own switches, relayed", false)
+		offer("circulant, own switches, relayed", severalEpochs)
 	}
 
 	return list
 }
 
 // loadLeads returns numbers of additional slots that a switch carries if it has one epoch
-// fewer than others, for m epochs in total. The ideal number is the delay in slots. m
-// epochs are best only for delays between the hops that one more epoch would save and the
-// hops that the last of the m epochs saves. The result covers this range.
+// fewer than others, for m epochs in total. hops[m-1] is the total hops with m epochs. The ideal
+// number is the delay in slots. m epochs are best only for delays between the hops that one more
+// epoch would save and the hops that the last of the m epochs saves. The result covers this range
+// with nine values at equal distances.
 func (l *allToAllPlanner) loadLeads(hops []int64, m int) (list []int64) {
 	if m%l.k == 0 {
 		return []int64{0}
@@ -112,14 +117,14 @@ func dominates(a, b plan.Candidate) bool {
 }
 
 // scheduleEpochs assigns the phases, of one generator each, to switches, and the chunks to
-// paths. All switches carry equal loads, except lead slots more per missing epoch. With
-// singleEpoch, each chunk uses one epoch. It returns nil if no such schedule without idle
-// slots is certain to exist.
+// paths. All switches carry equal loads, but a switch carries lead slots more for each epoch
+// that it has fewer than another one. With singleEpoch, each chunk uses one epoch. It returns
+// nil if no such schedule without idle slots is certain to exist.
 func (l *allToAllPlanner) scheduleEpochs(phases [][]int, lead int64, singleEpoch bool) *epochSchedule {
 	m := len(phases)
 	paths := relayPaths(l.n, phases)
 	if singleEpoch {
-		paths = phasePaths(l.n, phases, int32(l.n/m)+1, true)
+		paths = singleGeneratorPaths(l.n, phases, int32(l.n/m)+1)
 	}
 	w := newPathTable(l.n, m, paths)
 	for o := 1; o < l.n; o++ {
@@ -127,6 +132,9 @@ func (l *allToAllPlanner) scheduleEpochs(phases [][]int, lead int64, singleEpoch
 			return nil
 		}
 	}
+
+	// Deal the m epochs to the switches. Switches with more epochs start with a load of lead per
+	// epoch, so that the others carry more.
 	initialLoad := make([]int64, l.k)
 	freeEpochs := make([]int, l.k)
 	for j := range freeEpochs {
@@ -137,9 +145,12 @@ func (l *allToAllPlanner) scheduleEpochs(phases [][]int, lead int64, singleEpoch
 		switchOf:    l.assignSwitches(w, initialLoad, freeEpochs),
 		singleEpoch: singleEpoch,
 	}
+
+	// Balance the load of switches, as if they were the generators of a single phase.
 	b := newLoadBalancer(e.bySwitch(w, l.k), l.k, l.chunks, initialLoad)
 	b.stop = l.options.Stop
-	b.search(l.numPerturbations(), 0, l.random("switches", m))
+	const minSlots = 0 // no bound at which the search may end
+	b.search(l.numPerturbations(), minSlots, l.random("switches", m))
 	e.sourceSchedule = sourceSchedule{
 		n:          l.n,
 		k:          1,

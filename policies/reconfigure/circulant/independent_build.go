@@ -30,7 +30,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop cancellation
 			j := e.switchOf[g]
 			from := ends[j] + delay
 			ends[j] = from + x
-			active[j] = append(active[j], activeInterval{g, int(from), int(ends[j])})
+			active[j] = append(active[j], activeInterval{generator: g, start: int(from), end: int(ends[j])})
 			end = max(end, ends[j])
 			hops += x
 		}
@@ -92,9 +92,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop cancellation
 			for j := range active {
 				if i := slots[j][t]; i >= 0 {
 					to := (position[i] + shift[j]) % e.n
-					p.Tx = e.appendRotations(p.Tx, int32(phase), int32(t-from),
-						position[i], to,
-						chunks[i])
+					p.Tx = e.appendRotations(p.Tx, int32(phase), int32(t-from), position[i], to, chunks[i])
 					position[i] = to
 				}
 			}
@@ -114,13 +112,13 @@ func (e *epochSchedule) assignSlots(
 	end int,
 	stop cancellation.Condition,
 ) ([][]int32, error) {
-	// hopsOf[g] has the chunks of generator g, with their hops over it.
-	type part struct{ job, hops int32 }
+	// hopsOf[g] has the chunks of generator g (index in chunks), with their hops over it.
+	type part struct{ chunk, hops int32 }
 	hopsOf := make([][]part, len(e.phases))
 	for i, j := range chunks {
 		for w := e.paths.pathStart[j.path]; w < e.paths.pathStart[j.path+1]; w++ {
 			hopsOf[e.paths.gen[w]] = append(hopsOf[e.paths.gen[w]],
-				part{int32(i), e.paths.count[w]})
+				part{chunk: int32(i), hops: e.paths.count[w]})
 		}
 	}
 
@@ -132,7 +130,7 @@ func (e *epochSchedule) assignSlots(
 			t := x.start
 			for _, p := range hopsOf[x.generator] {
 				for range p.hops {
-					slots[j][t] = p.job
+					slots[j][t] = p.chunk
 					t++
 				}
 			}

@@ -13,9 +13,11 @@ import (
 // its chunks. This is because each slot serves all generators and chunks that have as many
 // hops left as slots (decrementing sets, as in the preemptive open shop of Gonzalez and
 // Sahni). Of other chunks it prefers chunks that leave transit, or do not enter it.
+//
+// timetable calls, for each slot of the phase, matchSlot and then commitSlot.
 type openShop struct {
-	k int
-	// Hops of chunk i over generator j not done yet, at i*k+j.
+	k int // generators
+	// remaining has the hops of chunk i over generator j that are not done yet, at i*k+j.
 	remaining []int32
 	// chunkHops is the sum of remaining over generators, indexed by chunk.
 	chunkHops []int32
@@ -33,15 +35,17 @@ type openShop struct {
 	// lastIdentical is the last one of the identical chunks, which are consecutive; indexed
 	// by chunk.
 	lastIdentical []int32
-	// First one that is not a candidate; indexed by lastIdentical.
+	// nextIdentical is the first of the identical chunks that is not a candidate, indexed by the
+	// last one of them.
 	nextIdentical []int32
 	// isUnmoved reports whether the chunk has not moved in this phase, indexed by chunk.
 	isUnmoved []bool
 
-	// Chunk in this slot, indexed by generator; -1 if the generator is idle.
+	// matched is the chunk in this slot, indexed by generator; -1 if the generator is idle.
 	matched    []int32
-	assignment graph.Assignment
-	// Rows are generators; columns are candidates, then k columns for idle generators.
+	assignment graph.Assignment // solver of the matching with the maximum weight
+	// weight is the matrix of the matching. Rows are generators; columns are candidates, then k
+	// columns of weight 0 for idle generators.
 	weight []int64
 }
 
@@ -105,9 +109,9 @@ func (s *openShop) addCandidate(last int32) {
 
 const (
 	// Weights of a pair of generator and chunk: mustWeight for each of the two that must be
-	// served in the slot, then pairWeight for each pair, minus the rank of the chunk. Pairs
-	// with the weight forbidden are never selected. rankBits is the number of bits below a
-	// rank, for ties.
+	// served in the slot, plus pairWeight, minus the rank of the chunk. Pairs with the weight
+	// forbidden are never selected. A rank is one of 5 numbers with a tie-break in the rankBits bits
+	// below it, so it is less than pairWeight. Up to 256 pairs weigh less than one mustWeight.
 	mustWeight = 1 << 52
 	pairWeight = 1 << 44
 	forbidden  = -1 << 58

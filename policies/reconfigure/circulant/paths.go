@@ -23,7 +23,8 @@ type pathTable struct {
 	hops             []int32 // total hops, indexed by path
 }
 
-// maxPathsPerOffset limits the paths in a table per offset.
+// maxPathsPerOffset limits the paths in a table per offset. The number of shortest paths grows
+// exponentially with the hops, and a few of them suffice to even out loads.
 const maxPathsPerOffset = 24
 
 // offsetPath is a path to offset to: count[i] hops over generator gen[i], hops in total. It lists
@@ -100,7 +101,7 @@ func (w *pathTable) find(path *offsetPath) int32 {
 type pathEnumerator struct {
 	n          int
 	offsets    []int   // the generators that paths may use
-	generators []int32 // their numbers in the sequence, indexed as offsets
+	firstIndex int32   // number of the first of them in the sequence; the others follow
 	minHops    []int32 // minimum hops over these generators, indexed by offset; plan.Far or more if unreachable
 	slack      int32   // limit of the hops of a path above minHops; 0 or 1
 	maxHops    []int32 // limit of the hops of a path, indexed by offset
@@ -114,11 +115,11 @@ type pathEnumerator struct {
 }
 
 // newPathEnumerator returns an enumerator without a limit in maxHops, which the caller sets.
-func newPathEnumerator(n int, offsets []int, generators []int32, slack int32, maxPaths int) *pathEnumerator {
+func newPathEnumerator(n int, offsets []int, firstIndex, slack int32, maxPaths int) *pathEnumerator {
 	return &pathEnumerator{
 		n:          n,
 		offsets:    offsets,
-		generators: generators,
+		firstIndex: firstIndex,
 		minHops:    plan.Reach(n, offsets),
 		slack:      slack,
 		maxPaths:   maxPaths,
@@ -130,7 +131,8 @@ func newPathEnumerator(n int, offsets []int, generators []int32, slack int32, ma
 // enumerate sets paths to all paths to offsets 1..n-1 within the limits.
 func (s *pathEnumerator) enumerate() {
 	s.maxDepth = slices.Max(s.maxHops[1:])
-	s.enumerateFrom(0, 0, 0)
+	const position, firstGenerator, hops = 0, 0, 0
+	s.enumerateFrom(position, firstGenerator, hops)
 }
 
 // enumerateFrom continues the current path, which has the given hops and leads to offset position,
@@ -165,40 +167,46 @@ func (s *pathEnumerator) addPath(position int, hops int32) {
 	w := offsetPath{to: int32(position), hops: hops}
 	for i, c := range s.count {
 		if c > 0 {
-			w.gen = append(w.gen, s.generators[i])
+			w.gen = append(w.gen, s.firstIndex+int32(i))
 			w.count = append(w.count, c)
 		}
 	}
 	s.paths = append(s.paths, w)
 }
 
-// phasePaths returns the paths that stay within one phase. Each phase is a list of generators. Paths
-// to an offset have at most slack hops above the minimum over the paths of all phases. With single,
-// each path uses one generator only.
-//
-// Without single, a path also has at most one hop above the minimum within its phase, even if
-// slack is larger. With single, only the shortest path over each generator counts.
-func phasePaths(n int, phases [][]int, slack int32, single bool) []offsetPath {
-	var enumerators []*pathEnumerator
-	numGenerators := int32(0) // in the phases so far
-	for _, offsets := range phases {
-		generators := make([]int32, len(offsets))
-		for j := range generators {
-			generators[j] = numGenerators
-			numGenerators++
-		}
-		if !single {
-			enumerators = append(enumerators,
-				newPathEnumerator(n, offsets, generators, min(slack, 1), maxPathsPerOffset))
-			continue
-		}
-		for j := range offsets {
-			enumerators = append(enumerators,
-				newPathEnumerator(n, offsets[j:j+1], generators[j:j+1], 0, 1))
-		}
-	}
+// noSlack is the slack that allows only paths with the minimum number of hops.
+const noSlack = 0
 
-	// The limit of an offset is its minimum over all enumerators, plus slack.
+// phasePaths returns the paths that stay within one phase. Each phase is a list of generators. Paths
+// to an offset have at most slack hops above the minimum over the paths of all phases. A path also
+// has at most one hop above the minimum within its phase, even if slack is larger.
+func phasePaths(n int, phases [][]int, slack int32) []offsetPath {
+	var enumerators []*pathEnumerator
+	firstIndex := int32(0) // number of the first generator of the phase
+	for _, offsets := range phases {
+		enumerators = append(enumerators,
+			newPathEnumerator(n, offsets, firstIndex, min(slack, 1), maxPathsPerOffset))
+		firstIndex += int32(len(offsets))
+	}
+	return enumerateAll(n, enumerators, slack)
+}
+
+// singleGeneratorPaths returns the paths that use one generator only, the shortest path to each
+// offset over each generator. Paths to an offset have at most slack hops above the minimum over
+// all generators.
+func singleGeneratorPaths(n int, phases [][]int, slack int32) []offsetPath {
+	const maxPaths = 1
+	var enumerators []*pathEnumerator
+	for g, offset := range slices.Concat(phases...) {
+		enumerators = append(enumerators,
+			newPathEnumerator(n, []int{offset}, int32(g), noSlack, maxPaths))
+	}
+	return enumerateAll(n, enumerators, slack)
+}
+
+// enumerateAll returns the paths of all enumerators whose hops are at most slack above the minimum
+// over all enumerators.
+func enumerateAll(n int, enumerators []*pathEnumerator, slack int32) []offsetPath {
 	maxHops := plan.OriginHops(n) // plan.Far for all offsets but 0
 	for _, s := range enumerators {
 		for offset, h := range s.minHops {
@@ -222,7 +230,7 @@ func phasePaths(n int, phases [][]int, slack int32, single bool) []offsetPath {
 // path may use the generators of all phases. It returns only paths with the minimum number of hops.
 func relayPaths(n int, phases [][]int) []offsetPath {
 	allGenerators := slices.Concat(phases...)
-	return phasePaths(n, [][]int{allGenerators}, 0, false)
+	return phasePaths(n, [][]int{allGenerators}, noSlack)
 }
 
 // loadParts is the number of parts of a chunk in equalSplitLoads. It is divisible by all numbers of

@@ -8,10 +8,16 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// balanceChunks assigns the chunks to the given paths.
+// noPerturbations is the number of perturbations of a search that only descends.
+const noPerturbations = 0
+
+// balanceChunks assigns the chunks to the given paths and improves the assignment by a search
+// with the given number of perturbations (loadBalancer.search). relay states whether a path may
+// use several phases.
 func (l *allToAllPlanner) balanceChunks(phases [][]int, paths []offsetPath, relay bool, perturbations int) *sourceSchedule {
 	l.options.Stop.Check()
-	b := newLoadBalancer(newPathTable(l.n, len(phases)*l.k, paths), l.k, l.chunks, nil)
+	var noLoad []int64
+	b := newLoadBalancer(newPathTable(l.n, len(phases)*l.k, paths), l.k, l.chunks, noLoad)
 	return l.improveBalance(b, phases, relay, perturbations)
 }
 
@@ -21,17 +27,17 @@ func (l *allToAllPlanner) improveBalance(b *loadBalancer, phases [][]int, relay 
 	for o := 1; o < l.n; o++ {
 		hops += int64(b.hops[b.start[o]]) * int64(l.chunks)
 	}
+	minSlots := (hops + int64(l.k) - 1) / int64(l.k)
 	b.stop = l.options.Stop
-	b.search(perturbations, (hops+int64(l.k)-1)/int64(l.k),
-		l.random("kicks", len(phases)))
+	b.search(perturbations, minSlots, l.random("kicks", len(phases)))
 	s := &sourceSchedule{n: l.n, k: l.k, chunks: l.chunks, relay: relay, phases: phases,
 		paths: b.pathTable, pathChunks: b.pathChunks, imbalance: b.totalImbalance}
 	s.setSlots()
 	return s
 }
 
-// numPerturbations is the number of perturbations of a search, which is lower for more GPUs
-// because they take longer.
+// numPerturbations is the number of perturbations of a search. It is lower for more GPUs,
+// because each perturbation then takes longer.
 func (l *allToAllPlanner) numPerturbations() int { return max(4, 4096/l.n) }
 
 const (
@@ -43,8 +49,12 @@ const (
 	largeGPUs                           = 128
 )
 
-// restartRandomly returns s or a better schedule from random starts: good tuples for one
-// phase, multiplied by units modulo n and improved by exchanges.
+// maxSequenceSteps limits the operations of exchangeOffsets for one of many sequences of phases.
+const maxSequenceSteps = maxExchangeSteps / 100
+
+// restartRandomly returns s or a better schedule from random starts. The phases of a start are
+// the tuples of firsts, which are good for one phase, multiplied by units modulo n and improved
+// by exchanges.
 func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, firsts []*sourceSchedule) *sourceSchedule {
 	d, steps := len(s.phases), maxStartSteps
 	if l.n > largeGPUs {
@@ -69,11 +79,11 @@ func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, fi
 			}
 		}
 
-		if sum := t.exchangeOffsets(phases,
-			maxExchangeSteps/100); sum*int64(l.chunks) > s.total()*int64(l.k) {
+		// The slots are at least the hops per link.
+		if hops := t.exchangeOffsets(phases, maxSequenceSteps); hops*int64(l.chunks) > s.total()*int64(l.k) {
 			continue
 		}
-		if x := l.schedulePhases(phases, 0); x.total() < s.total() ||
+		if x := l.schedulePhases(phases, noPerturbations); x.total() < s.total() ||
 			x.total() == s.total() && x.imbalance < s.imbalance {
 			s = x
 		}
@@ -91,8 +101,8 @@ func minPhaseSlots(n, k, phases, generators int, chunks int32) int64 {
 
 // schedulePhases returns a schedule on the phases without relaying.
 func (l *allToAllPlanner) schedulePhases(phases [][]int, perturbations int) *sourceSchedule {
-	return l.balanceChunks(phases, phasePaths(l.n, phases, l.slack(), false), false,
-		perturbations)
+	const relay = false
+	return l.balanceChunks(phases, phasePaths(l.n, phases, l.slack()), relay, perturbations)
 }
 
 // slack is the number of hops above the minimum that paths without relaying may have. For
@@ -105,7 +115,8 @@ func (l *allToAllPlanner) separateSchedules() (list []*sourceSchedule) {
 	if l.chunks > 1 {
 		// The search for one chunk per pair may find better offsets than the search for
 		// several.
-		one := newPlanner(l.n, l.k, 1, Options{
+		const chunks = 1
+		one := newPlanner(l.n, l.k, chunks, Options{
 			Wanted: l.options.Wanted,
 			Stop:   l.options.Stop,
 		}, l.seed)
@@ -143,7 +154,7 @@ func (l *allToAllPlanner) shiftSchedules() (list []*sourceSchedule) {
 	}
 	sets, _ := shiftSets(l.n, counts[len(counts)-1], l.options.Stop)
 	for _, d := range counts {
-		list = append(list, l.schedulePhases(sets[d-1], 0))
+		list = append(list, l.schedulePhases(sets[d-1], noPerturbations))
 	}
 	return list
 }
@@ -170,6 +181,14 @@ func (l *allToAllPlanner) openCounts(list []*sourceSchedule, counts []int) []int
 	})
 }
 
+const (
+	// maxInitialTuples limits the tuples for one phase that tupleSchedules schedules, and
+	// maxImprovedTuples the best of these that it improves by perturbations and restartRandomly
+	// starts from. They limit the time that it takes before the first sequence is planned.
+	maxInitialTuples  = 96
+	maxImprovedTuples = 12
+)
+
 // tupleSchedules is minHopSchedules for degrees above 1.
 func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sourceSchedule) {
 	open := l.openCounts(list, l.allCounts())
@@ -181,15 +200,17 @@ func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sour
 	if len(open) > 0 {
 		last = open[len(open)-1]
 	}
+
+	// firsts are the best schedules with one phase.
 	t := newOffsetSearch(l.n, l.k)
 	t.stop = l.options.Stop
 	var firsts []*sourceSchedule
-	for _, tuple := range t.initialTuples(96) {
-		firsts = append(firsts, l.schedulePhases([][]int{tuple}, 0))
+	for _, tuple := range t.initialTuples(maxInitialTuples) {
+		firsts = append(firsts, l.schedulePhases([][]int{tuple}, noPerturbations))
 	}
 	bySlots := func(a, b *sourceSchedule) int { return int(a.total() - b.total()) }
 	slices.SortStableFunc(firsts, bySlots)
-	firsts = firsts[:min(12, len(firsts))]
+	firsts = firsts[:min(maxImprovedTuples, len(firsts))]
 	for i, s := range firsts {
 		firsts[i] = l.schedulePhases(s.phases, l.numPerturbations())
 	}
@@ -207,11 +228,11 @@ func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sour
 		for d := 2; d <= last; d++ {
 			phases = append(phases, t.bestTuple(base))
 			if slices.Contains(open, d) {
-				t.exchangeOffsets(phases, maxExchangeSteps/100)
+				t.exchangeOffsets(phases, maxSequenceSteps)
 				better = append(better, l.schedulePhases(clonePhases(phases),
 					l.numPerturbations()))
 			}
-			base = t.minHops(phases, -1)
+			base = t.minHops(phases, noPhase)
 		}
 	}
 
@@ -228,13 +249,13 @@ func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sour
 // scheduleFromPaths returns a schedule without relaying. The chunks start on the given path
 // of each offset and move to other paths if this saves slots or evens loads.
 func (l *allToAllPlanner) scheduleFromPaths(phases [][]int, paths []offsetPath, perturbations int) *sourceSchedule {
-	phasePathsOf := phasePaths(l.n, phases, l.slack(), false)
+	short := phasePaths(l.n, phases, l.slack())
 	var all *pathTable
 	var indices []int32
 
-	// A table has a limit per offset, so it may lack some paths.
-	for _, list := range [][]offsetPath{phasePathsOf,
-		slices.Concat(paths, phasePathsOf), paths} {
+	// A table has a limit of paths per offset, so it may lack some of the given paths. Use the first
+	// table that has them all.
+	for _, list := range [][]offsetPath{short, slices.Concat(paths, short), paths} {
 		all = newPathTable(l.n, len(phases)*l.k, list)
 		if indices = all.indexOf(paths); indices != nil {
 			break
@@ -243,18 +264,19 @@ func (l *allToAllPlanner) scheduleFromPaths(phases [][]int, paths []offsetPath, 
 
 	b := newEmptyBalancer(all, l.k)
 	for _, q := range indices {
-		b.tryMove(-1, q, l.chunks)
+		b.tryMove(noPath, q, l.chunks)
 		b.commitMove()
 		b.pathChunks[q] += l.chunks
 	}
-	return l.improveBalance(b, phases, false, perturbations)
+	const relay = false
+	return l.improveBalance(b, phases, relay, perturbations)
 }
 
 // repeatChunks sends all chunks of a pair on the path that a schedule of one chunk per pair
 // uses, and improves the result.
 func (l *allToAllPlanner) repeatChunks(s *sourceSchedule) *sourceSchedule {
-	phases, words := s.usedPaths()
-	return l.scheduleFromPaths(phases, words, l.numPerturbations())
+	phases, paths := s.usedPaths()
+	return l.scheduleFromPaths(phases, paths, l.numPerturbations())
 }
 
 // directPhases returns phases that connect each GPU to all others in turn. Unused links of
@@ -287,13 +309,15 @@ func (l *allToAllPlanner) relaySchedules() (list []*sourceSchedule) {
 		return nil
 	}
 	last := counts[len(counts)-1]
-	sets := generatorSets(l.n, min(l.n-1, last*l.k), l.random("generators", 0),
+	sets := generatorSets(l.n, min(l.n-1, last*l.k), l.random("generators", anyPhases),
 		l.options.Stop)
 
 	for _, d := range counts {
 		if d == 1 {
 			continue
 		}
+
+		// There are at most n-1 different generators. Repeat them to fill d phases.
 		set := slices.Clone(sets[min(d*l.k, len(sets))-1])
 		for i := 0; len(set) < d*l.k; i++ {
 			set = append(set, set[i])
@@ -318,8 +342,8 @@ func (l *allToAllPlanner) dealGenerators(set []int) (best *sourceSchedule) {
 		for i, g := range order {
 			phases[i/l.k] = append(phases[i/l.k], set[g])
 		}
-		s := l.balanceChunks(phases, relayPaths(l.n, phases), true,
-			l.numPerturbations())
+		const relay = true
+		s := l.balanceChunks(phases, relayPaths(l.n, phases), relay, l.numPerturbations())
 		if best != nil && s.total() >= best.total() {
 			return best
 		}

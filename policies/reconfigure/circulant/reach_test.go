@@ -77,7 +77,7 @@ func TestPhasePaths(t *testing.T) {
 			phases = append(phases, rapid.SliceOfN(rapid.IntRange(1, n-1), k, k).Draw(t, "offsets"))
 		}
 		relay := rapid.Bool().Draw(t, "relay")
-		paths := phasePaths(n, phases, slack, false)
+		paths := phasePaths(n, phases, slack)
 		all := slices.Concat(phases...)
 		minHops := searchHops(n, all)
 		if relay {

@@ -3,17 +3,18 @@ package circulant
 // sourceSchedule is a schedule for the chunks of one source. All other sources follow it by
 // rotation.
 type sourceSchedule struct {
-	n, k   int
+	n, k   int   // GPUs; links out of each GPU
 	chunks int32 // chunks per pair
-	relay  bool
-	// Offsets; the generators of phase p are p*k .. p*k+k-1.
+	relay  bool  // paths may use several phases
+	// phases has the k offsets of each phase, its generators. Generator g is offset g%k of phase
+	// g/k.
 	phases [][]int
-	// paths is the paths to each offset, over the generators of all phases.
+	// paths are the paths to each offset, over the generators of all phases.
 	paths      *pathTable
 	pathChunks []int32 // chunks, indexed by path
 	slots      []int64 // indexed by phase
-	// imbalance of the loads (loadBalancer.totalImbalance), the tie-break between equal
-	// slots.
+	// imbalance is the imbalance of the loads (loadBalancer.totalImbalance), the tie-break
+	// between equal slots.
 	imbalance int64
 }
 
@@ -68,7 +69,7 @@ func (s *sourceSchedule) usedPhases() (count int) {
 // usedPaths returns the phases that carry chunks, and one used path per offset, with
 // generators renumbered for these phases.
 func (s *sourceSchedule) usedPaths() (phases [][]int, paths []offsetPath) {
-	newIndex := make([]int, len(s.phases))
+	newIndex := make([]int, len(s.phases)) // indexed by phase
 	for p, x := range s.slots {
 		if newIndex[p] = len(phases); x > 0 {
 			phases = append(phases, s.phases[p])
@@ -104,7 +105,7 @@ func (s *sourceSchedule) sourceChunks() []sourceChunk {
 		number := int32(0)
 		for q := s.paths.start[o]; q < s.paths.start[o+1]; q++ {
 			for range s.pathChunks[q] {
-				list = append(list, sourceChunk{int32(o), number, q})
+				list = append(list, sourceChunk{offset: int32(o), number: number, path: q})
 				number++
 			}
 		}

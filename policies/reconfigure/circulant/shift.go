@@ -8,7 +8,7 @@ import (
 )
 
 // maxGPUsForExchanges is the largest number of GPUs for which sets of shifts are improved
-// by exchanges, which take about n^3 steps.
+// by exchanges, which take about n^3 operations.
 const maxGPUsForExchanges = 64
 
 // shiftSets returns d phases of one shift each for d = 1..maxShifts, at index d-1, and the
@@ -24,8 +24,11 @@ func shiftSets(n, maxShifts int, stop cancellation.Condition) (sets [][][]int, s
 	t.stop = stop
 	var order [][]int
 	base := plan.OriginHops(n)
+
+	// add returns a phase with the shift that saves most hops of base.
 	add := func() []int {
-		v, _ := t.bestOffset(base, nil, 0)
+		var others []int // a phase has no other offset
+		v, _ := t.bestOffset(base, others, noPreference)
 		return []int{v}
 	}
 
@@ -39,6 +42,8 @@ func shiftSets(n, maxShifts int, stop cancellation.Condition) (sets [][][]int, s
 	if n > maxGPUsForExchanges {
 		return sets, slots
 	}
+
+	// try improves a set and keeps it if it takes fewer slots than the best set of its size.
 	try := func(start [][]int) {
 		set, d := slices.Clone(start), len(start)
 		if sum := t.exchangeOffsets(set, maxExchangeSteps); sum < slots[d-1] {
@@ -49,7 +54,7 @@ func shiftSets(n, maxShifts int, stop cancellation.Condition) (sets [][][]int, s
 	for d := 2; d <= maxShifts; d++ {
 		grown := slices.Clone(sets[d-2])
 		try(order[:d])
-		base = t.minHops(grown, -1)
+		base = t.minHops(grown, noPhase)
 		try(append(grown, add()))
 	}
 
@@ -70,8 +75,11 @@ func shiftSets(n, maxShifts int, stop cancellation.Condition) (sets [][][]int, s
 	return sets, slots
 }
 
-// minHops returns the minimum hops to each offset over the phases, except phase skip (-1
-// skips none). Each path stays within one phase.
+// noPhase is the argument skip of minHops to skip no phase.
+const noPhase = -1
+
+// minHops returns the minimum hops to each offset over the phases, except phase skip. Each path
+// stays within one phase.
 func (t *offsetSearch) minHops(phases [][]int, skip int) []int32 {
 	base := plan.OriginHops(t.n)
 	for p, tuple := range phases {

@@ -121,7 +121,7 @@ func (t *timetable) orderPhases(stop cancellation.Condition) []int {
 			}
 		}
 		if len(phases) > 1 {
-			visits = append(visits, visit{phases, len(phases)})
+			visits = append(visits, visit{phases: phases, left: len(phases)})
 		}
 	}
 
@@ -133,7 +133,7 @@ func (t *timetable) orderPhases(stop cancellation.Condition) []int {
 		best, minTransit := -1, 0
 		for i, p := range remaining {
 			transit := 0
-			for _, v := range visits {
+			for _, v := range visits { // v is a copy, so visits stays as it is
 				if slices.Contains(v.phases, p) {
 					v.left--
 				}

@@ -101,7 +101,7 @@ func TestLoadBalancerState(t *testing.T) {
 			phases = append(phases, append(rapid.SliceOfN(rapid.IntRange(1, n-1), k-1, k-1).Draw(t, "offsets"), 1))
 		}
 		l := newPlanner(n, k, chunks, Options{}, 0)
-		b := newLoadBalancer(newPathTable(n, len(phases)*k, phasePaths(n, phases, 1, false)), k, chunks, nil)
+		b := newLoadBalancer(newPathTable(n, len(phases)*k, phasePaths(n, phases, 1)), k, chunks, nil)
 		before := b.slots
 		b.search(20, 0, l.random("test", 0))
 		s := l.improveBalance(b, phases, false, 0)
