@@ -6,9 +6,9 @@ import (
 	"sim/policies/reconfigure/cancellation"
 )
 
-// pathAssignment assigns all chunks to paths through a time network. It minimises sum_i
-// max_e load_ie, the sum of the largest loads of all phases, which is a lower bound on the
-// slots.
+// pathAssignment assigns all chunks to paths through a time network (timeNetwork: the links of
+// all phases). It minimises sum_i max_e load_ie, the sum over phases i of the largest load of a
+// link e. This is a lower bound on the slots.
 //
 // Each maximum is smoothed to log(sum_e exp(beta load_ie)) / beta. The price of link e of
 // phase i is the derivative of the smoothed sum: exp(beta load_ie) / sum_e exp(beta
@@ -25,9 +25,9 @@ type pathAssignment struct {
 	links  []linkLoad
 	phases []phaseWeights
 
-	// Columns, as in Schedule: columnChunks[c] chunks of flow columnFlow[c] take the links
-	// columnLinks[columnStart[c]:columnStart[c+1]]. columns and numColumns list the columns
-	// of each flow.
+	// A column is a path with the chunks that take it: columnChunks[c] chunks of flow
+	// columnFlow[c] take the links columnLinks[columnStart[c]:columnStart[c+1]]. The columns of
+	// flow f are columns[f][:numColumns[f]].
 	columnFlow, columnStart, columnLinks, columnChunks []int32
 	columns                                            [][maxColumns]int32
 	numColumns                                         []int8
@@ -36,12 +36,10 @@ type pathAssignment struct {
 	weightTable []float64 // weight, indexed by load - pivot + tableZero
 	tableZero   int32
 
-	tree  pathTree
-	price []float64 // indexed by link, constant during a sweep
-	// dualBound is the highest dual bound so far, moved the number of chunks moved since
-	// moveAllChunks set it to 0.
-	dualBound float64
-	moved     int64
+	tree      pathTree  // finds cheapest paths from one source
+	price     []float64 // indexed by link, constant during a sweep
+	dualBound float64   // highest dual bound so far
+	moved     int64     // chunks moved since moveAllChunks set it to 0
 	stop      cancellation.Condition
 }
 
@@ -52,12 +50,12 @@ type linkLoad struct {
 	load, phase int32
 }
 
-// phaseWeights has the sum of the weights of the links of a phase, and scale = 1 / sum.
-// hopPrice is the additional price per hop; see the constant hopPrice. pivot is a load near
-// the largest one.
+// phaseWeights has the values by which the weights of the links of a phase become prices.
 type phaseWeights struct {
-	sum, scale, hopPrice float64
-	pivot                int32
+	sum      float64 // of the weights
+	scale    float64 // 1 / sum
+	hopPrice float64 // added to the price of each link; see the constant hopPrice
+	pivot    int32   // a load near the largest one
 }
 
 const (
@@ -71,8 +69,12 @@ const (
 	weightSpan = 30.0
 	// moveSpan / beta is the maximum number of chunks that move in one step.
 	moveSpan = 6.0
-	// minBeta limits the size of weightTable for loads above 80,000.
+	// minBeta limits the size of weightTable to 2 weightSpan / minBeta, 600,000 entries. It
+	// matters for loads above 80,000; see improve.
 	minBeta = 1e-4
+	// minSaving is the relative difference of two prices from which on one is lower. It is above
+	// rounding errors, so that chunks do not move forever between equal paths.
+	minSaving = 1e-6
 )
 
 // init resets the assignment for a problem, and keeps the memory.
@@ -83,12 +85,12 @@ func (s *pathAssignment) init(net *timeNetwork, demand []int32, relay bool) {
 		columnChunks: s.columnChunks[:0], columnStart: append(s.columnStart[:0], 0),
 		columns: s.columns, numColumns: s.numColumns, stop: s.stop}
 	s.links, s.price = resize(s.links, len(net.to)), resize(s.price, len(net.to))
-	for l, i := range net.phase {
-		s.links[l] = linkLoad{phase: i}
+	for l, phase := range net.phase {
+		s.links[l] = linkLoad{phase: phase}
 	}
 	s.phases = resize(s.phases, net.phases)
-	for i := range s.phases {
-		s.phases[i] = phaseWeights{hopPrice: hopPrice / float64(max(1, net.base[i+1]-net.base[i]))}
+	for phase := range s.phases {
+		s.phases[phase] = phaseWeights{hopPrice: hopPrice / float64(max(1, net.base[phase+1]-net.base[phase]))}
 	}
 	s.columns, s.numColumns = resize(s.columns, len(demand)), resizeZero(s.numColumns, len(demand))
 }
@@ -136,18 +138,18 @@ func (s *pathAssignment) cost(c int32) float64 {
 	sum := 0.0
 	links, phases := s.links, s.phases
 	for _, l := range s.path(c) {
-		k := &links[l]
-		i := &phases[k.phase]
-		sum += k.weight*i.scale + i.hopPrice
+		link := &links[l]
+		weights := &phases[link.phase]
+		sum += link.weight*weights.scale + weights.hopPrice
 	}
 	return sum
 }
 
 // updatePrices sets price by the current weights.
 func (s *pathAssignment) updatePrices() {
-	for l, k := range s.links {
-		i := &s.phases[k.phase]
-		s.price[l] = k.weight*i.scale + i.hopPrice
+	for l, link := range s.links {
+		weights := &s.phases[link.phase]
+		s.price[l] = link.weight*weights.scale + weights.hopPrice
 	}
 	s.tree.setPrices(s.net, s.price)
 }
@@ -157,18 +159,18 @@ func (s *pathAssignment) addChunks(c, x int32) {
 	s.columnChunks[c] += x
 	links, phases := s.links, s.phases
 	for _, l := range s.path(c) {
-		k := &links[l]
-		k.load += x
-		i := &phases[k.phase]
-		w := s.weightOf(k.load - i.pivot)
-		i.sum += w - k.weight
-		k.weight = w
+		link := &links[l]
+		link.load += x
+		weights := &phases[link.phase]
+		w := s.weightOf(link.load - weights.pivot)
+		weights.sum += w - link.weight
+		link.weight = w
 
-		// Far from the pivot the sum loses precision.
-		if i.sum < 1e-5 || i.sum > 1e6 {
-			s.setPivot(k.phase)
+		// If the largest load is now far from the pivot, the sum loses precision.
+		if weights.sum < 1e-5 || weights.sum > 1e6 {
+			s.setPivot(link.phase)
 		}
-		i.scale = 1 / i.sum
+		weights.scale = 1 / weights.sum
 	}
 }
 
@@ -192,27 +194,33 @@ func (s *pathAssignment) setBeta(beta float64) {
 
 // setPivot makes the largest load of a phase its pivot.
 func (s *pathAssignment) setPivot(phase int32) {
-	i := &s.phases[phase]
-	i.pivot, i.sum = s.maxLoad(phase), 0
+	weights := &s.phases[phase]
+	weights.pivot, weights.sum = s.maxLoad(phase), 0
 	links := s.links[s.net.base[phase]:s.net.base[phase+1]]
 	for l := range links {
-		links[l].weight = s.weightOf(links[l].load - i.pivot)
-		i.sum += links[l].weight
+		links[l].weight = s.weightOf(links[l].load - weights.pivot)
+		weights.sum += links[l].weight
 	}
-	i.scale = 1 / i.sum
+	weights.scale = 1 / weights.sum
 }
 
 // maxLoad returns the largest load of a phase.
 func (s *pathAssignment) maxLoad(phase int32) (largest int32) {
-	for _, k := range s.links[s.net.base[phase]:s.net.base[phase+1]] {
-		largest = max(largest, k.load)
+	for _, link := range s.links[s.net.base[phase]:s.net.base[phase+1]] {
+		largest = max(largest, link.load)
 	}
 	return largest
 }
 
+// Values of the parameter start of sweep.
+const (
+	firstSweep = true
+	laterSweep = false
+)
+
 // sweep finds the cheapest paths from each source at the current prices, adds them as
-// columns, and moves chunks of the flows. The first sweep (start) assigns all chunks. The
-// error is ErrUnreachable.
+// columns, and moves chunks of the flows. The first sweep (start) assigns all chunks. Later
+// ones also update dualBound. The error is ErrUnreachable.
 func (s *pathAssignment) sweep(start bool) error {
 	net, n := s.net, s.net.n
 	dual := 0.0
@@ -237,6 +245,7 @@ func (s *pathAssignment) sweep(start bool) error {
 			}
 			dual += c * float64(s.demand[f])
 
+			// Add the path if it is cheaper than all columns of the flow.
 			cheapest := infinite
 			if !start {
 				for _, c := range s.columns[f][:s.numColumns[f]] {
@@ -248,7 +257,7 @@ func (s *pathAssignment) sweep(start bool) error {
 				}
 			}
 
-			if c < cheapest*(1-1e-6) {
+			if c < cheapest*(1-minSaving) {
 				path = s.tree.appendPath(path[:0], v)
 				if col := s.addColumn(f, path); start && col >= 0 {
 					s.addChunks(col, s.demand[f])
@@ -287,7 +296,7 @@ func (s *pathAssignment) moveChunks(f int32) {
 			}
 		}
 
-		if costliest < 0 || costliest == cheapest || low > high*(1-1e-6) {
+		if costliest < 0 || costliest == cheapest || low > high*(1-minSaving) {
 			return
 		}
 
@@ -358,12 +367,14 @@ func (s *pathAssignment) improve(rounds int, maxBeta float64, checkBound func(sl
 		volume += float64(c)
 	}
 
-	// The initial scale is the mean number of chunks per link and phase if all chunks took
-	// one hop: a load that is larger by this number has e times the weight.
+	// For the first sweep, 1/beta is the mean number of chunks per link if all chunks took one hop.
+	// A load that is larger by this number has e times the weight.
 	s.setBeta(max(1e-3, min(1, float64(len(s.net.to))/max(1, volume))))
-	if err := s.sweep(true); err != nil {
+	if err := s.sweep(firstSweep); err != nil {
 		return err
 	}
+
+	// Then beta increases geometrically, from 8 / largest load to maxBeta.
 	largest := int32(1)
 	for i := range s.net.phases {
 		largest = max(largest, s.maxLoad(int32(i)))
@@ -373,7 +384,7 @@ func (s *pathAssignment) improve(rounds int, maxBeta float64, checkBound func(sl
 	for r := range rounds {
 		s.setBeta(minRoundBeta * math.Pow(maxBeta/minRoundBeta,
 			float64(r)/float64(max(1, rounds-1))))
-		if err := s.sweep(false); err != nil {
+		if err := s.sweep(laterSweep); err != nil {
 			return err
 		}
 		if err := checkBound(s.lowerBound()); err != nil {

@@ -51,7 +51,8 @@ const improvementRounds = 10
 var finalBetas = [...]float64{4, 8, 2, 3, 6, 1}
 
 // maxAttemptWork limits the number of finalBetas that are tried: GPUs^2 x phases x values is at
-// most maxAttemptWork, except that one value is always tried.
+// most maxAttemptWork, except that one value is always tried. All six values are tried for 32
+// GPUs and 5 phases, and for 64 GPUs and one phase.
 const maxAttemptWork = 1 << 15
 
 // checkSequence checks a problem and the topologies of a sequence.

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"fmt"
+	"math"
 
 	"sim/fabric/scaleup"
 	"sim/policies/reconfigure/cancellation"
@@ -13,13 +14,11 @@ import (
 // selected greedily: the one that saves most hops, and the smallest of several equal ones.
 // The first offset is 1, so that each GPU reaches all others.
 func circulantSequences(n, k, maxCount int, relay bool, stop cancellation.Condition) []Sequence {
-	// Hops, indexed by distance: the minimum over the finished phases, and the hops within
-	// the current phase. With relay, current has the hops through all phases, which
-	// commute.
-	finished := make([]int32, n)
-	current := make([]int32, n)
-	trial := make([]int32, n)
-	best := make([]int32, n)
+	// Hops, indexed by distance.
+	finished := make([]int32, n) // minimum over the finished phases
+	current := make([]int32, n)  // within the current phase; with relay, through all phases
+	trial := make([]int32, n)    // current with one more offset
+	best := make([]int32, n)     // the trial with the lowest sum
 	reset := func() {
 		for i := range current {
 			current[i] = int32(n)
@@ -34,7 +33,8 @@ func circulantSequences(n, k, maxCount int, relay bool, stop cancellation.Condit
 	for range maxCount {
 		offsets := make([]int, 0, k)
 		for range k {
-			lowest := int64(1) << 62
+			// Pick the next offset. The very first one is 1: the loop ends after s = 1.
+			lowest := int64(math.MaxInt64)
 			pick := 0
 			for s := 1; s < n && (pick == 0 || len(topologies)+len(offsets) > 0); s++ {
 				stop.Check()

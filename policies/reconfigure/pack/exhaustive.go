@@ -11,7 +11,8 @@ import (
 
 const (
 	// maxExhaustiveGPUs and maxExhaustiveChunks limit the problems that Exhaustive
-	// searches.
+	// searches. maxExhaustiveGPUs is also the size of pairMatrix, of which each stored state
+	// has six.
 	maxExhaustiveGPUs   = 5
 	maxExhaustiveChunks = 64
 	// maxExhaustiveSends limits the chunks that a GPU may send in all slots, because counts
@@ -46,7 +47,7 @@ func Exhaustive(p *plan.Problem, relay bool, known []plan.Candidate, stop cancel
 	if err != nil {
 		return nil, err
 	}
-	minSlots := int64(math.MaxInt64) // slots of plans with at most d topologies
+	minSlots := int64(math.MaxInt64) // of all plans so far, which have at most d topologies
 	steps := 0
 	for d := 1; ; d++ {
 		for i := range known {
@@ -62,6 +63,8 @@ func Exhaustive(p *plan.Problem, relay bool, known []plan.Candidate, stop cancel
 		if relay {
 			bound = b.Relay
 		}
+
+		// Search for a plan with the bound, then with more and more slots.
 		s := &exhaustiveSearch{n: p.GPUs, k: int8(p.Degree), relay: relay, stop: stop}
 		for slots := bound; slots < minSlots && slots*int64(p.Degree) <= maxExhaustiveSends && s.steps < maxExhaustiveSteps; slots++ {
 			if s.solve(p, d, int(slots)) {
@@ -69,7 +72,10 @@ func Exhaustive(p *plan.Problem, relay bool, known []plan.Candidate, stop cancel
 				list = append(list, s.candidate(p))
 			}
 		}
-		if steps += s.steps; steps >= maxExhaustiveTotal || minSlots <= bounder.Volume() || int64(d) >= minSlots { // more topologies do not help
+
+		// More topologies do not help if the slots meet the bound for any number of topologies, or if
+		// there is a topology per slot.
+		if steps += s.steps; steps >= maxExhaustiveTotal || minSlots <= bounder.Volume() || int64(d) >= minSlots {
 			return list, nil
 		}
 	}
@@ -145,6 +151,9 @@ func (s *exhaustiveSearch) searchFrom(state *searchState) bool {
 	if _, ok := s.failed[*state]; ok {
 		return false
 	}
+
+	// minSends and minDeliveries are the chunks that the links of a GPU cannot carry in the slots
+	// after this one.
 	x := &slotState{before: state, waiting: state.waiting, transit: state.transit, links: state.links}
 	for u := range s.n {
 		outgoing, incoming := int8(0), int8(0)
@@ -158,7 +167,9 @@ func (s *exhaustiveSearch) searchFrom(state *searchState) bool {
 			incoming-s.k*(state.slotsRemaining-1)
 	}
 
-	if s.chooseSends(x, 0, 0) {
+	// Either the topology has another slot, or the switches reconfigure now.
+	const firstGPU, firstOption = 0, 0
+	if s.chooseSends(x, firstGPU, firstOption) {
 		return true
 	}
 	if !state.isNewTopology && state.phasesRemaining > 0 && state.transit == (pairMatrix{}) {
@@ -311,11 +322,14 @@ func (s *exhaustiveSearch) candidate(p *plan.Problem) plan.Candidate {
 		return &chunksAt[f]
 	}
 
+	const atSource = math.MaxInt32 // as since: a chunk at its source does not rest at an intermediate GPU
 	for f := range n * n {
 		for c := range p.Chunks[f] {
-			chunksAt[f] = append(chunksAt[f], chunk{int32(f / n), c, int32(phases)})
+			chunksAt[f] = append(chunksAt[f], chunk{src: int32(f / n), number: c, since: atSource})
 		}
 	}
+
+	// Go through the transmissions slot by slot. Chunks that arrive in a slot cannot be sent in it.
 	var tx []plan.Tx
 	isRelayed := false
 	for i := 0; i < len(s.sends); {
@@ -331,7 +345,7 @@ func (s *exhaustiveSearch) candidate(p *plan.Problem) plan.Candidate {
 		for _, t := range tx[begin:] {
 			if t.To != t.Dst {
 				to := list(t.To, t.Dst, !s.relay)
-				*to = append(*to, chunk{t.Src, t.Chunk, t.Phase})
+				*to = append(*to, chunk{src: t.Src, number: t.Chunk, since: t.Phase})
 			}
 		}
 	}

@@ -13,21 +13,26 @@ type transmission struct {
 // slotState is a slot for which transmissions are being chosen: the state before it, and
 // the effects of the transmissions so far.
 type slotState struct {
-	before                  *searchState // state before the slot
-	waiting                 pairMatrix   // not sent yet; without chunks that arrive in the slot
-	transit                 pairMatrix
-	links                   pairMatrix
-	used                    pairMatrix              // number of links that are used
-	out, in                 [maxExhaustiveGPUs]int8 // numbers of links, indexed by GPU
-	arriving                pairMatrix              // chunks by GPU and destination
-	sent                    [maxExhaustiveGPUs]int8
-	delivered               [maxExhaustiveGPUs]int8
-	minSends, minDeliveries [maxExhaustiveGPUs]int8 // indexed by GPU; needed to finish in time
+	before *searchState // state before the slot
+
+	// Indexed by pairs of GPUs. waiting, transit and links are as in searchState.
+	waiting, transit pairMatrix // chunks not sent yet, without chunks that arrive in the slot
+	links            pairMatrix // links of the topology
+	used             pairMatrix // links that are used in the slot
+	arriving         pairMatrix // chunks by GPU and destination
+
+	// Indexed by GPU.
+	out, in                 [maxExhaustiveGPUs]int8 // numbers of links
+	sent, delivered         [maxExhaustiveGPUs]int8 // chunks in the slot
+	minSends, minDeliveries [maxExhaustiveGPUs]int8 // the minimum of these to finish in time
 }
 
 // chooseSends tries all transmissions of GPU u starting at option i, and then the
-// transmissions of the GPUs after it. After the last GPU it ends the slot. An option is a
-// destination and a neighbour. Direct transmissions come first.
+// transmissions of the GPUs after it. After the last GPU it ends the slot. It reports whether
+// a plan was found.
+//
+// Option i sends a chunk for destination v = i/n mod n to neighbour w = i mod n. Options below
+// n*n are the direct ones (v = w), the others those with v != w.
 func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 	if u == s.n {
 		return s.endSlot(x)
@@ -43,9 +48,12 @@ func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 	if s.steps++; s.steps > maxExhaustiveSteps {
 		return false
 	}
+
+	// Send a chunk by this option, if possible, and continue with the same option. If this finds no
+	// plan, take the transmission back.
 	if x.sent[u] < s.k && (direct || x.before.slotsRemaining > 1) {
 		transit := x.transit[u][v] > 0
-		extends := x.used[u][w] == x.links[u][w]
+		extends := x.used[u][w] == x.links[u][w] // the topology needs another link from u to w
 		if (transit || x.waiting[u][v] > 0) && (!extends || x.out[u] < s.k && x.in[w] < s.k) &&
 			!s.isLate(x, u, v, w, transit, extends) {
 			from := &x.waiting

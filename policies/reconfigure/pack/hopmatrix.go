@@ -221,8 +221,11 @@ func (m *hopMatrix) savedHops(hops, rest []uint64, demand []int32) (sum int64) {
 	rest = rest[:len(hops)]
 
 	for i, x := range hops {
+		// z has hops - (rest + 1) in each lane in which this is at least 0, and 0 in the others. In
+		// these lanes, the high bit of isGreaterOrEqual and all lower bits of low are set. The high bit
+		// that is added to x prevents borrows between lanes; the XOR removes it.
 		y := rest[i] + one
-		isGreaterOrEqual := ((x | high) - y) & high // high bit set if hops >= rest + 1
+		isGreaterOrEqual := ((x | high) - y) & high
 		low := isGreaterOrEqual - isGreaterOrEqual>>signShift
 		z := (x&low | high) - y&low ^ high
 		if log == 4 && z != 0 && 4*i+4 <= len(demand) { // all four lanes in one step
@@ -306,10 +309,10 @@ const halfBits = 7
 
 // savedHopsFast is savedHops for demands that fit, by one multiplication per word. With
 // halved, which requires 16-bit lanes, it multiplies the two halves of each hop count
-// separately.
+// separately. need is the row of demandWeights.
 //
-// The comparison of lanes is repeated in each loop: as a function of its own, even inlined,
-// it makes the loops 10 % slower.
+// z is computed as in savedHops. This is repeated in each loop: as a function of its own, even
+// inlined, it makes the loops 10 % slower.
 func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum int64) {
 	const even, low7 = 0x00ff_00ff_00ff_00ff, 0x007f_007f_007f_007f
 	one := m.lowBits

@@ -45,7 +45,7 @@ func newTimeNetwork(topologies []scaleup.Topology, n int) *timeNetwork {
 		start, edge := t.Outgoing(n)
 		first := int32(len(net.out))
 		for _, e := range edge {
-			net.out = append(net.out, outgoingLink{t[e].To, base + e})
+			net.out = append(net.out, outgoingLink{to: t[e].To, link: base + e})
 		}
 		for _, s := range start[1:] {
 			net.start = append(net.start, first+s)
@@ -88,7 +88,7 @@ const infinite = 1e300
 func (t *pathTree) setPrices(net *timeNetwork, price []float64) {
 	t.priced = resize(t.priced, len(net.out))
 	for i, o := range net.out {
-		t.priced[i] = pricedLink{price[o.link], o.to, o.link}
+		t.priced[i] = pricedLink{price: price[o.link], to: o.to, link: o.link}
 	}
 }
 

@@ -18,6 +18,9 @@ type Paths struct {
 	Rank []int32
 }
 
+// pathsPerCheck is the number of paths after which a loop over all paths polls its stop.
+const pathsPerCheck = 1 << 10
+
 // Len returns the number of paths.
 func (w *Paths) Len() int { return max(0, len(w.Start)-1) }
 
@@ -57,7 +60,7 @@ func (w *Paths) AppendTo(
 ) {
 	edges := out.Topologies[phase]
 	for i := range w.Len() {
-		if i&(1<<10-1) == 0 {
+		if i%pathsPerCheck == 0 {
 			stop.Check()
 		}
 		src, dst, number := chunk(i)

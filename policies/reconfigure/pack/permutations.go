@@ -12,21 +12,22 @@ import (
 // permutationSearch optimises a sequence of permutations for unequal demand if chunks may
 // rest across reconfigurations. It is a coordinate descent: a permutation is replaced by
 // the one that saves most hops, given all others. This choice is an assignment problem.
+//
+// A change of a phase is first evaluated (evaluate), and then accepted (accept) or undone by
+// the caller.
 type permutationSearch struct {
-	n int
-	// Chunks from u to v at demand[u*n+v], and the transpose of this matrix.
-	demand     []int32
-	demandInto []int32
-	// Weights of demand and of demandInto.
-	weights    [2]*demandWeights
-	phases     [][][]int32 // phases[i][j][u] is the GPU to which permutation j of phase i connects u
-	turn       int         // permutation that was reoptimised last, numbered over all phases
+	n          int
+	demand     []int32           // chunks from u to v at u*n+v
+	demandInto []int32           // the transpose of demand
+	weights    [2]*demandWeights // weights of demand and of demandInto, for savedHopsFast
+	phases     [][][]int32       // phases[i][j][u] is the GPU to which permutation j of phase i connects u
+	turn       int               // permutation that was reoptimised last, numbered over all phases
 	assignment graph.Assignment
 	work       float64 // approximate number of additions so far
 
-	// before[i] has the hops through the phases before phase i. trial[i] is the same for a
-	// sequence that is being evaluated. complete has the hops through all phases, of
-	// either; transposed is its transpose.
+	// before[i] has the hops through the phases before phase i, and trial[i] the same for the
+	// sequence that is being evaluated. complete is the last one of trial after evaluate, and of
+	// before after accept: the hops through all phases. transposed is its transpose.
 	//
 	// after[i] has the hops through the phases starting at phase i, transposed: row b has
 	// the paths that start at b. It is valid for i >= afterFrom. rest is scratch: after[i]
@@ -193,6 +194,8 @@ func (r *permutationSearch) pathsFrom(phase int) *hopMatrix {
 func (r *permutationSearch) bestPermutation(phase int) []int32 {
 	n := r.n
 	r.work += choiceWork(n)
+
+	// before has the hops to a GPU up to this phase, rest the hops from a GPU from this phase on.
 	before := &r.trial[phase+1]
 	r.rest.copyFrom(r.pathsFrom(phase + 1))
 	r.prependHops(&r.rest, r.phases[phase])
@@ -200,6 +203,7 @@ func (r *permutationSearch) bestPermutation(phase int) []int32 {
 	whole, halved := r.weights[0].fits(r.complete.maxHops())
 	halved = halved && !whole && r.complete.logLaneBits == 4
 
+	// gain[u*n+b] is the number of hops that a link from u to b saves.
 	for u := range n {
 		r.stop.Check()
 		gain := r.gain[u*n : u*n+n]
@@ -208,7 +212,7 @@ func (r *permutationSearch) bestPermutation(phase int) []int32 {
 		to := before.row(u)
 		for b := range n {
 			if b == u {
-				gain[b] = -1 << 40
+				gain[b] = -1 << 40 // below every sum of gains, so that no GPU is linked to itself
 				continue
 			}
 			direct := max(0, r.complete.hops(b, u)-1) * int64(need[b])

@@ -26,11 +26,12 @@ type quadraticAssignment struct {
 	// Robust taboo search for the quadratic assignment problem, Parallel Computing 17,
 	// 1991), and two rows.
 	cost []int64
-	// cycle lists the places along a ring, and is nil for other topologies. surplus is the demand that the GPU of a
-	// place sends less the demand that it receives, indexed by place.
-	cycle                   []int32
+
+	cycle []int32 // the places along a ring; nil for other topologies
+	// surplus is the demand that the GPU of a place sends minus the demand that it receives,
+	// indexed by place.
 	surplus                 []int64
-	demandChange, hopChange []directedPair // scratch
+	demandChange, hopChange []directedPair // scratch of exchange
 	stop                    cancellation.Condition
 }
 
@@ -131,7 +132,9 @@ func (q *quadraticAssignment) ringExcess() int64 {
 	return int64(len(q.cycle))*largest - sum
 }
 
-// exchangeDelta returns the change of the sum if the GPUs at x and y are exchanged.
+// exchangeDelta returns the change of the sum if the GPUs at x and y are exchanged. The costs
+// assume that all other GPUs stay, so the demand between x and y and of their own places is
+// corrected.
 func (q *quadraticAssignment) exchangeDelta(x, y int) int64 {
 	n := q.n
 	dx := q.demand[x*n : (x+1)*n]
@@ -185,8 +188,11 @@ func (q *quadraticAssignment) exchange(x, y int) {
 
 // descend exchanges GPUs while this lowers the score.
 func (q *quadraticAssignment) descend() {
-	tilt := q.ringExcess()
-	(&graph.Exchanges{N: q.n}).Run(math.MaxInt, func(x, y int) bool {
+	excess := q.ringExcess()
+
+	// Run calls the function for all pairs x < y, in turn, until none of them is exchanged.
+	const maxCalls = math.MaxInt
+	(&graph.Exchanges{N: q.n}).Run(maxCalls, func(x, y int) bool {
 		if y == x+1 {
 			q.stop.Check()
 		}
@@ -194,7 +200,7 @@ func (q *quadraticAssignment) descend() {
 		if q.cycle != nil {
 			s := q.surplus
 			s[x], s[y] = s[y], s[x]
-			change += q.ringExcess() - tilt
+			change += q.ringExcess() - excess
 			s[x], s[y] = s[y], s[x]
 		}
 
@@ -202,7 +208,7 @@ func (q *quadraticAssignment) descend() {
 			return false
 		}
 		q.exchange(x, y)
-		tilt = q.ringExcess()
+		excess = q.ringExcess()
 		return true
 	})
 }

@@ -103,8 +103,9 @@ func (r *Schedule) phasePaths() []phasePaths {
 func (r *Schedule) countSlots(p *Scheduler) {
 	list := r.phasePaths()
 	r.Slots, r.Total = make([]int32, len(list)), 0
+	const noLimit = math.MaxInt
 	for i := range list {
-		slots, _ := p.Slots(len(r.Topologies[i]), &list[i].Paths, Farthest, math.MaxInt)
+		slots, _ := p.Slots(len(r.Topologies[i]), &list[i].Paths, Farthest, noLimit)
 		r.Slots[i] = int32(slots)
 		r.Total += int64(slots)
 	}

@@ -54,26 +54,31 @@ type linkQueue struct{ length, firstWord int32 }
 // and stores the slot of each crossing in slotOf, which has the length of w.Link. Links
 // must be in 0..links-1.
 func (p *Scheduler) Schedule(links int, w *Paths, order Order, slotOf []int32) (slots int) {
-	bound := p.prepare(links, w, order, true)
-	slots, _ = p.run(math.MaxInt, int(bound), slotOf)
+	const noLimit = math.MaxInt
+	bound := p.prepare(links, w, order, storeCrossings)
+	slots, _ = p.run(noLimit, int(bound), slotOf)
 	return slots
 }
 
 // Slots returns the number of slots of Schedule. It stops as soon as this number is known
 // to exceed limit, and then returns a lower bound of it and false.
 func (p *Scheduler) Slots(links int, w *Paths, order Order, limit int) (slots int, ok bool) {
-	bound := p.prepare(links, w, order, false)
+	bound := p.prepare(links, w, order, !storeCrossings)
 	if int(bound) > limit {
 		return int(bound), false
 	}
 	return p.run(limit, int(bound), nil)
 }
 
+// storeCrossings is the value of the last parameter of prepare if the slot of each crossing is
+// needed.
+const storeCrossings = true
+
 // prepare sorts the crossings of each link by priority and inserts the first crossing of
-// each path into its queue. With hops, it also stores which crossing each place has. It
+// each path into its queue. With stores, it also stores which crossing each place has. It
 // returns a lower bound on the slots: the largest number of crossings of a link or of a
 // path.
-func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound int32) {
+func (p *Scheduler) prepare(links int, w *Paths, order Order, stores bool) (bound int32) {
 	n := w.Len()
 	longest := int32(0)
 	for i := range n {
@@ -109,7 +114,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 	bound = longest
 	for l := range links {
 		first := place
-		p.queues[l] = linkQueue{0, first >> 6}
+		p.queues[l] = linkQueue{length: 0, firstWord: first >> 6}
 		for b := l * int(keys); b < (l+1)*int(keys); b++ {
 			place, p.nextPlace[b] = place+p.nextPlace[b], place
 		}
@@ -123,7 +128,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 	}
 
 	p.nextCrossing = resize(p.nextCrossing, int(place))
-	if hops {
+	if stores {
 		p.crossing = resize(p.crossing, int(place))
 	}
 	p.waiting = resizeZero(p.waiting, int(place)>>6)
@@ -135,7 +140,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 	sorted := p.sortRanks(w)
 	for i := range n {
 		if sorted != nil {
-			i = int(uint32(sorted[i]))
+			i = int(uint32(sorted[i])) // the path number, in the low 32 bits
 		}
 		start, end := w.Start[i], w.Start[i+1]
 		p.check(int(end - start))
@@ -143,7 +148,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 			continue
 		}
 
-		q := int32(-1)
+		q := int32(-1) // place of the next crossing of the path
 		for j := end - 1; j >= start; j-- {
 			b := w.Link[j]
 			if keys > 1 {
@@ -152,7 +157,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 			index := p.nextPlace[b]
 			p.nextPlace[b]++
 			p.nextCrossing[index] = q
-			if hops {
+			if stores {
 				p.crossing[index] = j
 			}
 			q = index
@@ -194,7 +199,8 @@ func (p *Scheduler) push(place int32) {
 }
 
 // run simulates slot after slot. slotOf may be nil if the slots of the crossings are not
-// needed.
+// needed. If more than limit slots are needed, it returns a lower bound of them, at least
+// bound, and false.
 func (p *Scheduler) run(limit, bound int, slotOf []int32) (slots int, ok bool) {
 	for len(p.busyLinks) > 0 {
 		p.check(len(p.busyLinks))
@@ -204,6 +210,7 @@ func (p *Scheduler) run(limit, bound int, slotOf []int32) (slots int, ok bool) {
 		p.arrivals = p.arrivals[:0]
 		stillBusy := p.busyLinks[:0]
 		for _, l := range p.busyLinks {
+			// Find the first word of the queue with a waiting chunk.
 			queue := &p.queues[l]
 			word := queue.firstWord
 			set := p.waiting[word]

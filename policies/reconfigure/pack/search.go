@@ -10,17 +10,24 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Search plans an unequal demand with relaying, as Plan does, but one number of topologies
-// at a time. It considers only numbers that may have the best plan for a cost. The plans of
-// a number do not depend on earlier requests. A Search is not safe for concurrent use.
+// Search finds the best plan of an unequal demand with relaying for one cost after another. Its
+// plans are the plans of Plan, but it plans one number of topologies at a time, and only numbers
+// that may have the best plan for a cost. The plans of a number do not depend on earlier
+// requests. A Search is not safe for concurrent use.
 type Search struct {
-	// The variants without and with relaying (within and across phases). The former may
-	// have no counts. Of two equal candidates the former is preferred.
+	// variants are indexed by withinVariant and acrossVariant. The former may have no counts. Of
+	// two equal candidates the former is preferred.
 	variants   [2]planVariant
-	incumbents *incumbentSet
+	incumbents *incumbentSet // minimum slots of all candidates so far, by number of topologies
 	options    Options
 	stop       cancellation.Condition // polled during the current call of Best
 }
+
+// Variants of plans: chunks stay within a phase, or may rest across reconfigurations (relaying).
+const (
+	withinVariant = iota
+	acrossVariant
+)
 
 // planVariant has the plans without relaying, or the plans with relaying.
 type planVariant struct {
@@ -31,10 +38,11 @@ type planVariant struct {
 	sequences    []Sequence // sequences of base with up to maxBaseCount topologies
 	maxBaseCount int
 	candidates   []plan.Candidate // of all numbers of topologies that are done
-	// Indexed by number of topologies: a lower bound on the slots, whether scheduling was
-	// tried, and whether it need not be tried again.
-	minSlots        []int64
-	isTried, isDone []bool
+
+	// Indexed by number of topologies.
+	minSlots []int64 // lower bound on the slots
+	isTried  []bool  // scheduling was tried once, and could reject sequences
+	isDone   []bool  // all sequences are scheduled, or need not be
 }
 
 // BaseSource returns sequences for uniform demand of up to maxCount topologies.
@@ -65,8 +73,8 @@ func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec,
 			isDone:   make([]bool, len(r.minSlots)),
 		}
 
-		if x.builder, err = newSequenceBuilder(p, SequenceSpec{Counts: from.Counts},
-			i == 1); err != nil {
+		relay := i == acrossVariant
+		if x.builder, err = newSequenceBuilder(p, SequenceSpec{Counts: from.Counts}, relay); err != nil {
 			return nil, err
 		}
 		x.builder.workers, x.builder.stop = o.Workers, o.Stop
@@ -75,10 +83,10 @@ func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec,
 			if err != nil {
 				return nil, err
 			}
-			if x.minSlots[d] = b.Forward; x.builder.relay {
+			if x.minSlots[d] = b.Forward; relay {
 				x.minSlots[d] = b.Relay
 			}
-			x.isDone[d] = d == 1 && !x.builder.relay // plans of one topology belong to across
+			x.isDone[d] = d == 1 && !relay // plans of one topology belong to across
 		}
 	}
 
@@ -109,6 +117,7 @@ func (s *Search) Best(cost plan.Cost, stop cancellation.Condition) (_ *plan.Cand
 	s.stop = stop
 	defer func() { s.stop = nil }()
 	for {
+		// The best candidate so far is the goal to beat.
 		goal := searchGoal{cost: cost}
 		for i := range s.variants {
 			for j := range s.variants[i].candidates {
@@ -118,11 +127,13 @@ func (s *Search) Best(cost plan.Cost, stop cancellation.Condition) (_ *plan.Cand
 			}
 		}
 
+		// Schedule the most promising numbers of topologies, one per worker. Without a candidate,
+		// schedule only one number, because its plan may exclude all others.
 		open := s.openCounts(&goal)
 		if len(open) == 0 {
 			return goal.best, nil
 		}
-		batch := 1 // the first count may exclude all others
+		batch := 1
 		if goal.best != nil {
 			batch = min(len(open), max(1, s.options.Workers))
 		}
@@ -138,13 +149,13 @@ type topologyCount struct{ variant, d int }
 // openCounts returns the numbers of topologies that may meet the goal, in the order of
 // their lowest possible cost.
 func (s *Search) openCounts(g *searchGoal) (list []topologyCount) {
-	optimistic := func(x topologyCount) *plan.Candidate {
-		return &plan.Candidate{Reconfigurations: x.d, Slots: s.variants[x.variant].minSlots[x.d]}
+	optimistic := func(count topologyCount) *plan.Candidate {
+		return &plan.Candidate{Reconfigurations: count.d, Slots: s.variants[count.variant].minSlots[count.d]}
 	}
 	for i := range s.variants {
 		for _, d := range s.variants[i].counts {
 			if x := &s.variants[i]; !x.isDone[d] && g.admits(i, d, x.minSlots[d]) {
-				list = append(list, topologyCount{i, d})
+				list = append(list, topologyCount{variant: i, d: d})
 			}
 		}
 	}
@@ -159,35 +170,39 @@ func (s *Search) openCounts(g *searchGoal) (list []topologyCount) {
 // it rejects a number as soon as its slots are known to miss the goal. The second attempt
 // is complete.
 func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
+	// List the sequences of all numbers.
 	var list []scoredSequence
 	var countOf []topologyCount // indexed by sequence
-	for _, x := range numbers {
-		if err := s.buildSequences(x); err != nil {
+	for _, count := range numbers {
+		if err := s.buildSequences(count); err != nil {
 			return err
 		}
-		for _, m := range s.variants[x.variant].builder.selectedOf(x.d) {
+		for _, m := range s.variants[count.variant].builder.selectedOf(count.d) {
 			list = append(list, m)
-			countOf = append(countOf, x)
+			countOf = append(countOf, count)
 		}
 	}
 
+	// Schedule them.
 	schedules := make([]*Schedule, len(list))
 	errs := make([]error, len(list))
 	parallel(s.options.Workers, len(list), s.options.Stop, func(w *scheduleWorker, i int) {
-		x, o := countOf[i], s.options
-		if w.isTooCostly = nil; g.best != nil && !s.variants[x.variant].isTried[x.d] {
-			w.isTooCostly = func(slots int64) bool { return !g.admits(x.variant, x.d, slots) }
+		count, o := countOf[i], s.options
+		w.isTooCostly = nil
+		if g.best != nil && !s.variants[count.variant].isTried[count.d] {
+			w.isTooCostly = func(slots int64) bool { return !g.admits(count.variant, count.d, slots) }
 		}
-		o.Relay = s.variants[x.variant].builder.relay
+		o.Relay = s.variants[count.variant].builder.relay
 		schedules[i], errs[i] = w.scheduleSequence(s.incumbents.problem, list[i], o, s.incumbents)
 	})
 
-	for _, x := range numbers {
+	// Collect the candidates of each number.
+	for _, count := range numbers {
 		all := []plan.Candidate(nil)
 		shortest := int64(math.MaxInt64)
 		minRejected := int64(math.MaxInt64) // lowest bound of a rejected sequence
 		for i, r := range schedules {
-			if countOf[i] != x {
+			if countOf[i] != count {
 				continue
 			}
 			var rejected costError
@@ -202,11 +217,15 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 			}
 		}
 
-		variant := &s.variants[x.variant]
-		if variant.isTried[x.d] = true; minRejected == math.MaxInt64 || shortest < minRejected {
-			variant.isDone[x.d], variant.candidates = true, append(variant.candidates, all...)
+		// The number is done if no sequence was rejected, or if the best schedule takes fewer slots
+		// than every rejected sequence. Otherwise all its sequences take at least minRejected slots.
+		variant := &s.variants[count.variant]
+		variant.isTried[count.d] = true
+		if minRejected == math.MaxInt64 || shortest < minRejected {
+			variant.isDone[count.d] = true
+			variant.candidates = append(variant.candidates, all...)
 		} else {
-			variant.minSlots[x.d] = max(variant.minSlots[x.d], minRejected) // all other sequences also take at least these slots
+			variant.minSlots[count.d] = max(variant.minSlots[count.d], minRejected)
 		}
 	}
 
@@ -215,21 +234,22 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 
 // buildSequences builds the sequences of a number of topologies. If sequences grow from
 // smaller ones, it also builds all smaller numbers.
-func (s *Search) buildSequences(x topologyCount) error {
-	variant := &s.variants[x.variant]
-	if x.d > variant.maxBaseCount {
+func (s *Search) buildSequences(count topologyCount) error {
+	// Request more sequences for uniform demand if necessary.
+	variant := &s.variants[count.variant]
+	if count.d > variant.maxBaseCount {
 		variant.maxBaseCount = max(minBaseCount, variant.maxBaseCount)
-		for variant.maxBaseCount < x.d {
+		for variant.maxBaseCount < count.d {
 			variant.maxBaseCount *= 2
 		}
 		variant.sequences = variant.base(variant.maxBaseCount, s.options.Stop)
 	}
 
 	m := variant.builder
-	if m.relay && m.canGrow(x.d) {
-		return m.buildUpTo(x.d, variant.sequences)
+	if m.relay && m.canGrow(count.d) {
+		return m.buildUpTo(count.d, variant.sequences)
 	}
-	m.addRelabelled(x.d, x.d, variant.sequences)
+	m.addRelabelled(count.d, count.d, variant.sequences)
 	return nil
 }
 

@@ -20,12 +20,12 @@ const (
 	// slots well enough.
 	maxSchedulesPerCount      = 2
 	maxPermutationsForSeveral = 12
-	scoreMargin               = 0.05 // hops with the penalty of sequenceBuilder.add; lower is better
+	scoreMargin               = 0.05
 	// With relaying, sequences of one topology are also scheduled with the path search of
 	// relaying, although no chunk relays. Of equal paths it finds other ones first. This
-	// applies to all sequences for up to maxGPUsForBothOrders GPUs. For up to
-	// maxGPUsForBothOrdersIfNear GPUs it applies if the score is within bothOrdersMargin of
-	// the lowest. With more GPUs there are enough paths that both orders give equal
+	// applies to all sequences for up to maxGPUsForBothSearches GPUs. For up to
+	// maxGPUsForBothSearchesIfNear GPUs it applies if the score is within bothSearchesMargin
+	// of the lowest. With more GPUs there are enough paths that both searches give equal
 	// results.
 	bothSearchesMargin           = 0.01
 	maxGPUsForBothSearches       = 32
@@ -175,8 +175,9 @@ func (m *sequenceBuilder) sortByScore(d int) {
 func (m *sequenceBuilder) addRelabelled(minCount, maxCount int, base []Sequence) {
 	circulants := circulantSequences(m.problem.GPUs, m.problem.Degree, maxCount, m.relay, m.stop)
 	if m.problem.Degree > 1 {
-		circulants = append(circulants, Sequence{"generalised Kautz",
-			[]scaleup.Topology{scaleup.GeneralizedKautz(m.problem.GPUs, m.problem.Degree)}})
+		kautz := scaleup.GeneralizedKautz(m.problem.GPUs, m.problem.Degree)
+		circulants = append(circulants, Sequence{Origin: "generalised Kautz",
+			Topologies: []scaleup.Topology{kautz}})
 	}
 	list := slices.DeleteFunc(slices.Concat(base, circulants), func(s Sequence) bool {
 		d := len(s.Topologies)
@@ -195,7 +196,7 @@ func (m *sequenceBuilder) addRelabelled(minCount, maxCount int, base []Sequence)
 	})
 	for _, r := range results {
 		if r.err == nil {
-			m.add(r.s, r.hops, 1)
+			m.add(r.s, r.hops, allRegular)
 		}
 	}
 
@@ -206,6 +207,12 @@ func (m *sequenceBuilder) addRelabelled(minCount, maxCount int, base []Sequence)
 		}
 	}
 }
+
+// Values of the parameter regularShare of add.
+const (
+	allRegular  = 1.0
+	noneRegular = 0.0
+)
 
 // add adds a sequence. regularShare is the share of its topologies that were chosen without
 // regard to the demand. Its penalty grows with the share of pairs that could have a link of
@@ -222,11 +229,11 @@ func (m *sequenceBuilder) add(s Sequence, hops int64, regularShare float64) {
 
 // sequenceGrowth grows sequences with relaying from sequences with one topology fewer.
 type sequenceGrowth struct {
-	permutationSearch
-	random *rand.Rand
-	ring   [][][]int32 // initial sequence: phases, each of permutations
-	grown  [][][]int32 // best sequence of next-1 topologies
-	next   int         // number of topologies to be built next
+	permutationSearch // optimises the current sequence phases; turn and work are its state
+	random            *rand.Rand
+	ring              [][][]int32 // initial sequence: phases, each of permutations
+	grown             [][][]int32 // best sequence of next-1 topologies
+	next              int         // number of topologies to be built next
 }
 
 // newGrowth returns the growth from a ring. ring has one topology of one permutation.
@@ -234,7 +241,8 @@ func newGrowth(p *plan.Problem, ring []scaleup.Topology, stop cancellation.Condi
 	g := &sequenceGrowth{permutationSearch: newPermutationSearch(p.GPUs, p.Degree, p.Chunks),
 		random: rand.New(rand.NewPCG(p.Seed, exchangeStream)), next: 1}
 	g.stop = stop
-	g.ring, _ = splitPermutations(ring, p.GPUs, 1)
+	const degree = 1
+	g.ring, _ = splitPermutations(ring, p.GPUs, degree)
 	g.reset(g.ring)
 	return g
 }
@@ -272,11 +280,12 @@ func (m *sequenceBuilder) grow(maxCount int) {
 		}
 
 		if sum < previous {
-			m.add(Sequence{origin, joinPermutations(g.phases)}, sum, 0)
+			m.add(Sequence{Origin: origin, Topologies: joinPermutations(g.phases)}, sum, noneRegular)
 		}
 	}
 
 	for ; g.next <= maxCount && g.work < maxGrowWork; g.next++ {
+		// Reoptimise the best sequence of d topologies so far.
 		d := g.next
 		if len(m.sequences[d]) > 0 && d*k <= maxRenewedPermutations {
 			s := m.sequences[d][0]
@@ -287,16 +296,21 @@ func (m *sequenceBuilder) grow(maxCount int) {
 			}
 		}
 
+		// Grow a sequence: add permutations to the ring, or a topology in the middle of the best
+		// sequence of d-1 topologies.
+		const isNew = math.MaxInt64 // as previous hops: add the sequence in any case
 		switch {
 		case d == 1 && k > 1:
 			g.reset(g.ring)
 			g.turn = 0
-			g.fill(0, k)
-			finish("permutations that save most hops", 4*k, g.reset(g.phases), math.MaxInt64)
+			const phase = 0
+			g.fill(phase, k)
+			finish("permutations that save most hops", 4*k, g.reset(g.phases), isNew)
 		case g.grown != nil:
-			g.reset(slices.Insert(g.grown, len(g.grown)/2, nil))
-			g.fill(len(g.grown)/2, k)
-			finish("permutations that save most hops", 2*k, g.reset(g.phases), math.MaxInt64)
+			middle := len(g.grown) / 2
+			g.reset(slices.Insert(g.grown, middle, nil))
+			g.fill(middle, k)
+			finish("permutations that save most hops", 2*k, g.reset(g.phases), isNew)
 		}
 
 		m.sortByScore(d)
@@ -319,10 +333,11 @@ const (
 	maxExchangedPermutations = 8
 	maxExchanges             = 2000
 	maxExchangeWork          = 1 << 24
-	// exchangeStream selects the stream of random numbers.
+	// exchangeStream separates the random numbers of exchanges from others with the same seed:
+	// "exchange" in ASCII.
 	exchangeStream = 0x65786368616e6765
 )
 
-// maxGrowWork limits the additions to choose permutations. Larger numbers of topologies
-// have relabelled sequences only. It is a variable for tests.
+// maxGrowWork limits the additions to choose permutations (choiceWork each). Larger numbers of
+// topologies have relabelled sequences only. It is a variable for tests.
 var maxGrowWork = float64(1 << 32)

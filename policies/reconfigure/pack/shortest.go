@@ -137,7 +137,7 @@ func (s *ShortestPaths) balance(w *Paths) {
 	cost := make([]float64, len(s.Topology)) // increase of the sum by one more path over the link
 	price := func(e int32) {
 		x := float64(load[e])
-		cost[e] = 4*x*x*x + 6*x*x + 4*x + 1
+		cost[e] = 4*x*x*x + 6*x*x + 4*x + 1 // (x+1)^4 - x^4
 	}
 	for e := range cost {
 		price(int32(e))
@@ -151,7 +151,7 @@ func (s *ShortestPaths) balance(w *Paths) {
 	var reached []int32
 	for pass := range balancePasses {
 		for i := range w.Len() {
-			if i&(1<<10-1) == 0 {
+			if i%pathsPerCheck == 0 {
 				s.stop.Check()
 			}
 			path := w.Link[w.Start[i]:w.Start[i+1]]
@@ -159,6 +159,7 @@ func (s *ShortestPaths) balance(w *Paths) {
 				continue
 			}
 
+			// Take the path out of the loads. In the first pass it is not in them.
 			if pass > 0 {
 				for _, e := range path {
 					load[e]--
@@ -193,6 +194,7 @@ func (s *ShortestPaths) balance(w *Paths) {
 				}
 			}
 
+			// Store the new path, from its end, and add it to the loads.
 			for x, j := dst, len(path)-1; j >= 0; j-- {
 				path[j] = lastEdge[x]
 				x = s.Topology[lastEdge[x]].From
