@@ -47,7 +47,7 @@ func ShiftOrder(n int) []int {
 	if n > 2 {
 		order = append(order, n-1)
 	}
-	for first := 3; first >= 2; first-- {
+	for first := 3; first >= 2; first-- { // 3, 5, .. and then 2, 4, ..
 		for s := first; s < n-1; s += 2 {
 			order = append(order, s)
 		}
@@ -55,13 +55,13 @@ func ShiftOrder(n int) []int {
 	return order
 }
 
-// shiftSequence is a sequence of shifts of degree 1. hops[D] is the minimum number of hops
-// to offset D, in phase phase[D]. d is the number of topologies so far.
+// shiftSequence is the paper's construction for degree 1: a sequence of topologies, each a
+// shift u -> u+s mod n.
 type shiftSequence struct {
-	n, d  int
-	order []int
-	hops  []int32
-	phase []int32
+	n, d  int     // GPUs; topologies so far
+	order []int   // shifts in the order in which they are added (ShiftOrder)
+	hops  []int32 // minimum hops over the topologies so far, indexed by offset
+	phase []int32 // the topology with these hops, indexed by offset
 }
 
 // newShiftSequence returns the sequence with the first shift of ShiftOrder.
@@ -123,7 +123,7 @@ func (s *shiftSequence) schedule() *roundSchedule {
 		c.dst = append(c.dst, int32(d))
 		c.hops = append(c.hops, s.hops[d])
 		c.round = append(c.round, int32(d-1))
-		c.rounds = append(c.rounds, roundInfo{s.phase[d], s.hops[d]})
+		c.rounds = append(c.rounds, roundInfo{phase: s.phase[d], hops: s.hops[d]})
 	}
 
 	c.normaliseRounds()

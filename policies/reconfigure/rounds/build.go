@@ -12,17 +12,15 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// candidateSchedule is a round schedule with labels and an order of chunks.
+// candidateSchedule is a round schedule (roundSchedule: the round and the path of each flow) with
+// labels and an order of chunks. scheduleEvaluator makes it, and buildPlan writes it as a plan.
 type candidateSchedule struct {
 	topologies int
 	slots      int64
-	// rebuild returns the round schedule. It is not stored if it can be computed quickly.
-	rebuild func() *roundSchedule
-	label   []int32 // GPU, indexed by node of the round schedule
-	// origin names the construction in results. isByIndex selects ByIndex instead of
-	// ByRound.
-	origin    string
-	isByIndex bool
+	rebuild    func() *roundSchedule // returns the round schedule, which may be computed only then
+	label      []int32               // GPU at each node of the round schedule
+	origin     string                // name of the construction in results
+	isByIndex  bool                  // chunks are sent ByIndex, otherwise ByRound
 }
 
 // newPlan returns a plan with the topologies of the schedule, without transmissions.
@@ -36,7 +34,7 @@ func (m *candidateSchedule) newPlan(p *plan.Problem, s *roundSchedule) *plan.Pla
 	return out
 }
 
-// buildPlan writes the plan.
+// buildPlan writes the plan: it lists the transmissions of each phase, and sets its slots.
 func (m *candidateSchedule) buildPlan(p *plan.Problem, stop cancellation.Condition) (*plan.Plan, error) {
 	s := m.rebuild()
 	out := m.newPlan(p, s)
@@ -63,8 +61,9 @@ func (m *candidateSchedule) buildPlan(p *plan.Problem, stop cancellation.Conditi
 func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []chunkFlow, stop cancellation.Condition) (slots int64) {
 	slices.SortStableFunc(flows, s.compareRounds)
 	edges := out.Topologies[phase]
-	var links []int32
+	var links []int32 // path of the current flow, as indices into edges
 	for chunk := int32(0); len(flows) > 0; chunk++ {
+		// One iteration per round with this chunk. All its flows start in slot slots.
 		for i := 0; i < len(flows); {
 			stop.Check()
 			round := s.round[flows[i].class]
@@ -96,15 +95,17 @@ func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []chunkFlow
 }
 
 // listPaths stores the paths of a phase's chunks in w, ordered by chunk index and then by
-// flow. flowOf, if not nil, receives the flow of each path. It reuses the memory of w.
+// flow. flowOf, if not nil, receives the flow (index in flows) of each path. It reuses the
+// memory of w.
 func (s *roundSchedule) listPaths(w *pack.Paths, flows []chunkFlow, flowOf *[]int32) {
 	w.Reset()
 	w.Start = append(w.Start, 0)
-	remaining := numbers.Below(int32(len(flows)))
+	remaining := numbers.Below(int32(len(flows))) // flows that have the current chunk
 	for chunk := int32(0); len(remaining) > 0; chunk++ {
 		longer := remaining[:0]
 		for _, i := range remaining {
 			f := &flows[i]
+			// All chunks of a flow take the same path. Copy it from chunk 0.
 			if chunk == 0 {
 				f.pathStart = int32(len(w.Link))
 				w.Link = s.appendLinks(w.Link, int(f.class), f.node)
@@ -127,7 +128,8 @@ func (s *roundSchedule) listPaths(w *pack.Paths, flows []chunkFlow, flowOf *[]in
 }
 
 // writeByIndex starts all flows together. Each link sends the chunk with the smallest index
-// first, then the one with the smallest flow number (Sec. 5.1).
+// first, then the one with the smallest flow number (Sec. 5.1). This is the order of listPaths,
+// and pack.ByRank takes paths without ranks in their order.
 func writeByIndex(out *plan.Plan, s *roundSchedule, phase int, flows []chunkFlow, stop cancellation.Condition) int64 {
 	var w pack.Paths
 	var flowOf []int32

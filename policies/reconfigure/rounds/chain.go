@@ -79,12 +79,15 @@ func newRoundSchedule(n, k int, offsets []int32, edges scaleup.Topology) *roundS
 // addPacker adds the packer of the latest topology and updates minHops.
 func (c *contractionChain) addPacker() {
 	s := c.current
-	var p *roundPacker
+	latest := len(c.packers)
+	var offsets []int32
+	var edges scaleup.Topology
 	if s.isCirculant() {
-		p = newRoundPacker(s.n, s.offsets[len(c.packers)], nil, c.stop)
+		offsets = s.offsets[latest]
 	} else {
-		p = newRoundPacker(s.n, nil, s.edges[len(c.packers)], c.stop)
+		edges = s.edges[latest]
 	}
+	p := newRoundPacker(s.n, offsets, edges, c.stop)
 	c.packers = append(c.packers, p)
 
 	for u := range c.minHops {
@@ -100,6 +103,7 @@ func (c *contractionChain) addPacker() {
 // the earliest such round. If there is no such topology, it opens a round of the first topology in
 // which it has a shortest path.
 func (c *contractionChain) packAll() *roundSchedule {
+	// Start without rounds, and sort the classes of flows by hops.
 	s := *c.current
 	m := len(s.src)
 	s.stride = int(max(1, slices.Max(c.minHops)))
@@ -119,7 +123,8 @@ func (c *contractionChain) packAll() *roundSchedule {
 		h := int(c.minHops[u])
 		path := s.paths[int(u)*s.stride : int(u)*s.stride+h]
 
-		round, phase, firstPhase := -1, -1, -1
+		// Find the first topology with a free path in an open round; findRound stores the path.
+		round, phase, firstPhase := -1, -1, -1 // round is an index in the packer of phase
 		for i, p := range c.packers {
 			if int(p.hopsTo(s.dst[u])[s.src[u]]) != h {
 				continue
@@ -139,6 +144,7 @@ func (c *contractionChain) packAll() *roundSchedule {
 			round = c.packers[phase].findRound(s.src[u], s.dst[u], h, path)
 		}
 
+		// Take the path in this round.
 		packer := c.packers[phase]
 		packer.reserve(round, path)
 		s.hops[u], s.round[u] = int32(h), packer.roundNumber[round]

@@ -138,8 +138,10 @@ func widenSets(sets []uint64, words int) []uint64 {
 // kautzBase returns a schedule on the generalised Kautz topology. It selects one of the shortest
 // paths of each flow at random and keeps its round. Rounds that no longer contend are merged.
 func kautzBase(n, k int, seed uint64, stop cancellation.Condition) *roundSchedule {
-	l := listKautzPaths(n, k, false, stop)
-	s := newRoundSchedule(n, k, nil, l.edges)
+	const all = false
+	l := listKautzPaths(n, k, all, stop)
+	var noOffsets []int32
+	s := newRoundSchedule(n, k, noOffsets, l.edges)
 	s.origin = "GenKautz"
 	draws := random.Stream(seed, "reconfigure-during: paths of GenKautz")
 	classOf := make([]int32, n*n) // class of the flow, indexed by source*n+destination

@@ -15,6 +15,9 @@ import (
 // In a circulant all sources use the same paths, rotated. A single path then represents the
 // paths of all sources, and it occupies an offset instead of a link. A resource is an offset of
 // a circulant, and a link of another topology.
+//
+// contractionChain has one packer per topology. For each flow it calls findRound, and openRound
+// if no round has a free path, and then reserve.
 type roundPacker struct {
 	n int
 	// Link i leads to GPU head[i] and occupies resource[i]. The links out of GPU w are

@@ -130,7 +130,8 @@ func allSchedules(p *plan.Problem, o Options) (_ []candidateSchedule, err error)
 	}
 	var list []candidateSchedule
 	for i, base := range baseNames(o) {
-		list = append(list, e.evaluateChain(base, list, i > 0)...)
+		isSecond := i > 0
+		list = append(list, e.evaluateChain(base, list, isSecond)...)
 	}
 	return frontier(list), nil
 }
@@ -217,12 +218,13 @@ func (e *scheduleEvaluator) evaluateShifts() []candidateSchedule {
 	return list
 }
 
-// evaluateChain evaluates the schedules of the contraction chain of a base. For the second
-// base, other has the results of the first one. Then only schedules with fewer slots are
-// returned, and the search ends after maxFailures consecutive numbers of topologies without
-// one. GenKautz suits small numbers of topologies, because its rounds become emptier with
-// each contraction (Sec. 4.2), and its schedules take longest to compute.
-func (e *scheduleEvaluator) evaluateChain(base string, other []candidateSchedule, second bool) []candidateSchedule {
+// evaluateChain evaluates the schedules of the contraction chain of a base (contractionChain:
+// each schedule has one topology more). For the second base, other has the results of the first
+// one. Then only schedules with fewer slots are returned, and the search ends after maxFailures
+// consecutive numbers of topologies without one. GenKautz suits small numbers of topologies,
+// because its rounds become emptier with each contraction (Sec. 4.2), and its schedules take
+// longest to compute.
+func (e *scheduleEvaluator) evaluateChain(base string, other []candidateSchedule, isSecond bool) []candidateSchedule {
 	const maxFailures = 8
 	n, k := e.problem.GPUs, e.problem.Degree
 	c := e.newChain(base)
@@ -230,6 +232,8 @@ func (e *scheduleEvaluator) evaluateChain(base string, other []candidateSchedule
 	var list []candidateSchedule
 	for d, failures := 1, 0; failures < maxFailures; d++ {
 		e.options.Stop.Check()
+
+		// The limit is the slots of the other base with d topologies, or with its maximum number.
 		s := c.current
 		limit := e.options.slotLimit(d)
 		if i, ok := slices.BinarySearchFunc(other, d, func(m candidateSchedule, d int) int {
@@ -238,12 +242,13 @@ func (e *scheduleEvaluator) evaluateChain(base string, other []candidateSchedule
 			limit = min(limit, other[min(i, len(other)-1)].slots)
 		}
 
-		if m := e.best(s, e.labels(s, (n-2)/k+1), limit); m.slots < limit {
+		maxTopologies := (n-2)/k + 1 // with this number, all flows may take one hop
+		if m := e.best(s, e.labels(s, maxTopologies), limit); m.slots < limit {
 			m.topologies = d
 			m.rebuild = func() *roundSchedule { return s }
 			list = append(list, m)
 			failures = 0
-		} else if second {
+		} else if isSecond {
 			failures++
 		}
 
@@ -265,15 +270,15 @@ func (e *scheduleEvaluator) newChain(base string) *contractionChain {
 	for _, o := range BaseOffsets(n, k) {
 		offsets = append(offsets, int32(o))
 	}
-	s := newRoundSchedule(n, k, offsets, nil)
+	s := newRoundSchedule(n, k, offsets, nil) // nil: no edges
 	s.origin = "circulant"
 	return newContractionChain(s, e.options.Stop)
 }
 
 // labels returns the labels of GPUs for a schedule, starting from the labels of earlier
 // schedules of the base. schedules is the approximate number of schedules that share the
-// work. The result is nil if GPUs are not relabelled.
-func (e *scheduleEvaluator) labels(s *roundSchedule, schemes int) []int32 {
+// work of maxSwapWork. The result is nil if GPUs are not relabelled.
+func (e *scheduleEvaluator) labels(s *roundSchedule, schedules int) []int32 {
 	if e.chunksPerFlow > 0 || e.options.NoRelabelling {
 		return nil
 	}
@@ -281,7 +286,8 @@ func (e *scheduleEvaluator) labels(s *roundSchedule, schemes int) []int32 {
 		e.relabeller = newRelabeller(s.n, e.problem.Chunks)
 		e.relabeller.stop = e.options.Stop
 	}
-	return e.relabeller.improve(s.groupFlows(), maxSwapWork/(4*s.n*schemes))
+	workPerSwap := 4 * s.n // a swap moves the flows into and out of two GPUs
+	return e.relabeller.improve(s.groupFlows(), maxSwapWork/(workPerSwap*schedules))
 }
 
 // best returns the best order of chunks and labels for a schedule. Its slots equal limit if
@@ -289,19 +295,22 @@ func (e *scheduleEvaluator) labels(s *roundSchedule, schemes int) []int32 {
 func (e *scheduleEvaluator) best(s *roundSchedule, label []int32, limit int64) candidateSchedule {
 	m := candidateSchedule{slots: limit}
 	if e.chunksPerFlow > 0 {
-		e.tryLabel(&m, s, e.identity, s.slots()*int64(e.chunksPerFlow), "")
+		e.tryLabel(&m, s, e.identity, s.slots()*int64(e.chunksPerFlow), notRelabelled)
 		return m
 	}
 	g := s.groupFlows()
-	e.tryLabel(&m, s, e.identity, g.slots(s.n, e.problem.Chunks, e.identity), "")
+	e.tryLabel(&m, s, e.identity, g.slots(s.n, e.problem.Chunks, e.identity), notRelabelled)
 	if label != nil {
 		e.tryLabel(&m, s, label, g.slots(s.n, e.problem.Chunks, label), ", relabelled")
 	}
 	return m
 }
 
+// notRelabelled is the suffix of the origin of schedules without relabelling.
+const notRelabelled = ""
+
 // tryLabel replaces m by the labelled schedule, by round or by index, if that takes fewer
-// slots.
+// slots. byRound is the slots by round. suffix is a part of the origin.
 func (e *scheduleEvaluator) tryLabel(m *candidateSchedule, s *roundSchedule, label []int32, byRound int64, suffix string) {
 	if e.options.Schedule != ByIndex && byRound < m.slots {
 		*m = candidateSchedule{
@@ -320,8 +329,8 @@ func (e *scheduleEvaluator) tryLabel(m *candidateSchedule, s *roundSchedule, lab
 	}
 }
 
-// simulate returns the slots of the chunks if they are sent by index and take fewer than
-// limit.
+// simulate returns the slots of the chunks if they are sent by index. It returns false if they
+// take limit slots or more, or if the limits of simulation work are reached.
 func (e *scheduleEvaluator) simulate(s *roundSchedule, label []int32, limit int64) (int64, bool) {
 	work, bound := s.loads(e.problem.Chunks, label, e.chunksPerFlow)
 	if bound >= limit {

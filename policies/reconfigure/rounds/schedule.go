@@ -128,18 +128,18 @@ func (s *roundSchedule) appendLinks(links []int32, u int, src int32) []int32 {
 	if !s.isCirculant() {
 		return append(links, s.path(u)...)
 	}
-	off := s.offsets[phase]
+	offsets := s.offsets[phase]
 	node := src
 	n := int32(s.n)
 
-	deg := int32(len(off))
+	degree := int32(len(offsets))
 	for i := range int(s.hops[u]) {
-		o := int32(0)
+		index := int32(0)
 		if s.paths != nil {
-			o = s.paths[u*s.stride+i]
+			index = s.paths[u*s.stride+i]
 		}
-		links = append(links, node*deg+o)
-		if node += off[o]; node >= n {
+		links = append(links, node*degree+index)
+		if node += offsets[index]; node >= n {
 			node -= n
 		}
 	}

@@ -96,9 +96,9 @@ func (s *Search) At(d int, limit int64, stop cancellation.Condition) (_ *plan.Ca
 	defer cancellation.Recover(&err)
 	// A stored result answers the request if it has a candidate, or none below a limit that is at
 	// least as large.
-	if k, ok := s.results[d]; ok && (k.best != nil || k.limit >= limit) {
-		if k.best != nil && k.best.Slots < limit {
-			return k.best, nil
+	if result, ok := s.results[d]; ok && (result.best != nil || result.limit >= limit) {
+		if result.best != nil && result.best.Slots < limit {
+			return result.best, nil
 		}
 		return nil, nil
 	}
@@ -121,13 +121,13 @@ func (s *Search) At(d int, limit int64, stop cancellation.Condition) (_ *plan.Ca
 		}
 	}
 
-	k := countResult{limit: limit}
+	result := countResult{limit: limit}
 	if best.rebuild != nil {
 		c := best.candidate(s.evaluator.problem)
-		k.best = &c
+		result.best = &c
 	}
-	s.results[d] = k
-	return k.best, nil
+	s.results[d] = result
+	return result.best, nil
 }
 
 // buildSchedules builds the schedules of a base with up to d topologies.
@@ -142,8 +142,9 @@ func (s *Search) buildSchedules(b *baseSearch, d int) {
 			return
 		}
 		s.evaluator.relabeller = b.relabeller
-		b.schedules, b.labels = append(b.schedules, next), append(b.labels,
-			s.evaluator.labels(next, (n-2)/k+1))
+		maxTopologies := (n-2)/k + 1 // with this number, all flows may take one hop
+		b.schedules = append(b.schedules, next)
+		b.labels = append(b.labels, s.evaluator.labels(next, maxTopologies))
 		b.relabeller = s.evaluator.relabeller
 	}
 }
