@@ -263,7 +263,7 @@ func writePlan(
 	out.Slots = []int32{int32(slots)}
 	out.Tx = make([]plan.Tx, 0, len(w.Link))
 
-	// AppendTo asks for the flow and chunk of each path in turn. The paths are sorted by both.
+	// AppendTo calls the function for each path in turn. The paths are sorted by flow and chunk.
 	const phase = 0
 	flow, next := 0, int32(0)
 	w.AppendTo(out, phase, slotOf, stop, func(int) (src, dst, chunk int32) {

@@ -83,7 +83,7 @@ type chainKey struct {
 	data      chainData
 }
 
-// chainData is what the stages of a chain send.
+// chainData is the kind of data that the stages of a chain send.
 type chainData uint8
 
 const (
@@ -135,7 +135,7 @@ func (t *chainTable) chains(low, high int, data chainData) []*chain {
 		return list
 	}
 
-	// What the stage counts as one shard are several shards of the problem.
+	// One shard in the costs of a stage stands for several shards of the problem.
 	shards := int64(low)
 	if data == vectorData {
 		shards = int64(high)

@@ -32,7 +32,7 @@ func searchCirculant(q, k int, stop cancellation.Condition) (best []int32) {
 
 	hops := make([]int32, q)
 	for start := 0; start <= maxCirculantStarts && budget > 0; start++ {
-		const stridesIndex = 2 // ringSets returns one ring, rings both ways, and k strides
+		const stridesIndex = 2 // ringSets returns one ring, rings in both directions, and k strides
 		offsets := ringSets(q, k)[stridesIndex].offsets
 		if start > 0 {
 			for i := range offsets {

@@ -162,7 +162,7 @@ func (f *fold) scatterStep(s int) (list []linkPieces) {
 func (f *fold) sumSteps(list [][]linkPieces) {
 	pieces := power(f.radix, f.halvings)
 	block := power(f.radix, f.digits-1)
-	wants := make([]bool, f.n) // GPUs that need a sum after the step: all, or those that send in the next one
+	wants := make([]bool, f.n) // GPUs that need a sum after the step: all, or the senders of the next step
 	sends := make([]bool, f.n) // GPUs that send in the step
 	for v := range wants {
 		wants[v] = true

@@ -60,7 +60,7 @@ func (f *treeSearch) baseGraph(n int) *graph {
 	z.stop = f.stop
 	words := 0
 	var best *graph
-	depth, maxReceived, load := 0, 0, 0 // values of best; depth 0 means that there is none yet
+	depth, maxReceived, load := 0, 0, 0 // values of best; depth is 0 if best is nil
 	try := func(g *graph) {
 		f.stop.Check()
 		d, sum := z.diameter(g)

@@ -160,8 +160,8 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 
 	// The messages of a link differ between senders only by these additional bytes. base is the size
 	// without them. count is how often part extra of a shard is in the message, indexed by shard
-	// relative to the sender. The longest message is that of the sender whose rest long shards, a
-	// window of count, have the largest sum.
+	// relative to the sender. Relative to a sender, the rest long shards are a window of count. The
+	// sender with the largest sum of its window sends the longest message.
 	count := make([]int32, n)
 	var bytes []int64
 	for _, links := range f.stageMessages(pl.Parts) {

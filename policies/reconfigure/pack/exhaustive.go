@@ -11,8 +11,8 @@ import (
 
 const (
 	// maxExhaustiveGPUs and maxExhaustiveChunks limit the problems that Exhaustive
-	// searches. maxExhaustiveGPUs is also the size of pairMatrix, of which each stored state
-	// has six.
+	// searches. maxExhaustiveGPUs is also the size of pairMatrix; each stored state has six
+	// of these matrices.
 	maxExhaustiveGPUs   = 5
 	maxExhaustiveChunks = 64
 	// maxExhaustiveSends limits the chunks that a GPU may send in all slots, because counts

@@ -32,7 +32,7 @@ type slotState struct {
 // a plan was found.
 //
 // Option i sends a chunk for destination v = i/n mod n to neighbour w = i mod n. Options below
-// n*n are the direct ones (v = w), the others those with v != w.
+// n*n are direct (v = w), and the other options relay (v != w).
 func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 	if u == s.n {
 		return s.endSlot(x)

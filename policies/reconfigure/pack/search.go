@@ -41,7 +41,7 @@ type planVariant struct {
 
 	// Indexed by number of topologies.
 	minSlots []int64 // lower bound on the slots
-	isTried  []bool  // scheduling was tried once, and could reject sequences
+	isTried  []bool  // the first attempt is over, which may have rejected sequences
 	isDone   []bool  // all sequences are scheduled, or need not be
 }
 

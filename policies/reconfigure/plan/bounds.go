@@ -38,7 +38,7 @@ type Bounds struct {
 // Bounder computes Bounds of one problem for any number of topologies.
 //
 // All bounds except Round count hops. Suppose that at most size(h) destinations of a source
-// can be h hops away. Its chunks take the fewest hops if its size(1) largest demands are 1 hop
+// can be h hops away. Its chunks take the minimum hops if its size(1) largest demands are 1 hop
 // away, the next size(2) demands 2 hops, and so on. The same holds for the sources of a
 // destination. A slot has n k links, so the slots are at least this sum of hops / (n k). In
 // addition, all chunks that a GPU sends, or receives, cross its k links.

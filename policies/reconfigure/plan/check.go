@@ -151,7 +151,7 @@ func (p *Plan) verify(stop cancellation.Condition) (peak int32, err error) {
 			return 0, fmt.Errorf("%w: %v: no such slot", ErrBroken, t)
 		}
 
-		// Replace the links of the previous phase by those of this one.
+		// In a new phase, replace the links of the previous one.
 		if t.Phase != phase {
 			if phase >= 0 {
 				for _, e := range p.Topologies[phase] {

@@ -35,7 +35,7 @@ func newShardTracker(s *Steps, stop cancellation.Condition) *shardTracker {
 
 // checkShard verifies shard s, given its pieces by phase and step.
 func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
-	// Begin sets what each of the n GPUs holds before the operation, and what it must hold after it.
+	// Begin sets the contributions of each of the n GPUs before and after the operation.
 	z.holdings.Reset()
 	for part := range z.parts {
 		z.holdings.Begin(z.plan.Op, 0, z.n, part, int(s), int(s))

@@ -80,8 +80,8 @@ type chunkPath struct {
 	phase, edge     []int32
 }
 
-// drawPath draws a path: random hops in all phases except the last, then the way along the ring
-// in the last.
+// drawPath draws a path: random hops in all phases except the last, then hops along the ring in
+// the last.
 func (z *planDrawer) drawPath(src, dst, chunk int32) {
 	w := chunkPath{src: src, dst: dst, chunk: chunk}
 	position := src
