@@ -15,8 +15,16 @@ import (
 	"sim/engine/units"
 )
 
-// maxDiagnostics limits the number of reported errors per file.
-const maxDiagnostics = 20
+const (
+	// maxDiagnostics limits the number of reported errors per file, so that they fit on a
+	// screen.
+	maxDiagnostics = 20
+	// maxLineBytes limits the length of a row of a matrix. A row for the maximum number of
+	// nodes, 2^14, can have 4 KiB per entry.
+	maxLineBytes = 1 << 26
+	// unknownSize is a valid message size for checks that precede the reading of sizes.
+	unknownSize = 1
+)
 
 // ReadSizes reads an n x n matrix of comma-separated values. Row s, column d is the size
 // of the message from node s to node d, in bytes or with a unit ("4MB"). Empty lines and
@@ -26,7 +34,7 @@ const maxDiagnostics = 20
 // from 1. Errors are: a matrix that is not n x n, an entry that is negative or no size, a
 // node that sends to itself, and a total that overflows.
 func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
-	if err := checkSizes(name, n, 1); err != nil {
+	if err := checkSizes(name, n, unknownSize); err != nil {
 		return nil, err
 	}
 	sizes := make([]int64, 0, n*n)
@@ -39,8 +47,8 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	}
 
 	scanner := bufio.NewScanner(r)
-	scanner.Buffer(nil, 1<<26)
-	row, line, total := 0, 0, int64(0)
+	scanner.Buffer(nil, maxLineBytes)
+	row, line, total := 0, 0, int64(0) // row is the number of rows so far
 	for scanner.Scan() {
 		line++
 		text := lineContent(scanner.Text(), line)
@@ -51,6 +59,7 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 			continue
 		}
 
+		// Check the entries of a row. Entries that are missing or too many are one error.
 		entries := strings.Split(text, ",")
 		if row == 1 && isHeader(entries) {
 			return nil, fmt.Errorf("%w: %s:%d: the line is a header, and a matrix has sizes alone: leave it out",
@@ -95,7 +104,7 @@ type Entry struct {
 func Entries(n int, sizes []int64) (all []Entry) {
 	for i, b := range sizes {
 		if b != 0 {
-			all = append(all, Entry{int32(i / n), int32(i % n), b})
+			all = append(all, Entry{Src: int32(i / n), Dst: int32(i % n), Bytes: b})
 		}
 	}
 	return all
@@ -105,7 +114,7 @@ func Entries(n int, sizes []int64) (all []Entry) {
 // added. Entries of nodes that are down are left out. It fails on invalid nodes, negative
 // sizes, nodes that send to themselves, and a total that overflows.
 func FromEntries(name string, n int, entries []Entry, down []bool) (*Traffic, error) {
-	if err := checkNodes(name, n, 1, down); err != nil {
+	if err := checkNodes(name, n, unknownSize, down); err != nil {
 		return nil, err
 	}
 	entries = slices.Clone(entries)
@@ -143,7 +152,7 @@ func FromEntries(name string, n int, entries []Entry, down []bool) (*Traffic, er
 // FromSizes returns the traffic of an n x n matrix, as returned by ReadSizes. Zeros are
 // not flows. Entries of nodes that are down are left out. It fails like ReadSizes.
 func FromSizes(name string, n int, sizes []int64, down []bool) (*Traffic, error) {
-	if err := checkNodes(name, n, 1, down); err != nil {
+	if err := checkNodes(name, n, unknownSize, down); err != nil {
 		return nil, err
 	}
 	if len(sizes) != n*n {
@@ -235,7 +244,7 @@ func entryProblem(b int64, src, dst int, total *int64) string {
 		return fmt.Sprintf("%d B is negative", b)
 	case b > 0 && src == dst:
 		return fmt.Sprintf("node %d sends %d B to itself; want 0", dst, b)
-	case b > math.MaxInt64/8-*total:
+	case b > math.MaxInt64/8-*total: // the total in bits must fit an int64
 		return "the matrix is more bytes than can be counted"
 	}
 	*total += b

@@ -55,7 +55,8 @@ const neighboursName = "nearest-neighbour"
 // neighbours twice, as in a wrapped dimension of size 2, they exchange one message per
 // direction.
 func NearestNeighbour(o *torus.Torus, message int64, down []bool) (*Traffic, error) {
-	return pairTraffic(neighboursName, o.Nodes(), 2*int64(len(o.Dims)*o.Nodes()), message, down, func(yield func(s, d int32) bool) {
+	maxPairs := 2 * int64(len(o.Dims)*o.Nodes()) // two directions per dimension
+	return pairTraffic(neighboursName, o.Nodes(), maxPairs, message, down, func(yield func(s, d int32) bool) {
 		for _, l := range o.Links() {
 			if !yield(l.From, l.To) {
 				return
@@ -67,7 +68,8 @@ func NearestNeighbour(o *torus.Torus, message int64, down []bool) (*Traffic, err
 // Neighbours is NearestNeighbour for arbitrary networks: every node sends a message to
 // each node to which an active link leads. Parallel links count once.
 func Neighbours(n *engine.Network, message int64, down []bool) (*Traffic, error) {
-	return pairTraffic(neighboursName, int(n.Nodes), int64(len(n.Links)), message, down, func(yield func(s, d int32) bool) {
+	maxPairs := int64(len(n.Links))
+	return pairTraffic(neighboursName, int(n.Nodes), maxPairs, message, down, func(yield func(s, d int32) bool) {
 		for _, l := range n.Links {
 			if l.Rate > 0 && !yield(l.From, l.To) {
 				return
@@ -108,7 +110,8 @@ func RingSteps(o *torus.Torus, dims []int, form string, bidirectional bool, mess
 	if err != nil {
 		return nil, err
 	}
-	return pairTraffic("rings along "+dimNames(dims), o.Nodes(), 2*int64(o.Nodes()), message, down, func(yield func(s, d int32) bool) {
+	maxPairs := 2 * int64(o.Nodes()) // a successor and a predecessor per node
+	return pairTraffic("rings along "+dimNames(dims), o.Nodes(), maxPairs, message, down, func(yield func(s, d int32) bool) {
 		for _, ring := range rings {
 			for i, s := range ring {
 				d := ring[(i+1)%len(ring)]
@@ -120,8 +123,9 @@ func RingSteps(o *torus.Torus, dims []int, form string, bidirectional bool, mess
 	})
 }
 
-// pairTraffic sends a message for each of at most maxPairs pairs. Duplicates, pairs of a
-// node with itself, and pairs with a node that is down are left out.
+// pairTraffic sends a message for each of the pairs, of which there are at most maxPairs.
+// Duplicates, pairs of a node with itself, and pairs with a node that is down are left
+// out.
 func pairTraffic(name string, nodes int, maxPairs, message int64, down []bool, pairs iter.Seq2[int32, int32]) (*Traffic, error) {
 	if err := checkNodes(name, nodes, message, down); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ var Permutations = []string{"random", "transpose", "bit-complement", "bit-revers
 // Nodes whose partner is down or the node itself send nothing. Permutation fails if the
 // permutation is not defined on the torus.
 func Permutation(o *torus.Torus, kind string, message int64, seed uint64, down []bool) (*Traffic, error) {
-	// first, because permute requires two nodes that are up
+	// Check the nodes before permute, which requires two nodes that are up.
 	if err := checkNodes(kind+" permutation", o.Nodes(), message, down); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func Permutation(o *torus.Torus, kind string, message int64, seed uint64, down [
 func permute(o *torus.Torus, kind string, seed uint64, down []bool) ([]int32, error) {
 	n := o.Nodes()
 	partner := make([]int32, n)
-	width := bits.Len(uint(n)) - 1
+	width := bits.Len(uint(n)) - 1 // bits of a node's number, if n is a power of 2
 	switch kind {
 	case "random":
 		return derange(n, seed, down), nil
@@ -78,7 +78,7 @@ func permute(o *torus.Torus, kind string, seed uint64, down []bool) ([]int32, er
 			return nil, fmt.Errorf("%w: %s of %d nodes; want a power of 2", ErrTraffic, kind, n)
 		}
 		for s := range partner {
-			if kind == "shuffle" {
+			if kind == "shuffle" { // the highest bit becomes the lowest
 				partner[s] = int32(s<<1&(n-1) | s>>(width-1))
 			} else {
 				partner[s] = int32(bits.Reverse32(uint32(s)) >> (32 - width))

@@ -88,7 +88,8 @@ func Fold(line []int32) []int32 {
 	for k := 0; k < len(line); k += 2 {
 		ring = append(ring, line[k])
 	}
-	for k := len(line)&^1 - 1; k > 0; k -= 2 {
+	lastOdd := len(line)&^1 - 1 // -1 for a line of one element
+	for k := lastOdd; k > 0; k -= 2 {
 		ring = append(ring, line[k])
 	}
 	return ring

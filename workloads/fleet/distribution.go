@@ -59,15 +59,17 @@ func (s Spread) Draw(r *rand.Rand) Time {
 	return max(Millisecond, FromSeconds(x*s.Mean.Seconds()))
 }
 
-// drawGap draws the time to the next of events with a mean rate per day. It is
-// exponential if shape is 1, otherwise Weibull with that shape and the same mean. It is
-// MaxTime if the rate is 0.
+// exponentialShape is the shape with which a Weibull distribution is exponential.
+const exponentialShape = 1
+
+// drawGap draws the time to the next of events with a mean rate per day, from a Weibull
+// distribution with the given shape. It is MaxTime if the rate is 0.
 func drawGap(r *rand.Rand, perDay, shape float64) Time {
 	x := r.ExpFloat64()
 	if perDay <= 0 {
 		return MaxTime
 	}
-	if shape != 1 {
+	if shape != exponentialShape {
 		x = math.Pow(x, 1/shape) / math.Gamma(1+1/shape) // with mean 1
 	}
 	return max(Millisecond, FromSeconds(x/perDay*Day.Seconds()))
@@ -91,8 +93,9 @@ func (s Spread) Residual(elapsed Time) Time {
 	// is 2 Q, whose factor cancels.
 	z := math.Log(elapsed.Seconds()/s.Mean.Seconds())/s.Sigma + s.Sigma/2
 	tail := func(x float64) float64 { return math.Erfc(x / math.Sqrt2) }
-	if tail(z) < 1e-300 {
-		return elapsed // the tail underflows: assume that the elapsed time passes once more
+	const minTail = 1e-300 // smaller values have few significant bits
+	if tail(z) < minTail {
+		return elapsed // assume that the elapsed time passes once more
 	}
 	return FromSeconds(s.Mean.Seconds()*tail(z-s.Sigma)/tail(z)) - elapsed
 }

@@ -73,7 +73,7 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 			return l.errorf("ends an entry of a fault that ends and has not begun")
 		}
 		if s.faults == 0 {
-			s.list = append(s.list, Outage{s.since, max(Millisecond, f.Span-s.since)})
+			s.list = append(s.list, Outage{Start: s.since, Duration: max(Millisecond, f.Span-s.since)})
 		}
 		return nil
 	})
@@ -90,7 +90,7 @@ func ReadFaults(name string, data []byte, servers int) (*FaultLog, error) {
 	for i, s := range order {
 		if s.faults > 0 {
 			f.NumOpen++
-			s.list = append(s.list, Outage{s.since, max(Millisecond, f.Span-s.since)})
+			s.list = append(s.list, Outage{Start: s.since, Duration: max(Millisecond, f.Span-s.since)})
 		}
 		f.Servers[i] = s.list
 	}
@@ -110,7 +110,7 @@ func (f *FaultLog) Process() Process {
 
 	// Uptime may be 0; the rate then is very large instead of infinite.
 	up := float64(len(f.Servers))*f.Span.Days() - down.Days()
-	return Process{PerDay: float64(n) / max(up, math.SmallestNonzeroFloat64), Weibull: 1,
+	return Process{PerDay: float64(n) / max(up, math.SmallestNonzeroFloat64), Weibull: exponentialShape,
 		Repair: Spread{Form: Constant, Mean: down / Time(max(1, n))}, Log: f}
 }
 

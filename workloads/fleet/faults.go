@@ -33,7 +33,7 @@ const (
 // independently.
 type Process struct {
 	PerDay  float64 // failures per part and day of uptime
-	Weibull float64 // shape of the Weibull distribution of times to failure; 1 is exponential
+	Weibull float64 // shape of the Weibull distribution of times to failure; see exponentialShape
 	Repair  Spread  // distribution of the time to repair
 	// RemoteShare is the fraction of repairs that are made remotely, without a repair crew,
 	// such as many repairs of optical links (TPU v4 paper, Sec. 3.6.3). The duration of a
@@ -45,7 +45,9 @@ type Process struct {
 	Log *FaultLog
 }
 
-// Check fails on invalid values.
+// Check fails on invalid values, and on rates and shapes far outside the range of real
+// parts. Beyond a shape of 20, all parts of one age fail together; below 0.2, most
+// failures follow the previous one at once.
 func (p *Process) Check() error {
 	switch {
 	case !(p.PerDay >= 0 && p.PerDay <= 1e4):
@@ -150,7 +152,8 @@ type MachineReliability struct {
 // 90%". Stops of two minutes would leave 81 %.
 func Presets() map[string]MachineReliability {
 	gpuServers := func(perDay float64, mean, median Time) MachineReliability {
-		return MachineReliability{perDay, mean, median, 6300 * Millisecond}
+		const copyState = 6300 * Millisecond // stop of a job whose state is written in the background
+		return MachineReliability{PerDay: perDay, Mean: mean, Median: median, Checkpoint: copyState}
 	}
 
 	// Assumed times to repair of the fleets that publish none.
@@ -159,7 +162,7 @@ func Presets() map[string]MachineReliability {
 		median = 16*Hour + 48*Minute
 	)
 	return map[string]MachineReliability{
-		"tpuv4":       {8e-4, mean, median, 2 * Minute},
+		"tpuv4":       {PerDay: 8e-4, Mean: mean, Median: median, Checkpoint: 2 * Minute},
 		"infinitehbd": gpuServers(4.18e-3, 132*Hour, 20*Hour+24*Minute),
 		"meta-rsc1":   gpuServers(6.50e-3, mean, median),
 		"meta-rsc2":   gpuServers(2.34e-3, mean, median),
@@ -176,7 +179,8 @@ func (r *Rates) SetMaintenance(availability float64) error {
 	if !(availability > 0 && availability <= 1) {
 		return fmt.Errorf("fleet: a host availability of %g; want more than 0, at most 1", availability)
 	}
-	if availability > up*(1+1e-12) {
+	const rounding = 1e-12 // relative error of up
+	if availability > up*(1+rounding) {
 		return fmt.Errorf("fleet: a host availability of %g, while failures of machines alone leave %.6g; want at most that, or fewer or shorter failures",
 			availability, up)
 	}

@@ -66,13 +66,15 @@ const (
 	FirstFreeStream // FirstFreeStream and above are available to callers.
 )
 
-// RandomStream returns the random stream of a run with the given kind and number.
+// RandomStream returns the random stream of a run with the given kind and number. The kind
+// occupies the upper 16 bits of the identifier that is mixed, and the number the others.
 func RandomStream(seed, kind, number uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, mix(kind<<48^number)))
 }
 
 // HashUniform returns a number in [0, 1) that depends only on the seed, kind and number,
-// not on earlier draws.
+// not on earlier draws. It uses the upper 53 bits of a hash, because a float64 has a
+// mantissa of 53 bits.
 func HashUniform(seed, kind, number uint64) float64 {
 	return float64(mix(mix(seed^mix(kind))^number)>>11) / (1 << 53)
 }

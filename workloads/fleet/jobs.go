@@ -45,8 +45,8 @@ type Source interface {
 	Next() (Job, bool) // Next returns the next job, or false after the last one.
 }
 
-// fig13 is the number of jobs admitted on each of 60 days, read off Fig. 13 of Zu et al., "Resiliency at Scale: Managing Google's TPUv4 Machine Learning
-// Supercomputer", NSDI 24.
+// fig13 is the number of jobs admitted on each of 60 days, read off Fig. 13 of Zu et al.,
+// "Resiliency at Scale: Managing Google's TPUv4 Machine Learning Supercomputer", NSDI 24.
 var fig13 = [...]int{
 	103, 99, 143, 176, 102, 129, 120, 96, 118, 99, 88, 239, 180, 172, 102, 195, 258, 163, 149, 205,
 	88, 91, 125, 142, 125, 189, 164, 180, 182, 115, 155, 145, 210, 186, 100, 162, 135, 233, 144, 97,
@@ -84,7 +84,9 @@ type Demand struct {
 	Traffic Traffic
 }
 
-// Check fails on invalid values.
+// Check fails on invalid values. It also rejects rates and loads that a simulation could
+// not finish, such as a load of more than 100 fleets. The mean of Traffic is at most 0.5,
+// because the traffic of a job can be twice the mean.
 func (d *Demand) Check() error {
 	if err := d.Mix.Check(); err != nil {
 		return err
@@ -150,13 +152,12 @@ func (d *Demand) unitDays() float64 {
 
 // Jobs returns a source of random jobs. The demand must have passed Check.
 func (d *Demand) Jobs() Source {
+	stream := func(kind uint64) *rand.Rand { return RandomStream(d.Seed, kind, 0) } // one stream per kind
 	return &jobGenerator{
 		Demand: d, slices: newMixSampler(d.Mix), unitDays: d.unitDays(),
-		arrivals: RandomStream(d.Seed, streamArrivals, 0),
-		shapes:   RandomStream(d.Seed, streamShapes, 0), works: RandomStream(d.Seed, streamDurations, 0),
-		bands:  RandomStream(d.Seed, streamBands, 0),
-		routes: RandomStream(d.Seed, streamRouting, 0), estimates: RandomStream(d.Seed, streamEstimates, 0),
-		traffic: RandomStream(d.Seed, streamTraffic, 0),
+		arrivals: stream(streamArrivals), shapes: stream(streamShapes), works: stream(streamDurations),
+		bands: stream(streamBands), routes: stream(streamRouting), estimates: stream(streamEstimates),
+		traffic: stream(streamTraffic),
 	}
 }
 
@@ -182,8 +183,8 @@ func (d *jobGenerator) Next() (Job, bool) {
 	}
 	j := Job{Number: d.number, Submit: submit, Shape: d.slices.sample(d.shapes)}
 	d.number++
-	j.Work = Spread{d.Durations, FromSeconds(d.unitDays * d.sizeFactor(j.Shape) * Day.Seconds()),
-		d.Sigma}.Draw(d.works)
+	mean := FromSeconds(d.unitDays * d.sizeFactor(j.Shape) * Day.Seconds())
+	j.Work = Spread{Form: d.Durations, Mean: mean, Sigma: d.Sigma}.Draw(d.works)
 	d.drawRest(&j)
 	return j, true
 }
@@ -206,13 +207,13 @@ func (d *jobGenerator) drawRest(j *Job) {
 	}
 
 	scale := 2 * d.traffic.Float64()
-	j.Traffic = Traffic{scale * d.Traffic.AllToAll, scale * d.Traffic.Neighbours}
+	j.Traffic = Traffic{AllToAll: scale * d.Traffic.AllToAll, Neighbours: scale * d.Traffic.Neighbours}
 }
 
 // arrival draws the time of the next arrival. It returns at least Until after the last one.
 func (d *jobGenerator) arrival() Time {
 	if d.ByDay == nil {
-		d.now += drawGap(d.arrivals, d.PerDay, 1)
+		d.now += drawGap(d.arrivals, d.PerDay, exponentialShape)
 		return d.now
 	}
 	for len(d.today) == 0 {

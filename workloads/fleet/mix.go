@@ -48,7 +48,8 @@ func (m Mix) Check() error {
 		if err := s.Shape.check(); err != nil {
 			return err
 		}
-		if !(s.Weight >= 0 && s.Weight < 1e18) {
+		const maxWeight = 1e18 // keeps the sum of weights finite
+		if !(s.Weight >= 0 && s.Weight < maxWeight) {
 			return fmt.Errorf("fleet: %s has weight %g; weights are 0 or more", s.Shape, s.Weight)
 		}
 		sum += s.Weight
@@ -120,7 +121,7 @@ func ParseMix(text string) (Mix, error) {
 		if err != nil {
 			return nil, fmt.Errorf("fleet: %.40q is not a number; it says how often %s is asked for", fields[1], shape)
 		}
-		m = append(m, Share{shape, weight})
+		m = append(m, Share{Shape: shape, Weight: weight})
 	}
 	return m, m.Check()
 }

@@ -90,7 +90,8 @@ func (d *Demand) ReadJobs(format, name string, data []byte) (*JobLog, error) {
 	return &l.log, nil
 }
 
-// logReader is the state of reading a log.
+// logReader is the state of reading a log. The function of each Format adds the jobs of its
+// log to it.
 type logReader struct {
 	demand *Demand
 	name   string
@@ -132,14 +133,20 @@ func (l *logReader) sliceForChips(text string) (Shape, error) {
 	if err != nil || chips < 1 || chips != math.Trunc(chips) {
 		return Shape{}, l.errorf("holds an invalid number of accelerators; want a whole number from 1")
 	}
-	shape, ok := l.demand.Mix.SmallestFit(int(min(chips, 1<<30)))
+	const enough = 1 << 30 // more chips than any slice has, and within the range of int
+	shape, ok := l.demand.Mix.SmallestFit(int(min(chips, enough)))
 	if !ok {
 		return Shape{}, l.errorf("%g accelerators are more than any slice of the mix has", chips)
 	}
 	return shape, nil
 }
 
-// rows calls visit for each row of a CSV file.
+// fieldsOfFirstRow is the number of fields for logReader.rows if all rows must have as many
+// fields as the first one.
+const fieldsOfFirstRow = 0
+
+// rows calls visit for each row of a CSV file. Each row must have the given number of
+// fields.
 func (l *logReader) rows(fields int, visit func(row []string) error) error {
 	r := csv.NewReader(bytes.NewReader(l.data))
 	r.Comment, r.FieldsPerRecord, r.ReuseRecord, r.TrimLeadingSpace = '#', fields, true, true

@@ -14,7 +14,7 @@ import (
 // start to its end.
 func readHelios(l *logReader) error {
 	var column map[string]int
-	return l.rows(0, func(row []string) error {
+	return l.rows(fieldsOfFirstRow, func(row []string) error {
 		if column == nil {
 			column = map[string]int{}
 			for i, name := range row {

@@ -5,18 +5,25 @@ import (
 	"strings"
 )
 
-// readRFold reads logs of RFold (github.com/shuoshuc/RFold). Rows have a number, the
-// submission in seconds, a topology, a shape or number of chips, chips, and the duration
-// in seconds. Lines starting with # are comments. A shape such as 4x4x8 is twisted if the
-// topology is T3D_T.
+// Fields of a row of RFold's logs, from 0.
+const (
+	rfoldSubmit   = 1 // in seconds
+	rfoldTopology = 2
+	rfoldShape    = 3 // shape, or number of chips
+	rfoldDuration = 5 // in seconds
+	rfoldFields   = 6 // number of fields per row
+)
+
+// readRFold reads logs of RFold (github.com/shuoshuc/RFold). Lines starting with # are
+// comments. A shape such as 4x4x8 is twisted if the topology is T3D_T.
 func readRFold(l *logReader) error {
-	return l.rows(6, func(row []string) error {
-		submit, err1 := strconv.ParseFloat(row[1], 64)
-		work, err2 := strconv.ParseFloat(row[5], 64)
+	return l.rows(rfoldFields, func(row []string) error {
+		submit, err1 := strconv.ParseFloat(row[rfoldSubmit], 64)
+		work, err2 := strconv.ParseFloat(row[rfoldDuration], 64)
 		if err1 != nil || err2 != nil {
 			return l.errorf("the submission or the duration is not a number of seconds; want seconds from 0")
 		}
-		shape, err := l.parseSlice(row[2], row[3])
+		shape, err := l.parseSlice(row[rfoldTopology], row[rfoldShape])
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ const (
 	CubeLinks    = 96                       // optical links of a cube: 16 on each of 6 faces
 	CubeCables   = 80                       // electrical links between the machines of a cube
 	PodSwitches  = 48                       // optical circuit switches of a pod
-	maxSide      = 256                      // maximum number of chips along a dimension: 64 cubes in a row
+	maxSide      = PodCubes * Side          // maximum number of chips along a dimension: all cubes in a row
 )
 
 // ErrShape is wrapped by errors about invalid slices.

@@ -252,7 +252,8 @@ func (a *aicbReader) readRow(text string) error {
 	// Times are optional. A file whose communication has times is a measurement.
 	if t := field("_elapsed_time"); t != "" {
 		var err error
-		if r.time, err = strconv.ParseFloat(t, 64); err != nil || !(r.time >= 0) || r.time > 1e18 {
+		const maxTime = 1e18 // in the unit of the file; program checks the limit in seconds
+		if r.time, err = strconv.ParseFloat(t, 64); err != nil || !(r.time >= 0) || r.time > maxTime {
 			return invalid("a time or None", "the time is %.40q", t)
 		}
 	}

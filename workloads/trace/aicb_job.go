@@ -1,5 +1,10 @@
 // This file creates the job of an AICB table (aicb.go): the groups of ranks that make
 // collective calls together, and the program of each stage.
+//
+// tp, cp, dp and ep are the degrees of tensor, context, data and expert parallelism within
+// a stage. The file names groups after them: the ranks of a tp_group share the layers of
+// one replica, and so on. Errors are made by invalid(want, problem), with the accepted
+// value first.
 
 package trace
 
@@ -12,13 +17,12 @@ import (
 	"sim/engine"
 )
 
-// setSizes derives the sizes of tensor, context, data and expert parallelism from the
-// sizes of groups. A missing size follows from the others and from the number of ranks
-// per stage.
+// setSizes derives tp, cp, dp and ep from the sizes of groups that rows state. A missing
+// size follows from the others and from the number of ranks per stage.
 func (a *aicbReader) setSizes(h *ReadOptions) error {
-	// A missing size of tensor or data parallelism follows from the other one. A file that
-	// calls a single group is a measurement of that group alone.
-	n := a.stages[0].ranks
+	// A missing size of tensor or data parallelism, which is 0, follows from the other one.
+	// A file that calls a single group is a measurement of that group alone.
+	n := a.stages[0].ranks // all stages have as many
 	tp := a.sizes["tp_group"]
 	dp := a.sizes["dp_group"]
 	switch {
@@ -30,7 +34,6 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 			return invalid("a comm_group_size of tp_group or dp_group",
 				"no row says how large these groups are")
 		}
-
 	case tp == 0:
 		tp = n / dp
 	case dp == 0:
@@ -43,7 +46,9 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 			"stages of %d ranks, of tp_group %d and dp_group %d", n, tp, dp)
 	}
 
-	// Three groups determine the size of expert parallelism; they must agree.
+	// Three groups determine the size of expert parallelism: an ep_group has ep ranks, an
+	// ep_tp_group ep x tp ranks, and an ep_dp_group the dp / ep ranks with the same experts.
+	// They must agree with each other and with workload.ep.
 	ep := h.EP
 	for _, derived := range []struct {
 		group string
@@ -84,20 +89,27 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 // Megatron-LM.
 func (a *aicbReader) sets(group string) (sets [][]int32) {
 	all := a.stageRanks * len(a.stages)
-	replica := a.tp * a.cp // distance between the ranks of neighbouring replicas
+
+	// Distances between the numbers of ranks: with the next TP position, in the next
+	// replica, with the same experts, and in the next stage.
+	const tpStride = 1
+	replicaStride := a.tp * a.cp
+	sameExpertsStride := replicaStride * a.ep
+	stageStride := a.stageRanks
+
 	switch group {
 	case "all":
-		return strideSets(all, all, 1)
+		return strideSets(all, all, tpStride)
 	case "tp_group":
-		return strideSets(all, a.tp, 1)
+		return strideSets(all, a.tp, tpStride)
 	case "dp_group":
-		return strideSets(all, a.dp, replica)
+		return strideSets(all, a.dp, replicaStride)
 	case "ep_group":
-		return strideSets(all, a.ep, replica)
+		return strideSets(all, a.ep, replicaStride)
 	case "ep_dp_group":
-		return strideSets(all, a.dp/a.ep, replica*a.ep)
+		return strideSets(all, a.dp/a.ep, sameExpertsStride)
 	case "pp_group":
-		return strideSets(all, len(a.stages), a.stageRanks)
+		return strideSets(all, len(a.stages), stageStride)
 	case "embedding_group":
 		// The first and the last stage share the weights of the embedding.
 		for i := range a.stageRanks {
@@ -106,9 +118,9 @@ func (a *aicbReader) sets(group string) (sets [][]int32) {
 		return sets
 	}
 
-	// ep_tp_group: the expert groups of all TP ranks together.
-	for _, experts := range strideSets(all, a.ep, replica) {
-		// Skip the expert groups of TP ranks other than the first.
+	// ep_tp_group: an expert group of the first TP position, with the other TP positions of
+	// its ranks.
+	for _, experts := range strideSets(all, a.ep, replicaStride) {
 		if int(experts[0])%a.tp != 0 {
 			continue
 		}
@@ -125,7 +137,8 @@ func (a *aicbReader) sets(group string) (sets [][]int32) {
 }
 
 // strideSets divides n ranks into sets of the given size, whose members have a distance of
-// stride. Each run of size x stride ranks holds stride sets.
+// stride. Each run of size x stride ranks holds stride sets. Example: 8 ranks in sets of 2
+// with stride 2 are {0, 2}, {1, 3}, {4, 6} and {5, 7}.
 func strideSets(n, size, stride int) (sets [][]int32) {
 	for first := range n {
 		if first/stride%size != 0 {
@@ -148,6 +161,7 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 		return nil, err
 	}
 
+	// The dimensions in the order of rank numbers; dp is always named.
 	n := a.stageRanks
 	all := n * len(a.stages)
 	j := &Job{Ranks: all, Ops: make([][]Op, all)}
@@ -164,8 +178,9 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 			return nil, invalid("a file with a block of rows for each stage",
 				"%s is called, and the file holds one stage", name)
 		}
-		if size := a.sizes[name]; name == "pp_group" && size > 0 && size != len(a.stages) ||
-			name == "all" && size > 0 && size != all {
+		// Their sizes follow from the stages. Rows may state them, and must be right.
+		actual, hasFixedSize := map[string]int{"pp_group": len(a.stages), "all": all}[name]
+		if size := a.sizes[name]; hasFixedSize && size > 0 && size != actual {
 			return nil, invalid(fmt.Sprint("that of ", len(a.stages), " stages of ", n, " ranks"),
 				"%s of %d ranks", name, size)
 		}
@@ -189,7 +204,7 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 	}
 
 	if a.isMeasured {
-		j.note("times of collectives and messages were measured, and are not taken", 0)
+		j.note("times of collectives and messages were measured, and are not taken")
 	}
 	return j, nil
 }
@@ -203,7 +218,7 @@ func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 	// Leave out the rows before the first iteration unless they are requested.
 	if s.setup > 0 && s.setup < len(rows) && !a.setup {
 		for _, r := range rows[:s.setup] {
-			j.note("operations that set the job up, before its first iteration, are left out; workload.setup takes them",
+			j.noteBytes("operations that set the job up, before its first iteration, are left out; workload.setup takes them",
 				r.bytes)
 		}
 		rows = rows[s.setup:]
@@ -222,7 +237,7 @@ func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 		switch o.Kind {
 		case Compute:
 			if r.time < 0 {
-				j.note("computations have no time, and take none", 0)
+				j.note("computations have no time, and take none")
 				continue
 			}
 
@@ -242,11 +257,11 @@ func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 			if to := stage + r.peer; to < 0 || to >= len(a.stages) {
 				continue // the first and last stage have no such peer
 			}
-			o.Peer = int32(r.peer * s.ranks)
+			o.Peer = int32(r.peer * s.ranks) // the rank at the same position of the other stage
 
 		default:
 			if o.Bytes == 0 && o.Collective != Barrier {
-				j.note("collectives of 0 bytes are left out", 0)
+				j.note("collectives of 0 bytes are left out")
 				continue
 			}
 		}

@@ -132,7 +132,7 @@ func (t *graphBuilder) checkTaskCount() error {
 		n += len(ops)
 	}
 	if n > t.MaxTasks {
-		return TooLargeError{n, t.MaxTasks}
+		return TooLargeError{Tasks: n, Max: t.MaxTasks}
 	}
 
 	return t.eachCall(func(c GroupCall, members []opRef) error {
@@ -145,7 +145,7 @@ func (t *graphBuilder) checkTaskCount() error {
 		}
 
 		if n > t.MaxTasks {
-			return TooLargeError{n, t.MaxTasks}
+			return TooLargeError{Tasks: n, Max: t.MaxTasks}
 		}
 		return nil
 	})
@@ -198,8 +198,9 @@ func sortedValues[T any](all []opValue[T]) (values []T) {
 }
 
 // maxOrderWork bounds the work of numberServers, in visited operations and dependencies
-// per operation and dependency of a rank. Streams beyond the bound are assumed to
-// overlap, which slows down the simulation but does not change its result.
+// per operation and dependency of a rank. It covers ranks with up to 64 interleaved
+// streams. Further streams are assumed to overlap, which slows down the simulation but
+// does not change its result.
 const maxOrderWork = 64
 
 // numberServers assigns servers to the streams whose operations may overlap, which are
@@ -280,7 +281,8 @@ func (t *graphBuilder) server(p opRef) int32 {
 // first to the end of task last.
 func (t *graphBuilder) holdServer(p opRef, first, last int32) {
 	if s := t.server(p); s >= 0 {
-		t.holds = append(t.holds, opValue[engine.Hold]{p, engine.Hold{Server: s, First: first, Last: last}})
+		hold := engine.Hold{Server: s, First: first, Last: last}
+		t.holds = append(t.holds, opValue[engine.Hold]{opRef: p, value: hold})
 	}
 }
 
@@ -304,6 +306,7 @@ const atStart = int32(math.MinInt32)
 // doneTask returns the task after which operation p has ended, or -1 if it ends at the
 // start of the job. It resolves relays and fails if they form a cycle.
 func (t *graphBuilder) doneTask(p opRef) (int32, error) {
+	// Follow the relays. A value of done of -1-k means relays[k].
 	op := p
 	var passed []opRef
 	for t.done[op.rank][op.op] < 0 && t.done[op.rank][op.op] != atStart {
@@ -342,7 +345,7 @@ func (t *graphBuilder) claimTasks(p opRef) {
 
 // name describes a task in messages.
 func (t *graphBuilder) name(id int32) string {
-	p := opRef{t.out.Rank[id], t.out.Op[id]}
+	p := opRef{rank: t.out.Rank[id], op: t.out.Op[id]}
 	return fmt.Sprintf("rank %d, operation %d (%.60q)", p.rank, p.op, t.op(p).Name)
 }
 

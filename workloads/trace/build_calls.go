@@ -17,9 +17,8 @@ func (c *GroupCall) joins() bool {
 // its ranks. These are valid until visit returns. It fails if ranks disagree about a
 // call.
 func (t *graphBuilder) eachCall(visit func(c GroupCall, members []opRef) error) error {
-	calls := make([]map[int32]map[int32][]int32, len(t.Groups))
-
 	// Collect the operations of calls by group, set and rank, then visit them set by set.
+	calls := make([]map[int32]map[int32][]int32, len(t.Groups))
 	for rank, ops := range t.Ops {
 		for i := range ops {
 			o := &ops[i]
@@ -115,12 +114,12 @@ func (t *graphBuilder) callError(c GroupCall, err error) error {
 // addCalls expands all collective calls in the order of eachCall.
 func (t *graphBuilder) addCalls() error {
 	return t.eachCall(func(c GroupCall, members []opRef) error {
-		ready := make([]int32,
-			len(members))
-		joint := int32(-1) // joint is the common start of a call that holds servers
+		ready := make([]int32, len(members))
 		for i, p := range members {
 			ready[i] = t.start[p.rank][p.op]
 		}
+
+		joint := int32(-1) // common start of a call that holds servers
 		if slices.ContainsFunc(members, func(p opRef) bool { return t.server(p) >= 0 }) {
 			// If a rank executes the call on a server, all ranks start together when the
 			// last one is ready.
@@ -162,12 +161,12 @@ func (t *graphBuilder) expandCall(c GroupCall, ready []int32, first opRef) ([]in
 	}
 	for i := len(t.out.Rank); i < len(g.Tasks); i++ {
 		if k := &g.Tasks[i]; k.Kind == engine.Transfer && (k.Bytes == 0 || k.Src == k.Dst) {
-			*k = engine.Task{} // like messages of 0 bytes
+			*k = engine.Task{} // a milestone, like a message of 0 bytes
 		}
 	}
 	t.claimTasks(first)
 	if t.MaxTasks > 0 && len(g.Tasks) > t.MaxTasks {
-		return nil, TooLargeError{len(g.Tasks), t.MaxTasks}
+		return nil, TooLargeError{Tasks: len(g.Tasks), Max: t.MaxTasks}
 	}
 	return ends, nil
 }

@@ -6,11 +6,13 @@ import (
 	"slices"
 )
 
+// This file pairs sends with receives.
+
 // message is a send or receive with the properties that must match.
 type message struct {
 	src, dst int32
 	tag      uint32
-	opRef
+	opRef    // the operation
 }
 
 func (m message) compare(o message) int {
@@ -60,11 +62,11 @@ func (j *Job) endpoints() (sends, recvs []message, wild []opRef) {
 			other := p.rank + o.Peer
 			switch {
 			case o.Kind == Send:
-				sends = append(sends, message{p.rank, other, o.Tag, p})
+				sends = append(sends, message{src: p.rank, dst: other, tag: o.Tag, opRef: p})
 			case o.Kind == Recv && (o.Peer == AnySource || o.Tag == AnyTag):
 				wild = append(wild, p)
 			case o.Kind == Recv:
-				recvs = append(recvs, message{other, p.rank, o.Tag, p})
+				recvs = append(recvs, message{src: other, dst: p.rank, tag: o.Tag, opRef: p})
 			}
 		}
 	}
@@ -85,13 +87,12 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 	recvs = make([]opRef, len(sends))
 	accepts := map[wildcard]int{} // number of receives of each kind
 	kinds := make([]wildcard, len(wild))
-	type tally struct {
-		sends, receives int
-		// first is the index of a send for which there is no fixed receive.
-		first int
-	}
 
-	openCounts := map[int32]*tally{} // counts of wildcard messages, by destination
+	// tally counts the wildcard receives of a rank, and the sends to it without a fixed
+	// receive. first is the index of one of these sends, for messages; -1 if there is none.
+	type tally struct{ sends, receives, first int }
+
+	openCounts := map[int32]*tally{} // by destination
 	countsOf := func(rank int32) *tally {
 		if openCounts[rank] == nil {
 			openCounts[rank] = &tally{first: -1}
@@ -163,6 +164,8 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 		}
 	}
 
+	// Every wildcard receive needs a send: among those that its kind accepts, and among all
+	// sends to the rank.
 	for i, w := range wild {
 		if t := countsOf(w.rank); surplus[kinds[i]] < accepts[kinds[i]] || t.sends < t.receives {
 			return nil, nil, nil, invalid("a send for each receive",

@@ -35,7 +35,7 @@ func (t *graphBuilder) addTasks() error {
 		id := t.addTask(engine.Task{}, r)
 		t.setTasks(r, id, id)
 		o := t.op(r)
-		t.requests = append(t.requests, opValue[engine.Request]{r, engine.Request{
+		t.requests = append(t.requests, opValue[engine.Request]{opRef: r, value: engine.Request{
 			Box: r.rank, Task: id, Source: r.rank + o.Peer, Tag: o.Tag,
 			AnySource: o.Peer == AnySource, AnyTag: o.Tag == AnyTag,
 		}})
@@ -43,7 +43,7 @@ func (t *graphBuilder) addTasks() error {
 
 	// Collect messages and other operations and sort them.
 	for i, s := range sends {
-		all = append(all, orderedTask{s.tag &^ completionTag, s.opRef, int32(i)})
+		all = append(all, orderedTask{order: s.tag &^ completionTag, opRef: s.opRef, message: int32(i)})
 	}
 	for rank, ops := range t.Ops {
 		// before is the number after the previous message of the rank.
@@ -51,7 +51,9 @@ func (t *graphBuilder) addTasks() error {
 		for i := range ops {
 			switch o := &ops[i]; o.Kind {
 			case Join, Compute, Call:
-				all = append(all, orderedTask{cmp.Or(o.Tag, before), opRef{int32(rank), int32(i)}, -1})
+				all = append(all, orderedTask{
+					order: cmp.Or(o.Tag, before), opRef: opRef{int32(rank), int32(i)}, message: -1,
+				})
 			default:
 				if o.Tag < completionTag {
 					before = o.Tag + 1
@@ -60,6 +62,8 @@ func (t *graphBuilder) addTasks() error {
 		}
 	}
 
+	// At equal positions, operations precede messages: the sign bit of message yields -1 for
+	// operations and 0 for messages.
 	slices.SortStableFunc(all, func(a, b orderedTask) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.message>>31, b.message>>31))
 	})
@@ -85,10 +89,12 @@ func (t *graphBuilder) addTasks() error {
 	return nil
 }
 
-// relay lets send s end with its predecessor and returns its value of done.
+// relay lets send s end with its predecessor and returns its value of done: -1-k, where
+// relays[k] is s.
 func (t *graphBuilder) relay(s opRef) int32 {
+	k := int32(len(t.relays))
 	t.relays = append(t.relays, s)
-	return int32(-len(t.relays))
+	return -1 - k
 }
 
 // addMessage adds the tasks of message m and its receive r. r has rank -1 if the
@@ -170,9 +176,8 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 		if eager {
 			first = until
 		}
-		t.offers = append(t.offers,
-			opValue[engine.Offer]{s,
-				engine.Offer{Box: m.dst, Task: first, Until: until, Source: m.src, Tag: m.tag}})
+		offer := engine.Offer{Box: m.dst, Task: first, Until: until, Source: m.src, Tag: m.tag}
+		t.offers = append(t.offers, opValue[engine.Offer]{opRef: s, value: offer})
 
 	case eager && recvWaits:
 		got := t.addMilestone(r, id)

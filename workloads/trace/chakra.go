@@ -41,20 +41,25 @@ type chNode struct {
 	values     string           // values of its inputs
 	ints       map[string]int64 // integer attributes by name
 	group      string           // name of the process group
-	// hasPartialDims reports whether collective of only some dimensions of ASTRA-sim's
-	// network.
+	// hasPartialDims reports whether the node is a collective over only some dimensions of
+	// ASTRA-sim's network.
 	hasPartialDims bool
 	// record is the number of its protobuf message or JSON node in the file, from 1.
 	// offset is its byte in the file.
 	record, offset int
 }
 
+// errorAt returns an Error at the node, which is in file f.
+func (n *chNode) errorAt(f File, problem, want string) error {
+	return &Error{File: f.Name, Record: n.record, Byte: n.offset, Problem: problem, Want: want}
+}
+
 // maxDependencies bounds the dependencies of the nodes of all files together, which take
-// up to 40 bytes each.
+// up to 40 bytes each, 340 MB in total.
 const maxDependencies = 2 * MaxOperations
 
 // maxGroupRanks bounds groups x ranks. For each group, Group.SetOf stores 4 bytes per
-// rank.
+// rank, 128 MiB in total.
 const maxGroupRanks = 1 << 25
 
 // isChakra reports whether a file starts like a Chakra trace: JSON with a workload graph,
@@ -80,8 +85,14 @@ func isChakra(begin []byte) bool {
 		return m > 0 && typ == protowire.BytesType && (num == 1 || num == 2)
 	}
 
+	// The next message is a node. Its first byte has the wire type of a field, 0 to 2, in
+	// its lowest three bits, and above them the number of the field; see chNode.decode.
 	_, m := protowire.ConsumeVarint(begin[k:])
-	return m > 0 && len(begin) > k+m && begin[k+m]&7 <= 2 && begin[k+m]>>3 >= 1 && begin[k+m]>>3 <= 10
+	if m <= 0 || len(begin) <= k+m {
+		return false
+	}
+	wireType, field := begin[k+m]&7, begin[k+m]>>3
+	return wireType <= 2 && field >= 1 && field <= 10
 }
 
 // readChakra reads a Chakra trace with one file per rank.
@@ -98,14 +109,12 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 		return nil, err
 	}
 
-	counts := make([]int, len(files))
-	count := 0
-	dependencies := 0
-	c.rankGroups = map[string][]int32{}
-
 	// First pass: count nodes and read groups. Nothing else is stored until the counts
 	// are checked.
-	for rank, f := range files { // the first pass stores only groups and counts nodes
+	counts := make([]int, len(files)) // nodes by rank
+	count, dependencies := 0, 0       // nodes and dependencies of all files
+	c.rankGroups = map[string][]int32{}
+	for rank, f := range files {
 		clear(c.rankGroups)
 		err := chVisit(f, func(n *chNode) error {
 			counts[rank]++
@@ -120,9 +129,8 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 			}
 
 			if n.kind < chMeta || n.kind > chColl {
-				return &Error{f.Name, n.record, n.offset,
-					fmt.Sprintf("node %d (%.40q) is of type %d", n.id, n.name, n.kind),
-					"a type from 1 to 7"}
+				return n.errorAt(f, fmt.Sprintf("node %d (%.40q) is of type %d", n.id, n.name, n.kind),
+					"a type from 1 to 7")
 			}
 			return c.readGroupNode(rank, f, n)
 		})
@@ -131,6 +139,7 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 		}
 	}
 
+	// Second pass: create the operations.
 	if err := c.makeGroups(files[0]); err != nil {
 		return nil, err
 	}
@@ -191,8 +200,8 @@ func (c *chakraReader) readGroupNode(rank int, f File, n *chNode) error {
 	}
 
 	if err := json.Unmarshal([]byte(n.values[2:len(n.values)-2]), &groups); err != nil {
-		return &Error{f.Name, n.record, n.offset, "has groups that are no JSON: " +
-			strings.TrimPrefix(err.Error(), "json: "), `[{"pg_name": "0", "ranks": [0, 1]}]`}
+		return n.errorAt(f, "has groups that are no JSON: "+strings.TrimPrefix(err.Error(), "json: "),
+			`[{"pg_name": "0", "ranks": [0, 1]}]`)
 	}
 	for _, g := range groups {
 		if !slices.Contains(g.Ranks, int32(rank)) {
@@ -200,8 +209,8 @@ func (c *chakraReader) readGroupNode(rank int, f File, n *chNode) error {
 			continue
 		}
 		if before, known := c.rankGroups[g.Name]; known && !slices.Equal(before, g.Ranks) {
-			return &Error{f.Name, n.record, n.offset,
-				fmt.Sprintf("rank %d is in two groups %.40q", rank, g.Name), "groups whose names differ"}
+			return n.errorAt(f, fmt.Sprintf("rank %d is in two groups %.40q", rank, g.Name),
+				"groups whose names differ")
 		} else if known {
 			continue
 		}
@@ -224,7 +233,7 @@ func (c *chakraReader) makeGroups(f File) error {
 
 	whole, _ := NewGroup("all", c.Ranks, [][]int32{every})
 	c.Groups = append(c.Groups, whole)
-	c.index = map[string]int32{"": 0, "0": 0}
+	c.index = map[string]int32{"": 0, "0": 0} // both names stand for all ranks
 
 	// Bound the memory of Group.SetOf.
 	if n := len(c.sets); n > maxGroupRanks/c.Ranks {

@@ -63,8 +63,8 @@ type chJSONNode struct {
 // workload_graph and schema are only checked.
 func chVisitJSON(f File, visit func(n *chNode) error) error {
 	const what, want = "a Chakra trace", `{"workload_graph": [{"Id": 1, ...}]}`
-	schema := ""
-	listed := false // schema marks PyTorch's host traces
+	schema := ""    // its presence without a list of nodes marks PyTorch's host traces
+	listed := false // the list of nodes has been read
 	var g chJSONNode
 	n := chNode{ints: map[string]int64{}}
 
@@ -113,7 +113,8 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 		case strings.EqualFold(key, "workload_graph") && r.next() == '[':
 			// The list of nodes.
 			if listed {
-				return &Error{f.Name, 1, r.offset, "workload_graph occurs twice", "one list of nodes"}
+				return &Error{File: f.Name, Record: 1, Byte: r.offset,
+					Problem: "workload_graph occurs twice", Want: "one list of nodes"}
 			}
 			listed = true
 			return r.array(func() error {
@@ -138,8 +139,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 			value, offset, err := r.value()
 			if err == nil && !json.Valid(value) ||
 				strings.EqualFold(key, "workload_graph") && string(value) != "null" {
-				return &Error{f.Name, 1 + bytes.Count(f.Data[:offset], []byte{'\n'}), offset,
-					fmt.Sprintf("is not valid JSON of %s: the value of %.40q", what, key), want}
+				return f.errorAtLine(offset, fmt.Sprintf("is not valid JSON of %s: the value of %.40q", what, key), want)
 			}
 			return err
 		}
@@ -152,10 +152,10 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 
 	// A host trace of PyTorch has a schema but no list of nodes.
 	if err == nil && !listed && schema != "" {
-		return &Error{f.Name, 1, 0,
-			fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted",
+		return &Error{File: f.Name, Record: 1,
+			Problem: fmt.Sprintf("is what PyTorch wrote of the host (schema %.40q), which has no kernels and is not converted",
 				schema),
-			"what chakra_trace_link and chakra_converter make of it"}
+			Want: "what chakra_trace_link and chakra_converter make of it"}
 	}
 
 	return err

@@ -24,9 +24,9 @@ func chVisit(f File, visit func(n *chNode) error) error {
 		record++
 		size, k := protowire.ConsumeVarint(rest)
 		if k < 0 || size > uint64(len(rest)-k) {
-			return &Error{f.Name, record, offset,
-				fmt.Sprintf("a message of %d bytes, and %d are left", size, len(rest)-max(0, k)),
-				"a complete file"}
+			return &Error{File: f.Name, Record: record, Byte: offset,
+				Problem: fmt.Sprintf("a message of %d bytes, and %d are left", size, len(rest)-max(0, k)),
+				Want:    "a complete file"}
 		}
 
 		message := rest[k : k+int(size)]

@@ -17,9 +17,17 @@ type chNodeLinks struct {
 	// Ends of the node's data and control dependencies in the list of all dependency ids.
 	// The dependencies of consecutive nodes follow one another.
 	dataEnd, controlEnd int32
-	// gpu reports whether kernel or message; false for operations of the host.
+	// gpu reports whether the node is a kernel or message. It is false for operations of the
+	// host.
 	gpu bool
 }
+
+// Streams of a rank in the mode one-at-a-time.
+const (
+	hostStream = 1 + iota
+	kernelStream
+	messageStream
+)
 
 // readRank creates the operations of a rank. count is the number of nodes in its file.
 //
@@ -60,7 +68,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		k, found := 0, error(nil)
 		_ = chVisit(f, func(n *chNode) error {
 			if found = nil; k == i {
-				found = &Error{f.Name, n.record, n.offset, fmt.Sprintf(format, args...), want}
+				found = n.errorAt(f, fmt.Sprintf(format, args...), want)
 			}
 			k++
 			return found
@@ -125,7 +133,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 			k, ok := find(d)
 			if !ok {
 				dependencies = dependencies[:begin]
-				c.note("nodes have control dependencies that name no node: none of theirs is taken", 0)
+				c.note("nodes have control dependencies that name no node: none of theirs is taken")
 				break
 			}
 			if k != int32(i) {
@@ -139,7 +147,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 	// Merge control and data dependencies and sort the operations.
 	if c.options.ControlCycles != "refuse" {
 		for range dropContradictions(ops, control) {
-			c.note("control dependencies close a cycle with data dependencies and are dropped", 0)
+			c.note("control dependencies close a cycle with data dependencies and are dropped")
 		}
 	}
 	for i := range ops {
@@ -189,11 +197,11 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 			o.Stream = number[n.stream]
 		case mode != "one-at-a-time" || o.Kind == Join:
 		case !n.gpu:
-			o.Stream = 1
+			o.Stream = hostStream
 		case o.Kind == Compute:
-			o.Stream = 2
+			o.Stream = kernelStream
 		default:
-			o.Stream = 3
+			o.Stream = messageStream
 		}
 	}
 
@@ -249,7 +257,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 	switch n.kind {
 	case chMeta:
 	case chLoad, chStore:
-		c.note("loads and stores of memory last as long as they say, and move nothing", 0)
+		c.note("loads and stores of memory last as long as they say, and move nothing")
 		o.Kind, o.Duration = Compute, busy
 	case chComp:
 		o.Kind, o.Duration = Compute, busy
@@ -265,8 +273,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 	case chSend, chRecv:
 		if ownEnd, ok := n.ints[map[int64]string{chSend: "comm_src",
 			chRecv: "comm_dst"}[n.kind]]; ok && ownEnd != int64(rank) {
-			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's",
-				0)
+			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's")
 		}
 
 		// Tags are 32 bits wide, signed or unsigned; the highest bit is reserved for
@@ -274,9 +281,9 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 		if tag := n.ints["comm_tag"]; tag != int64(int32(tag)) && tag != int64(uint32(tag)) {
 			return o, n.invalid("a number of 32 bits", "has comm_tag %d", tag)
 		}
-		if o.Bytes, o.Tag = size, uint32(n.ints["comm_tag"])&^(1<<31); n.ints[chDependency] != 0 {
+		if o.Bytes, o.Tag = size, uint32(n.ints["comm_tag"])&^completionTag; n.ints[chDependency] != 0 {
 			if o.Bytes, o.Tag = 0, o.Tag|completionTag; n.kind == chSend {
-				c.note("messages that are dependencies ("+chDependency+") carry nothing", 0)
+				c.note("messages that are dependencies (" + chDependency + ") carry nothing")
 			}
 		}
 
@@ -290,13 +297,13 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 
 	case chColl:
 		code, typed := n.ints["comm_type"]
-		if !typed || !sized && code != 9 {
+		if !typed || !sized && chCollectives[code] != Barrier {
 			if n.ints["is_cpu_op"] == 0 {
 				return o, n.invalid("both attributes", "is a collective without comm_type and comm_size")
 			}
 
 			// The call on the host has a kernel elsewhere, which transfers the data.
-			c.note("calls of collectives on the host are host work, and their kernels move the bytes", 0)
+			c.note("calls of collectives on the host are host work, and their kernels move the bytes")
 			o.Kind, o.Duration = Compute, busy
 			return o, nil
 		}
@@ -324,7 +331,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 		}
 
 		if n.hasPartialDims {
-			c.note("collectives are of some of ASTRA-sim's dimensions (involved_dim), and are taken to be of all", 0)
+			c.note("collectives are of some of ASTRA-sim's dimensions (involved_dim), and are taken to be of all")
 		}
 
 		o.Kind = Call
@@ -343,7 +350,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 // memory traffic.
 func (c *chakraReader) rooflineTime(work, bytes float64) (engine.Time, error) {
 	if c.options.PeakTFLOPS == 0 {
-		c.note("computations say their operations and no time, and take none: give peak_tflops and memory_bandwidth", 0)
+		c.note("computations say their operations and no time, and take none: give peak_tflops and memory_bandwidth")
 		return 0, nil
 	}
 	if bytes == 0 {

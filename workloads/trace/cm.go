@@ -12,6 +12,9 @@ import (
 	"sim/engine"
 )
 
+// This file reads connection matrices of htsim: readCM reads the lines, and cmAddOps
+// creates the operations of ranks.
+
 // isCM reports whether a file starts like a connection matrix.
 func isCM(begin []byte) bool { return firstWordIs(begin, "Nodes") }
 
@@ -70,7 +73,7 @@ func readCM(files []File, h *ReadOptions) (*Job, error) {
 		text, _, _ := strings.Cut(l.Text, "#")
 		f := l.fields(text)
 		if strings.Contains(strings.TrimSpace(text), "  ") {
-			j.note("lines have more than one blank between words, which htsim does not read", 0)
+			j.note("lines have more than one blank between words, which htsim does not read")
 		}
 		var err error
 		switch {
@@ -253,7 +256,7 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 		triggers[c.trigger].starts = append(triggers[c.trigger].starts, int32(i))
 	}
 
-	// Add the flows as messages.
+	// add appends an operation of a rank and returns its index.
 	add := func(rank int32, o Op) int32 {
 		j.Ops[rank] = append(j.Ops[rank], o)
 		return int32(len(j.Ops[rank]) - 1)
@@ -271,25 +274,30 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 			o.After = []int32{add(c.src, Op{Name: name + ", start", Kind: Compute, Duration: c.start})}
 		}
 		if c.src == c.dst {
-			j.note("flows from a node to itself take no time", c.bytes)
+			j.noteBytes("flows from a node to itself take no time", c.bytes)
 		}
 		sent[i] = add(c.src, o)
 		received[i] = add(c.dst, Op{Name: name, Kind: Recv, Bytes: c.bytes, Peer: c.src - c.dst,
 			Tag: uint32(i)})
 	}
 
-	// Messages of triggers have tags from 2^31 on. Their number is limited, as a trigger
-	// may start and be fired by all flows.
-	tag, maxTags := uint32(1<<31), len(flows)*64+1<<16
-	next := func() error {
-		if tag++; int(tag-1<<31) > maxTags {
+	// Messages of triggers have tags from firstTag on. A trigger may start all flows and be
+	// fired by all flows, so the number of messages is limited: to 64 per flow on average,
+	// and 65,536 more.
+	const firstTag, maxWaitsPerFlow, allowance = 1 << 31, 64, 1 << 16
+	tag := uint32(firstTag)
+
+	// nextTag advances tag to the next unused one.
+	nextTag := func() error {
+		if tag++; int(tag-firstTag) > len(flows)*maxWaitsPerFlow+allowance {
 			return invalid("fewer flows per trigger", "triggers make flows wait for too many others")
 		}
 		return nil
 	}
+
 	// addWait makes a flow wait for operation op of rank from, by a message of 0 bytes.
 	addWait := func(from, op, flow int32) error {
-		if err := next(); err != nil {
+		if err := nextTag(); err != nil {
 			return err
 		}
 		to := flows[flow].src
@@ -299,6 +307,7 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 		o.After = append(o.After, op)
 		return nil
 	}
+
 	// fired returns the rank and the operation after which firing i of a trigger happens.
 	fired := func(t *cmTrigger, i int) (rank, op int32) {
 		c := &flows[t.firedBy[i]]
@@ -316,7 +325,7 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 		t := triggers[id]
 
 		if len(t.starts) == 0 {
-			j.note("triggers start no flow", 0)
+			j.note("triggers start no flow")
 			continue
 		}
 		done := func(i int) (rank, op int32) { return fired(t, i) }
@@ -325,7 +334,7 @@ func cmAddOps(j *Job, flows []cmFlow, triggers map[int64]*cmTrigger) error {
 		if len(t.firedBy) > t.firingsBefore(1) &&
 			!(t.kind == "multishot" && len(t.firedBy) == len(t.starts) &&
 				cmStartInOrder(flows, triggers, t.firedBy)) {
-			if err := next(); err != nil {
+			if err := nextTag(); err != nil {
 				return err
 			}
 			// home is the rank of the first started flow. taken lists its receives in

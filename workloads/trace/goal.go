@@ -19,6 +19,20 @@ const (
 	goalSaveMemMagic = 2342
 	goalNodeBytes    = 39    // bytes per node of a binary file
 	goalEagerBytes   = 65535 // LogGOPSim's limit for eager messages
+
+	// Offsets in a binary file; see goalReader. The table has the start and end of the block
+	// of each rank.
+	goalRanksOffset = 8
+	goalTableOffset = goalRanksOffset + 6
+	goalEntryBytes  = 16 // bytes per rank in the table
+
+	// Types of operations in a binary file.
+	goalSend = 1
+	goalRecv = 2
+	goalCalc = 3
+
+	// noCPU is the cpu of an operation that needs none.
+	noCPU = -1
 )
 
 // isGOAL reports whether a file starts like a binary or text GOAL schedule.
@@ -44,6 +58,8 @@ func isGOAL(begin []byte) bool {
 func readGOAL(files []File, h *ReadOptions) (*Job, error) {
 	j := &Job{EagerBytes: goalEagerBytes, Buffered: true}
 	g := &goalReader{Job: j}
+
+	// A binary file begins with a small number. A text read as a number is larger.
 	if f := files[0]; len(f.Data) >= 8 && binary.LittleEndian.Uint64(f.Data) <= goalMagic &&
 		!bytes.HasPrefix(f.Data, []byte("num")) {
 		return j, g.readBinary(f)
@@ -88,7 +104,7 @@ type goalReader struct {
 	*Job
 	rank int32   // rank whose operations are read
 	ops  []Op    // its operations
-	cpus []int16 // cpu of each operation; -1 if it needs none
+	cpus []int16 // cpu of each operation, or noCPU
 	// Values in the comments of the current line, written by WriteGOAL: the
 	// sub-nanosecond part of a calc, its number, and the send order of a send.
 	picoseconds engine.Time
@@ -99,7 +115,7 @@ type goalReader struct {
 // add appends an operation of the rank.
 func (g *goalReader) add(o Op, cpu int64) int32 {
 	if o.Kind != Compute || o.Duration == 0 { // an operation without duration needs no cpu
-		cpu = -1
+		cpu = noCPU
 	}
 	g.ops, g.cpus = append(g.ops, o), append(g.cpus, int16(cpu))
 	return int32(len(g.ops) - 1)
@@ -121,7 +137,7 @@ func (g *goalReader) endRank(starts [][2]int32) error {
 
 	for _, s := range starts {
 		if _, ok := startJoin[s[1]]; !ok {
-			startJoin[s[1]] = g.add(Op{Name: "start of " + g.ops[s[1]].Name, After: g.ops[s[1]].After}, -1)
+			startJoin[s[1]] = g.add(Op{Name: "start of " + g.ops[s[1]].Name, After: g.ops[s[1]].After}, noCPU)
 			g.ops[s[1]].After = []int32{startJoin[s[1]]}
 		}
 	}
@@ -141,7 +157,7 @@ func (g *goalReader) endRank(starts [][2]int32) error {
 		return err
 	}
 
-	// Operations without a cpu have stream 0, which means none.
+	// Operations without a cpu (noCPU) have stream 0, which means that they have no stream.
 	for i, k := range position {
 		out[k].Stream = int32(g.cpus[i]) + 1
 	}
@@ -156,7 +172,7 @@ func (g *goalReader) message(kind OpKind, size uint64, peer, tag uint32, nic int
 	// WriteGOAL writes a message of 0 bytes as one byte with completionTag.
 	if size == 1 && tag&completionTag != 0 && tag != AnyTag {
 		if o.Bytes = 0; kind == Send {
-			g.note("messages of a byte with a tag of 2^31 or more say that something is done, and carry nothing", 0)
+			g.note("messages of a byte with a tag of 2^31 or more say that something is done, and carry nothing")
 		}
 	}
 

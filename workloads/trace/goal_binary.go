@@ -9,7 +9,6 @@ import (
 
 // readBinary reads the output of txt2bin.
 func (g *goalReader) readBinary(f File) error {
-	const base = 8
 	le := binary.LittleEndian
 	fail := func(record, offset int, want, format string, args ...any) error {
 		return locate(invalid(want, format, args...), f.Name, record, offset)
@@ -20,14 +19,14 @@ func (g *goalReader) readBinary(f File) error {
 		return fail(1, 0, "a file that txt2bin wrote without --save-mem",
 			"was written with --save-mem, which loses data")
 	}
-	if le.Uint64(f.Data) != goalMagic || len(f.Data) < base+6 {
+	if le.Uint64(f.Data) != goalMagic || len(f.Data) < goalTableOffset {
 		return fail(1, 0, fmt.Sprint(goalMagic), "begins with the number %d", le.Uint64(f.Data))
 	}
 
-	// The table of blocks has 16 bytes per rank.
-	ranks := uint64(le.Uint32(f.Data[base:]))
-	if ranks == 0 || ranks > MaxRanks || uint64(len(f.Data)) < base+6+16*ranks {
-		return fail(1, base, "a complete file", "%d ranks in %d bytes", ranks, len(f.Data))
+	// The file must contain the table of blocks.
+	ranks := uint64(le.Uint32(f.Data[goalRanksOffset:]))
+	if ranks == 0 || ranks > MaxRanks || uint64(len(f.Data)) < goalTableOffset+goalEntryBytes*ranks {
+		return fail(1, goalRanksOffset, "a complete file", "%d ranks in %d bytes", ranks, len(f.Data))
 	}
 	g.Ranks = int(ranks)
 	g.Ops = make([][]Op, ranks)
@@ -37,17 +36,19 @@ func (g *goalReader) readBinary(f File) error {
 
 	// remaining is the total size of the blocks. They must not overlap, because a small file could
 	// then expand to many operations.
-	remaining := uint64(len(f.Data)-base-6) - 16*ranks
+	remaining := uint64(len(f.Data)-goalTableOffset) - goalEntryBytes*ranks
 
 	// Read the block of each rank.
 	for rank := range int32(ranks) {
-		// The start and end of the block, relative to the field ranks.
-		head := base + 6 + 16*int(rank)
+		// The start and end of the block, counted from the field ranks. A block that is not
+		// empty begins with two numbers of 4 bytes.
+		head := goalTableOffset + goalEntryBytes*int(rank)
 		start := le.Uint64(f.Data[head:])
 		end := le.Uint64(f.Data[head+8:])
-		if end < start || end > uint64(len(f.Data)-base) || end-start < 8 && end != start {
+		size := len(f.Data) - goalRanksOffset // of the file, counted in the same manner
+		if end < start || end > uint64(size) || end-start < 8 && end != start {
 			return fail(int(rank)+1, head, "a complete file",
-				"rank %d stands from byte %d to %d of %d", rank, start, end, len(f.Data)-base)
+				"rank %d stands from byte %d to %d of %d", rank, start, end, size)
 		}
 		if end == start {
 			continue
@@ -60,9 +61,9 @@ func (g *goalReader) readBinary(f File) error {
 		remaining -= end - start
 
 		// Errors in a block have the position of its start.
-		block := f.Data[base+start : base+end]
+		block := f.Data[goalRanksOffset+start : goalRanksOffset+end]
 		if err := g.readBlock(rank, block); err != nil {
-			return locate(err, f.Name, int(rank)+1, base+int(start))
+			return locate(err, f.Name, int(rank)+1, goalRanksOffset+int(start))
 		}
 	}
 
@@ -88,9 +89,9 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 	appendix := b[table:]
 	g.beginRank(rank, int(n))
 
-	// The nodes of the operations. after and started are their successor lists: count and
-	// first index.
-	predecessors := make([]uint32, n)
+	// Read the nodes. Their successor lists, each a count and a first index, have the
+	// operations that wait for the end (after) and for the start (started) of an operation.
+	predecessors := make([]uint32, n) // declared number of predecessors
 	type successors struct{ after, started [2]uint32 }
 	next := make([]successors, n)
 
@@ -103,20 +104,22 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 		size := le.Uint64(r[9:])
 		tag := le.Uint32(r[17:])
 		cpu, nic := int64(r[21]), int64(r[22])
-		next[i] = successors{[2]uint32{le.Uint32(r[23:]), le.Uint32(r[27:])},
-			[2]uint32{le.Uint32(r[31:]), le.Uint32(r[35:])}}
+		next[i] = successors{
+			after:   [2]uint32{le.Uint32(r[23:]), le.Uint32(r[27:])},
+			started: [2]uint32{le.Uint32(r[31:]), le.Uint32(r[35:])},
+		}
 
 		var o Op
 		var err error
 		switch kind {
-		case 1:
+		case goalSend:
 			// The unused successor index holds the send order; see goalSendOrderComment.
 			if o, err = g.message(Send, size, peer, tag, nic); next[i].started[0] == 0 {
 				o.SendOrder = max(0, int32(next[i].started[1]))
 			}
-		case 2:
+		case goalRecv:
 			o, err = g.message(Recv, size, peer, tag, nic)
-		case 3:
+		case goalCalc:
 			if o = (Op{Name: "calc", Kind: Compute,
 				Duration: engine.Time(size) * engine.Nanosecond}); size > uint64(maxComputeTime/engine.Nanosecond) {
 				err = invalid("a shorter time", "a calc of %d ns", size)
@@ -124,6 +127,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 				o.Duration += engine.Time(tag)
 			}
 
+			// The unused successor index holds the number of the operation.
 			if next[i].started[0] == 0 && next[i].started[1] < completionTag {
 				o.Tag = next[i].started[1]
 			}

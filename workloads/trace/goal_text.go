@@ -12,11 +12,11 @@ import (
 
 // readText reads a text schedule, one statement per line.
 func (g *goalReader) readText(l *lineReader) error {
-	last := int32(-1)
-	inside := false // last rank, and whether its brace is open
-	labels := map[string]int32{}
-	var starts [][2]int32
-	comment := false
+	last := int32(-1)            // rank that was started last
+	inside := false              // its brace is open
+	labels := map[string]int32{} // its operations, by label
+	var starts [][2]int32        // its dependencies on starts; see endRank
+	comment := false             // a block comment is open
 	for l.scan() {
 		// Values in comments apply to the statement of the line.
 		g.readComments(l.Text, comment)
@@ -41,7 +41,6 @@ func (g *goalReader) readText(l *lineReader) error {
 		}
 
 		for len(f) > 0 { // a closing brace may follow a statement
-
 			switch {
 			case !inside && f[0] == "rank" && len(f) >= 2:
 				// A rank starts with its number and a brace, in one or two words.

@@ -21,16 +21,25 @@ import (
 // plus MemoryPerRank per rank. Files with more than MaxOperations are rejected before
 // anything is allocated for them.
 const (
-	MaxBytes = 256 << 20 // all files together, unpacked
-	// All files together; this many take about 1.5 GB of memory.
+	// MaxBytes limits the size of all files together, unpacked.
+	MaxBytes = 256 << 20
+	// MaxOperations limits the operations of all files together. This many take about 1.5
+	// GB of memory.
 	MaxOperations = 1 << 22
-	MaxRanks      = 1 << 17
-	// Unpacked bytes per byte of a gzip file; rejects zip bombs.
-	MaxUnpackRatio  = 64
-	MemoryPerByte   = 256     // bytes of memory per byte of a file
-	MemoryPerRank   = 1 << 10 // bytes of memory per rank
-	MaxMessageBytes = 1 << 50 // bytes of one message, call or buffer
-	// Per rank: a quarter of the range of simulated time.
+	// MaxRanks limits the number of ranks. Empty ranks then take 128 MB (MemoryPerRank).
+	MaxRanks = 1 << 17
+	// MaxUnpackRatio is the maximum number of unpacked bytes per byte of a gzip file. It
+	// rejects zip bombs; traces are compressed by a factor of 10 to 30.
+	MaxUnpackRatio = 64
+	// MemoryPerByte and MemoryPerRank are upper bounds of the memory that a reader uses, in
+	// bytes per byte of a file and per rank.
+	MemoryPerByte = 256
+	MemoryPerRank = 1 << 10
+	// MaxMessageBytes limits the size of one message, call or buffer. Its product with
+	// small numbers fits an int64.
+	MaxMessageBytes = 1 << 50
+	// maxComputeTime limits the computations of a rank together to a quarter of the range of
+	// simulated time. The rest is for transfers.
 	maxComputeTime = engine.Never / 4
 )
 
@@ -43,8 +52,9 @@ type File struct {
 // Unpack returns a file, decompressed if it starts like a gzip file. It fails if the
 // compressed data is corrupt or expands to more than MaxUnpackRatio times its size.
 func Unpack(name string, data []byte) (File, error) {
-	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		return File{name, data}, nil
+	gzipMagic := []byte{0x1f, 0x8b}
+	if !bytes.HasPrefix(data, gzipMagic) {
+		return File{Name: name, Data: data}, nil
 	}
 	fail := func(err error) error {
 		return &Error{File: name, Record: 1,
@@ -55,7 +65,8 @@ func Unpack(name string, data []byte) (File, error) {
 		return File{}, fail(err)
 	}
 
-	maxSize := min(MaxBytes, MaxUnpackRatio*len(data)+1<<16)
+	const allowance = 1 << 16 // a short file may have a higher ratio
+	maxSize := min(MaxBytes, MaxUnpackRatio*len(data)+allowance)
 	out, err := io.ReadAll(io.LimitReader(r, int64(maxSize)+1))
 	switch {
 	case err != nil:
@@ -66,7 +77,7 @@ func Unpack(name string, data []byte) (File, error) {
 			Want:    "a lower compression ratio"}
 	}
 
-	return File{name, out}, nil
+	return File{Name: name, Data: out}, nil
 }
 
 // Error describes an invalid record of a file.
@@ -122,8 +133,13 @@ func jsonError(f File, begin int, err error, what, want string) error {
 	}
 
 	offset = min(max(0, begin+offset-1), len(f.Data))
-	return &Error{f.Name, 1 + bytes.Count(f.Data[:offset], []byte{'\n'}), offset,
-		"is not valid JSON of " + what + ": " + problem, want}
+	return f.errorAtLine(offset, "is not valid JSON of "+what+": "+problem, want)
+}
+
+// errorAtLine returns an Error of a text file at a byte offset. The record is its line.
+func (f File) errorAtLine(offset int, problem, want string) error {
+	line := 1 + bytes.Count(f.Data[:offset], []byte{'\n'})
+	return &Error{File: f.Name, Record: line, Byte: offset, Problem: problem, Want: want}
 }
 
 // jsonReader locates the values of a JSON text without decoding them, so that a long list
@@ -294,10 +310,11 @@ func countLines(data []byte, words ...string) (n int) {
 		if k := bytes.Index(line, []byte("//")); k >= 0 {
 			line = line[:k]
 		}
+		isBlank := func(c byte) bool { return c == ' ' || c == '\t' }
 		for _, w := range words {
-			if k := bytes.Index(line,
-				[]byte(w)); k >= 0 && (k == 0 || line[k-1] == ' ' || line[k-1] == '\t') &&
-				k+len(w) < len(line) && (line[k+len(w)] == ' ' || line[k+len(w)] == '\t') {
+			begin := bytes.Index(line, []byte(w))
+			end := begin + len(w)
+			if begin >= 0 && (begin == 0 || isBlank(line[begin-1])) && end < len(line) && isBlank(line[end]) {
 				n++
 				break
 			}
@@ -337,9 +354,10 @@ func (l *lineReader) scan() bool {
 		n, l.next = len(rest), len(l.file.Data)
 	}
 
+	// A string that shares the memory is safe, because the content of a File is never
+	// modified.
 	line := bytes.TrimSuffix(rest[:n], []byte{'\r'})
-	l.Text = unsafe.String(unsafe.SliceData(line),
-		len(line)) // safe: the content of a File is never modified
+	l.Text = unsafe.String(unsafe.SliceData(line), len(line))
 	return true
 }
 
@@ -353,11 +371,12 @@ func (l *lineReader) invalid(want, format string, args ...any) error {
 	return l.locate(invalid(want, format, args...))
 }
 
-// locate adds a position to a problemError. Other errors are returned unchanged.
-func locate(err error, file string, record, at int) error {
+// locate adds a position to a problemError: the file, the number of the record, and the
+// byte at which it starts. Other errors are returned unchanged.
+func locate(err error, file string, record, offset int) error {
 	var e problemError
 	if errors.As(err, &e) {
-		return &Error{file, record, at, e.problem, e.want}
+		return &Error{File: file, Record: record, Byte: offset, Problem: e.problem, Want: e.want}
 	}
 	return err
 }
@@ -375,8 +394,9 @@ func parseInteger(what, text string, minValue, maxValue int64) (int64, error) {
 
 // parseWhole is parseInteger for integers that may be written as floating-point numbers.
 func parseWhole(what, text string, minValue, maxValue int64) (int64, error) {
-	if f, err := strconv.ParseFloat(text,
-		64); err == nil && strings.ContainsAny(text, ".eE") && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+	const maxExact = 1 << 53 // larger integers are not exact in a float64
+	f, err := strconv.ParseFloat(text, 64)
+	if err == nil && strings.ContainsAny(text, ".eE") && f == math.Trunc(f) && math.Abs(f) < maxExact {
 		text = strconv.FormatInt(int64(f), 10)
 	}
 	return parseInteger(what, text, minValue, maxValue)

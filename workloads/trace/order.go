@@ -7,7 +7,10 @@ import (
 	"sim/internal/csr"
 )
 
-// indexHeap is a min-heap of operation indices.
+// This file orders the operations of a rank by their dependencies, and removes
+// dependencies that make an order impossible.
+
+// indexHeap is a min-heap of operation indices (container/heap).
 type indexHeap []int32
 
 func (h indexHeap) Len() int           { return len(h) }
@@ -25,10 +28,9 @@ func (h *indexHeap) Pop() any {
 // predecessors; otherwise their order is kept. position maps old to new indices. It fails
 // on a cycle (Kahn's algorithm with a heap).
 func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
+	// Keep the order if it is already topological.
 	position = make([]int32, len(ops))
 	inOrder := true
-
-	// Keep the order if it is already topological.
 	for i := range ops {
 		position[i] = int32(i)
 		for _, a := range ops[i].After {
@@ -40,7 +42,7 @@ func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 		return ops, position, nil
 	}
 
-	// Count the unsatisfied predecessors of each operation.
+	// Count the unsatisfied predecessors of each operation, and list its successors.
 	waiting := make([]int, len(ops))
 	successors := make([][]int32, len(ops))
 	var ready indexHeap
@@ -53,12 +55,11 @@ func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 		}
 	}
 
+	// Repeatedly take the first ready operation. Operations on a cycle keep position -1.
 	for i := range position {
 		position[i] = -1
 	}
 	out = make([]Op, 0, len(ops))
-
-	// Repeatedly take the first ready operation.
 	for len(ready) > 0 { // ready starts sorted, which is a valid heap
 		i := heap.Pop(&ready).(int32)
 		position[i] = int32(len(out))
@@ -76,6 +77,7 @@ func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 			"operation %d (%.40q) waits for itself, through others", i, ops[i].Name)
 	}
 
+	// Renumber the dependencies.
 	for i := range out {
 		for k, a := range out[i].After {
 			out[i].After[k] = position[a]
@@ -85,36 +87,45 @@ func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 }
 
 // maxContradictionWork bounds the work of dropContradictions in its first phase, in
-// visited operations and dependencies. Beyond it, dependencies are dropped in file order.
+// visited operations and dependencies. They take about a second. Beyond it, dependencies
+// are dropped in file order.
 const maxContradictionWork = 50_000_000
 
+// controlDependencies are the control dependencies of the operations of a rank, from which
+// dropContradictions removes some. Entry i lists the operations that operation i waits
+// for.
+type controlDependencies [][]int32
+
+// drop removes the dependencies of operation i on each operation for which contradicts is
+// true, and returns their number.
+func (d controlDependencies) drop(i int32, contradicts func(c int32) bool) int {
+	before := len(d[i])
+	d[i] = slices.DeleteFunc(d[i], contradicts)
+	return before - len(d[i])
+}
+
 // dropContradictions removes control dependencies so that control and data dependencies
-// together have no cycle, and returns how many it removed. control[i] lists the
-// operations that operation i waits for. Data dependencies (Op.After) must have no cycle.
+// together have no cycle, and returns how many it removed. Data dependencies (Op.After)
+// must have no cycle.
 //
 // A control dependency of i on c contradicts the data if c depends on the data of i,
-// directly or through others. These are removed first. In the remaining cycles, the
-// operations are executed in dependency order. When none is ready, the first one in the
-// file whose data dependencies are satisfied drops its unsatisfied control dependencies.
-func dropContradictions(ops []Op, control [][]int32) (dropped int) {
-	component := cyclicComponents(ops, control)
-	if component == nil {
-		return 0
+// directly or through others. These are removed first (dropContradictingData). In the
+// remaining cycles, dependencies are removed in file order (breakCycles).
+func dropContradictions(ops []Op, control controlDependencies) (dropped int) {
+	if component := cyclicComponents(ops, control); component != nil {
+		dropped = dropContradictingData(ops, control, component)
 	}
-
-	// drop removes the control dependencies of operation i for which contradicts is true.
-	drop := func(i int32, contradicts func(c int32) bool) {
-		before := len(control[i])
-		control[i] = slices.DeleteFunc(control[i], contradicts)
-		dropped += before - len(control[i])
+	if component := cyclicComponents(ops, control); component != nil {
+		dropped += breakCycles(ops, control, component)
 	}
+	return dropped
+}
 
-	// Control dependencies that contradict data, by operation.
-	contradicting := make([][]int32, len(ops))
-
-	// Operations of the same cycle that wait for this one by control.
+// dropContradictingData removes the control dependencies that contradict the data, and
+// returns their number. component is indexed by operation; see cyclicComponents.
+func dropContradictingData(ops []Op, control controlDependencies, component []int32) (dropped int) {
+	// Operations of the same cycle that wait for this one by control, by operation.
 	waiting := make([][]int32, len(ops))
-
 	for i := range ops {
 		for _, c := range control[i] {
 			if component[c] == component[i] {
@@ -123,8 +134,9 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 		}
 	}
 
-	// Search the data dependencies of each such operation for the operations that wait
-	// for it.
+	// Search the data dependencies of each such operation c for the operations that wait
+	// for it. mark is c+1 for the operations that the search from c has reached.
+	contradicting := make([][]int32, len(ops)) // control dependencies that contradict data, by operation
 	mark, work := make([]int32, len(ops)), 0
 	for c := range int32(len(ops)) {
 		if len(waiting[c]) == 0 {
@@ -152,43 +164,53 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 
 	for i, list := range contradicting { // list is sorted
 		if len(list) > 0 {
-			drop(int32(i), func(c int32) bool { _, found := slices.BinarySearch(list, c); return found })
+			dropped += control.drop(int32(i), func(c int32) bool { _, found := slices.BinarySearch(list, c); return found })
 		}
 	}
-	if component = cyclicComponents(ops, control); component == nil {
-		return dropped
-	}
+	return dropped
+}
 
-	// Execute the remaining operations, and drop dependencies when none is ready.
-	unfinished := make([]int, len(ops)) // unsatisfied dependencies
-	fixed := make([]int, len(ops))      // unsatisfied dependencies that may not be dropped
-	successors := make([][]int32, len(ops))
+// dependent is an operation that waits for another one.
+type dependent struct {
+	op      int32
+	isFixed bool // the dependency may not be dropped
+}
+
+// breakCycles executes the operations in the order of their dependencies. When none is
+// ready, the first one in the file whose data dependencies are satisfied drops its
+// unsatisfied control dependencies. breakCycles returns the number of dropped
+// dependencies.
+//
+// Only control dependencies within a component can close a cycle. All others are fixed,
+// which means that they are not dropped.
+func breakCycles(ops []Op, control controlDependencies, component []int32) (dropped int) {
+	numUnsatisfied := make([]int, len(ops)) // unsatisfied dependencies, by operation
+	numFixed := make([]int, len(ops))       // fixed ones among them, by operation
+	dependents := make([][]dependent, len(ops))
 	for i := range ops {
-		unfinished[i] = len(ops[i].After) + len(control[i])
-		for _, a := range ops[i].After {
-			fixed[i]++
-			successors[a] = append(successors[a], ^int32(i))
-		}
-		for _, c := range control[i] {
-			if component[c] == component[i] {
-				successors[c] = append(successors[c], int32(i))
-			} else {
-				fixed[i]++
-
-				// Not in a cycle: treated like data, and not dropped.
-				successors[c] = append(successors[c], ^int32(i))
+		add := func(predecessor int32, isFixed bool) {
+			dependents[predecessor] = append(dependents[predecessor], dependent{op: int32(i), isFixed: isFixed})
+			if numUnsatisfied[i]++; isFixed {
+				numFixed[i]++
 			}
 		}
+		for _, a := range ops[i].After {
+			const isFixed = true
+			add(a, isFixed)
+		}
+		for _, c := range control[i] {
+			isFixed := component[c] != component[i]
+			add(c, isFixed)
+		}
 	}
-
-	var ready, stuck indexHeap // stuck may also contain finished operations
 
 	// advance queues an operation that is ready, or whose remaining dependencies may all
 	// be dropped.
+	var ready, stuck indexHeap // stuck may also contain finished operations
 	advance := func(i int32) {
-		if unfinished[i] == 0 {
+		if numUnsatisfied[i] == 0 {
 			heap.Push(&ready, i)
-		} else if fixed[i] == 0 && unfinished[i] > 0 {
+		} else if numFixed[i] == 0 && numUnsatisfied[i] > 0 {
 			heap.Push(&stuck, i)
 		}
 	}
@@ -202,21 +224,20 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 		for len(ready) > 0 {
 			i := heap.Pop(&ready).(int32)
 			done[i] = true
-			for _, n := range successors[i] {
-				if n < 0 {
-					n = ^n
-					fixed[n]--
+			for _, d := range dependents[i] {
+				if d.isFixed {
+					numFixed[d.op]--
 				}
-				unfinished[n]--
-				advance(n)
+				numUnsatisfied[d.op]--
+				advance(d.op)
 			}
 		}
 
 		// Nothing is ready: the first stuck operation drops its unsatisfied dependencies.
 		for len(stuck) > 0 && len(ready) == 0 {
-			if i := heap.Pop(&stuck).(int32); unfinished[i] > 0 {
-				drop(i, func(c int32) bool { return !done[c] })
-				unfinished[i] = 0
+			if i := heap.Pop(&stuck).(int32); numUnsatisfied[i] > 0 {
+				dropped += control.drop(i, func(c int32) bool { return !done[c] })
+				numUnsatisfied[i] = 0
 				heap.Push(&ready, i)
 			}
 		}
@@ -230,27 +251,17 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 // cyclicComponents returns the strongly connected component of each operation under data
 // and control dependencies, or nil if there is no cycle. A cycle lies within one
 // component.
-func cyclicComponents(ops []Op, control [][]int32) []int32 {
+func cyclicComponents(ops []Op, control controlDependencies) []int32 {
 	start := make([]int32, 1, len(ops)+1)
 	to := []int32(nil)
 	for i := range ops {
 		to = append(append(to, ops[i].After...), control[i]...)
 		start = append(start, int32(len(to)))
 	}
-	component, n := csr.Components(start, to, func(int32) bool { return true })
-	if n == len(ops) {
+	allArcs := func(int32) bool { return true }
+	component, n := csr.Components(start, to, allArcs)
+	if n == len(ops) { // each operation is a component of its own
 		return nil
 	}
 	return component
-}
-
-// note increments the count of the note with the given text and adds bytes to it.
-func (j *Job) note(what string, bytes int64) {
-	i := slices.IndexFunc(j.Notes, func(n Note) bool { return n.Text == what })
-	if i < 0 {
-		i = len(j.Notes)
-		j.Notes = append(j.Notes, Note{Text: what})
-	}
-	j.Notes[i].Count++
-	j.Notes[i].Bytes += bytes
 }

@@ -167,7 +167,7 @@ func (v *jobBuilder) addMessage(
 	src, dst int32,
 	bytes int64,
 	tag uint32,
-	turn int32,
+	sendOrder int32,
 	after []int32,
 ) (sent, got int32) {
 	// Messages without bytes are marked by their tag.
@@ -175,7 +175,7 @@ func (v *jobBuilder) addMessage(
 		tag |= completionTag
 	}
 	sent = v.add(src, Op{Name: name, Kind: Send, Bytes: bytes, Peer: dst - src, Tag: tag,
-		SendOrder: turn, After: after})
+		SendOrder: sendOrder, After: after})
 	got = v.add(dst, Op{Name: name, Kind: Recv, Bytes: bytes, Peer: src - dst, Tag: tag})
 	return sent, got
 }
@@ -183,7 +183,8 @@ func (v *jobBuilder) addMessage(
 // notify sends a message that operation op of rank src has ended, and returns the
 // operation that receives it on dst.
 func (v *jobBuilder) notify(name string, src, dst, op int32) int32 {
-	_, got := v.addMessage(name+" is done", src, dst, 0, v.nextTag, 0, []int32{op})
+	const bytes, sendOrder = 0, 0
+	_, got := v.addMessage(name+" is done", src, dst, bytes, v.nextTag, sendOrder, []int32{op})
 	v.nextTag++
 	return got
 }
@@ -247,9 +248,9 @@ func (v *jobBuilder) addTransfer(id int32, messages [][2]int32) {
 	name := v.Graph.Name(id)
 	bytes := v.Graph.Tasks[id].Bytes
 	n := int64(len(messages))
-	turn := int32(0)
+	sendOrder := int32(0) // Op.SendOrder counts from 1; 0 means unspecified
 	if v.SendOrder != nil {
-		turn = v.SendOrder[id] + 1
+		sendOrder = v.SendOrder[id] + 1
 	}
 
 	var all []int32
@@ -258,22 +259,23 @@ func (v *jobBuilder) addTransfer(id int32, messages [][2]int32) {
 		if int64(k) < bytes%n {
 			size++
 		}
-		sent, got := v.addMessage(name, m[0], m[1], size, v.tags[id]+uint32(k), turn,
-			v.predecessors(id, m[0]))
+		src, dst := m[0], m[1]
+		sent, got := v.addMessage(name, src, dst, size, v.tags[id]+uint32(k), sendOrder,
+			v.predecessors(id, src))
 
 		// A single message is known to have arrived at its destination and, unless it is
 		// buffered, at its source.
 		if n == 1 {
-			v.doneOp[[2]int32{id, m[1]}] = got
+			v.doneOp[[2]int32{id, dst}] = got
 			if !v.Buffered || size == 0 || size > v.EagerBytes {
-				v.doneOp[[2]int32{id, m[0]}] = sent
+				v.doneOp[[2]int32{id, src}] = sent
 			}
 			return
 		}
 
 		// Report the arrival of each message to the home of the transfer.
-		if home := v.homes[id]; m[1] != home {
-			got = v.notify(name, m[1], home, got)
+		if home := v.homes[id]; dst != home {
+			got = v.notify(name, dst, home, got)
 		}
 		all = append(all, got)
 	}
@@ -298,16 +300,14 @@ func (w *RankGraph) homes() []int32 {
 		}
 	}
 
+	// vote adds the ranks of a neighbouring task to votes. numEnds selects the ranks of its
+	// messages.
+	const sources, sourcesAndDestinations = 1, 2
 	var votes []int32
-
-	// vote adds the ranks of a neighbouring task. Of its messages, start selects only the
-	// sources.
-	vote := func(id int32, start bool) {
+	vote := func(id int32, numEnds int) {
 		if g.Tasks[id].Kind == engine.Transfer {
 			for _, m := range w.messages(id) {
-				if votes = append(votes, m[0]); !start {
-					votes = append(votes, m[1])
-				}
+				votes = append(votes, m[:numEnds]...)
 			}
 		} else if homes[id] >= 0 {
 			votes = append(votes, homes[id])
@@ -324,10 +324,10 @@ func (w *RankGraph) homes() []int32 {
 			}
 			votes = votes[:0]
 			for _, e := range g.In(id) {
-				vote(e.From, false)
+				vote(e.From, sourcesAndDestinations)
 			}
 			for _, e := range g.Out(id) {
-				vote(e.To, true)
+				vote(e.To, sources)
 			}
 			homes[id] = mode(votes)
 		}
@@ -367,7 +367,8 @@ func mode(list []int32) int32 {
 func assignStreams(ops []Op) (streamOf []int32, n int32) {
 	streamOf = slices.Repeat([]int32{-1}, len(ops))
 
-	// last operation of each stream, plus 1, that an operation follows; 0 if none
+	// ends is indexed by operation and stream: 1 plus the last operation of the stream that
+	// the operation follows; 0 if it follows none.
 	ends := make([][]int32, len(ops))
 	var lastOp []int32 // last operation of each stream, plus 1
 	for i := range ops {

@@ -87,7 +87,8 @@ func FormatNames() []string {
 	return names
 }
 
-// detectBytes is the length of the prefix of a file that determines its format.
+// detectBytes is the length of the prefix of a file that determines its format. Comments
+// may precede the first statement.
 const detectBytes = 4096
 
 // Detect returns the format of a file, or nil if it is unknown.
@@ -214,7 +215,8 @@ func (j *Job) check(file string) error {
 		}
 	})
 
-	if err == nil && bytes > math.MaxInt64/64 {
+	const maxTotal = math.MaxInt64 / 64 // so that bits, and sums over directions, fit an int64
+	if err == nil && bytes > maxTotal {
 		err = &Error{File: file, Problem: fmt.Sprintf("%.3g bytes in total overflow",
 			bytes), Want: "fewer bytes"}
 	}

@@ -21,12 +21,10 @@ func (j *Job) Report(w io.Writer) error {
 		bytes float64
 	}
 
-	var kinds [len(kindNames)]sum
-	var calls [len(collectiveNames)]sum
-
-	singles := 0
-	var minBusy, maxBusy, totalBusy engine.Time
-	minBusy = engine.Never
+	var kinds [len(kindNames)]sum       // by OpKind
+	var calls [len(collectiveNames)]sum // by Collective
+	singles := 0                        // calls of groups of one rank
+	minBusy, maxBusy := engine.Never, engine.Time(0)
 	j.each(func(rank, times int, ops []Op) {
 		var busy engine.Time
 		for i := range ops {
@@ -50,7 +48,6 @@ func (j *Job) Report(w io.Writer) error {
 
 		minBusy = min(minBusy, busy)
 		maxBusy = max(maxBusy, busy)
-		totalBusy = totalBusy + busy*engine.Time(times)
 	})
 
 	// Write the rows.
@@ -59,7 +56,8 @@ func (j *Job) Report(w io.Writer) error {
 		fmt.Fprintf(&b, "  %-16s %s\n", name, fmt.Sprintf(format, args...))
 	}
 
-	// Ranks and groups; only the first 20 groups are listed.
+	// Ranks and groups.
+	const maxListedGroups = 20
 	row("format", "%s", j.Format)
 	row("ranks", "%d", j.Ranks)
 	for i := range j.Groups {
@@ -76,8 +74,8 @@ func (j *Job) Report(w io.Writer) error {
 			size += fmt.Sprintf(" to %d", large)
 		}
 		row("group "+g.Name, "%d sets of %s ranks", len(g.Sets), size)
-		if i == 19 && len(j.Groups) > 20 {
-			row("groups", "%d more", len(j.Groups)-20)
+		if i+1 == maxListedGroups && len(j.Groups) > maxListedGroups {
+			row("groups", "%d more", len(j.Groups)-maxListedGroups)
 			break
 		}
 	}
@@ -174,10 +172,11 @@ func (j *Job) criticalPath() (engine.Time, error) {
 	}
 	g, longest := built.Graph, engine.Time(0)
 
-	// The order of operations on a stream depends on time, so such jobs are simulated.
+	// The order of operations on a stream depends on time, so such jobs are simulated, with
+	// transfers that use no resource.
 	if !g.Contention.IsEmpty() {
 		t, err := flow.Run(context.Background(), g, &engine.Network{Nodes: int32(j.Ranks)},
-			&engine.Routes{Start: make([]int32, len(g.Tasks)+1)}, flow.Options{})
+			engine.NewRoutes(len(g.Tasks), nil), flow.Options{})
 		if err != nil {
 			return 0, err
 		}

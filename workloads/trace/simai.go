@@ -80,7 +80,7 @@ type simAIReader struct {
 // simRow is a row of the file: the passes through a layer.
 type simRow struct {
 	name   string
-	parts  [3]simPart  // forward pass, input gradient, weight gradient
+	parts  [3]simPart  // indexed by forwardPart, inputGradientPart and weightGradientPart
 	update engine.Time // time of the weight update
 	line   int         // line of the file, from 1
 	offset int         // offset of the line in the file, in bytes
@@ -89,6 +89,13 @@ type simRow struct {
 	isRecomputed bool
 	isCheckpoint bool // its output is stored for recomputation
 }
+
+// The parts of a row, as indices.
+const (
+	forwardPart = iota
+	inputGradientPart
+	weightGradientPart
+)
 
 // simPart is a part of a row: a computation followed by an optional collective.
 type simPart struct {
@@ -110,9 +117,15 @@ type simPartColumns struct {
 
 // simParts describes the columns of the three parts of a row.
 var simParts = [3]simPartColumns{
-	{2, "column 3, a time in ns", "column 5, bytes", simTP},  // forward pass
-	{5, "column 6, a time in ns", "column 8, bytes", simTP},  // input gradient
-	{8, "column 9, a time in ns", "column 11, bytes", simDP}, // weight gradient
+	forwardPart: {
+		first: 2, timeName: "column 3, a time in ns", bytesName: "column 5, bytes", defaultGroup: simTP,
+	},
+	inputGradientPart: {
+		first: 5, timeName: "column 6, a time in ns", bytesName: "column 8, bytes", defaultGroup: simTP,
+	},
+	weightGradientPart: {
+		first: 8, timeName: "column 9, a time in ns", bytesName: "column 11, bytes", defaultGroup: simDP,
+	},
 }
 
 const (
@@ -459,8 +472,10 @@ func (s *simAIReader) job(l *lineReader, options *ReadOptions) (*Job, error) {
 	}
 
 	// Notes about ignored and suspicious values.
-	for _, n := range []Note{{"sizes beside the collective NONE are ignored", s.numUncalledSizes, 0},
-		{"collectives of 0 bytes are left out", s.numEmptyCalls, 0}} {
+	for _, n := range []Note{
+		{Text: "sizes beside the collective NONE are ignored", Count: s.numUncalledSizes},
+		{Text: "collectives of 0 bytes are left out", Count: s.numEmptyCalls},
+	} {
 		if n.Count > 0 {
 			j.Notes = append(j.Notes, n)
 		}

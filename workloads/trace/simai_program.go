@@ -131,18 +131,23 @@ func (b *simProgramBuilder) isFull() bool {
 	return max(b.numOps, b.numRows) > MaxOperations
 }
 
-// addPart appends the computation and the collective of a part of a row. If blocks is
-// false, the program continues without waiting for the collective.
-func (b *simProgramBuilder) addPart(name string, t *simPart, blocks bool) {
+// addPart appends the computation and the collective of a part of a row. The program
+// waits for both.
+func (b *simProgramBuilder) addPart(name string, t *simPart) {
+	if b.addDetachedPart(name, t); t.hasCall {
+		b.last = int32(b.numOps - 1)
+	}
+}
+
+// addDetachedPart is like addPart, but the program continues without waiting for the
+// collective.
+func (b *simProgramBuilder) addDetachedPart(name string, t *simPart) {
 	if t.duration > 0 {
 		b.last = b.add(Op{Name: name, Kind: Compute, Duration: t.duration})
 	}
 	if t.hasCall {
-		id := b.add(Op{Name: name + " " + t.coll.String(), Kind: Call, Collective: t.coll,
+		b.add(Op{Name: name + " " + t.coll.String(), Kind: Call, Collective: t.coll,
 			Bytes: t.bytes, Group: t.group})
-		if blocks {
-			b.last = id
-		}
 	}
 }
 
@@ -153,7 +158,7 @@ func (b *simProgramBuilder) addForward(rows []simRow) {
 			return
 		}
 		b.numRows++
-		b.addPart(rows[i].name+" forward", &rows[i].parts[0], true)
+		b.addPart(rows[i].name+" forward", &rows[i].parts[forwardPart])
 	}
 }
 
@@ -175,7 +180,7 @@ func (b *simProgramBuilder) addBackward(rows []simRow, kind training.PassKind) {
 		}
 
 		if kind != training.WeightGradientPass {
-			b.addPart(r.name+" input gradient", &r.parts[1], true)
+			b.addPart(r.name+" input gradient", &r.parts[inputGradientPart])
 		}
 		if kind == training.InputGradientPass {
 			continue
@@ -183,7 +188,7 @@ func (b *simProgramBuilder) addBackward(rows []simRow, kind training.PassKind) {
 
 		// The weight update waits for the weight gradient and its collective.
 		before := b.numOps
-		b.addPart(r.name+" weight gradient", &r.parts[2], false)
+		b.addDetachedPart(r.name+" weight gradient", &r.parts[weightGradientPart])
 		if r.update > 0 {
 			o := Op{Name: r.name + " update", Kind: Compute, Duration: r.update}
 			if b.numOps > before {
@@ -318,9 +323,9 @@ func (s *simAIReader) measuredStage(step simStepRows, options *ReadOptions) *tra
 			for p := range r.parts {
 				addSync(&r.parts[p])
 			}
-			forward += partTime(&r.parts[0])
-			w := partTime(&r.parts[2]) + r.update
-			backward += partTime(&r.parts[1]) + w
+			forward += partTime(&r.parts[forwardPart])
+			w := partTime(&r.parts[weightGradientPart]) + r.update
+			backward += partTime(&r.parts[inputGradientPart]) + w
 			weights += w
 		}
 		return forward, backward, weights

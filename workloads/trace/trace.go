@@ -35,8 +35,7 @@ const (
 	Compute               // lasts for Op.Duration
 	Send                  // sends Op.Bytes to another rank
 	Recv                  // receives a message of another rank
-	// Collective call of all ranks of a set of a group.
-	Call
+	Call                  // collective call of all ranks of a set of a group
 )
 
 var kindNames = [...]string{"join", "compute", "send", "receive", "collective"}
@@ -151,10 +150,10 @@ type Job struct {
 	Ranks  int
 	Groups []Group
 	Ops    [][]Op // indexed by rank; ranks may share a slice
-	// EagerBytes is a Send of up to this size does not wait for its Recv.
+	// EagerBytes is the size up to which a Send does not wait for its Recv.
 	EagerBytes int64
-	// Buffered states that for its rank, a Send of up to EagerBytes ends when it starts.
-	// Otherwise it ends when the message has arrived.
+	// Buffered states when a Send of up to EagerBytes ends for its rank: when it starts if
+	// true, and when the message has arrived if false.
 	Buffered bool
 	// Dims are the dimensions of parallelism in the order of rank numbers, the fastest
 	// first. It is empty if the files do not specify them.
@@ -176,6 +175,20 @@ type Note struct {
 	Text  string
 	Count int
 	Bytes int64
+}
+
+// note counts a record in the note with the given text.
+func (j *Job) note(text string) { j.noteBytes(text, 0) }
+
+// noteBytes is like note for a record that stands for bytes.
+func (j *Job) noteBytes(text string, bytes int64) {
+	i := slices.IndexFunc(j.Notes, func(n Note) bool { return n.Text == text })
+	if i < 0 {
+		i = len(j.Notes)
+		j.Notes = append(j.Notes, Note{Text: text})
+	}
+	j.Notes[i].Count++
+	j.Notes[i].Bytes += bytes
 }
 
 // members returns the ranks of the set that makes a call of rank.
@@ -221,8 +234,8 @@ func (j *Job) Wire() (bytes, transfers float64) {
 		for i := range ops {
 			switch o, k := &ops[i], float64(times); o.Kind {
 			case Send:
-				bytes = bytes + k*float64(o.Bytes)
-				transfers = transfers + k
+				bytes += k * float64(o.Bytes)
+				transfers += k
 			case Call:
 				n := len(j.members(rank, o))
 				bytes += k * float64(o.Collective.Wire(o.Bytes, n))

@@ -123,12 +123,12 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 	b, le := newLimitWriter(w), binary.LittleEndian
 	head := le.AppendUint32(le.AppendUint64(nil, goalMagic), uint32(j.Ranks))
-	offset := uint64(6 + 16*j.Ranks)
 	maxStreams := int32(1)
 
-	// The header has the start and end of the block of each rank.
+	// The header has the start and end of the block of each rank, counted from the field
+	// ranks. A block has its two counts, the roots, the nodes and the successors.
 	var ends []byte
-
+	offset := uint64(goalTableOffset - goalRanksOffset + goalEntryBytes*j.Ranks)
 	for rank, ops := range j.Ops {
 		_, n, err := goalStreams(rank, ops)
 		if err != nil {
@@ -191,16 +191,15 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 
 		// The last field is the send order of a message or the number of another
 		// operation.
-		kind := byte(3)
-		peer := uint32(0)
+		kind, peer, tag := byte(goalCalc), uint32(0), uint32(0)
 		size := uint64(o.Duration / engine.Nanosecond)
-		tag := uint32(0)
-		more := o.Tag
+		last := o.Tag
 		if o.Kind == Send || o.Kind == Recv {
-			kind, peer, size, tag, more = 1, uint32(rank)+uint32(o.Peer), uint64(goalMessageBytes(o)), o.Tag, uint32(o.SendOrder)
-			if o.Kind == Recv {
-				kind = 2
+			if kind = goalSend; o.Kind == Recv {
+				kind = goalRecv
 			}
+			peer, tag = uint32(rank)+uint32(o.Peer), o.Tag
+			size, last = uint64(goalMessageBytes(o)), uint32(o.SendOrder)
 		} else if part := o.Duration % engine.Nanosecond; part > 0 {
 			peer, tag = goalPicosecondsPeer, uint32(part)
 		}
@@ -209,7 +208,7 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 		nodes = le.AppendUint64(le.AppendUint32(nodes, peer), size)
 		nodes = append(le.AppendUint32(nodes, tag), byte(max(0, cpus[i])), 0)
 		nodes = le.AppendUint32(le.AppendUint32(nodes, uint32(len(next[i]))), uint32(len(successors)/4))
-		nodes = le.AppendUint32(le.AppendUint32(nodes, 0), more) // no operation waits for its start
+		nodes = le.AppendUint32(le.AppendUint32(nodes, 0), last) // no operation waits for its start
 		for _, n := range next[i] {
 			successors = le.AppendUint32(successors, n)
 		}
