@@ -123,7 +123,7 @@ func RingSteps(o *torus.Torus, dims []int, form string, bidirectional bool, mess
 	})
 }
 
-// pairTraffic sends a message for each of the pairs, of which there are at most maxPairs.
+// pairTraffic sends a message for each pair. maxPairs is the maximum number of pairs.
 // Duplicates, pairs of a node with itself, and pairs with a node that is down are left
 // out.
 func pairTraffic(name string, nodes int, maxPairs, message int64, down []bool, pairs iter.Seq2[int32, int32]) (*Traffic, error) {

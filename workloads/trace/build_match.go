@@ -89,7 +89,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 	kinds := make([]wildcard, len(wild))
 
 	// tally counts the wildcard receives of a rank, and the sends to it without a fixed
-	// receive. first is the index of one of these sends, for messages; -1 if there is none.
+	// receive. first is the index of one of these sends, for messages, or -1.
 	type tally struct{ sends, receives, first int }
 
 	openCounts := map[int32]*tally{} // by destination
@@ -164,8 +164,8 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 		}
 	}
 
-	// Every wildcard receive needs a send: among those that its kind accepts, and among all
-	// sends to the rank.
+	// Every wildcard receive needs a send. There must be enough sends that its kind accepts,
+	// and enough sends to its rank.
 	for i, w := range wild {
 		if t := countsOf(w.rank); surplus[kinds[i]] < accepts[kinds[i]] || t.sends < t.receives {
 			return nil, nil, nil, invalid("a send for each receive",

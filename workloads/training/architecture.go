@@ -92,6 +92,7 @@ func (a *Architecture) Parameters() float64 {
 
 // Words describes the model in one line: layers, width, parameters and experts.
 func (a *Architecture) Words() string {
+	// Numbers with more than three digits would be rounded to 1e+03 billion or million.
 	size := fmt.Sprintf("%.3g billion", a.Parameters()/1e9)
 	if a.Parameters() >= 999.5e9 {
 		size = fmt.Sprintf("%.0f billion", a.Parameters()/1e9)

@@ -21,14 +21,13 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 	s := &b.Spec
 	calls := s.Calls(v, m.Phase)
 	stage := m.Stage
-	first := s.Rank(int(m.Replica), int(stage), 0)
+	firstRank := s.Rank(int(m.Replica), int(stage), 0) // of the stage
 
-	split := s.attentionShare(v) // Fraction of a piece that is computed before its LayerMiddle calls.
-	// Start of attention in a piece, and the span of its scores relative to that start.
-	attentionStart, scoreSpan := 0.0, s.scoreSpan(v, m.Phase)
-
+	// Fractions of a piece: the part that is computed before its LayerMiddle calls, the
+	// start of attention, and the span of the scores relative to that start.
+	split, attentionStart, scoreSpan := s.attentionShare(v), 0.0, s.scoreSpan(v, m.Phase)
 	backward := m.Phase == Backward || m.Phase == WeightGradients
-	if backward {
+	if backward { // attention follows the feed-forward network
 		split = 1 - split
 		attentionStart = split
 	}
@@ -41,9 +40,11 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 
 	p := passTasks{first: b.addTask(engine.Task{}, m)}
 	gpuLast := slices.Repeat([]int32{p.first}, s.StageGPUs()) // last task of each GPU
-	joined, callsPending := p.first, false
+	joined := p.first                                         // last compute task of all GPUs
+	callsPending := false                                     // calls have been made since joined
 
-	// join adds a compute task of duration d after the last task of each GPU.
+	// join adds a compute task of duration d after the last task of each GPU. Without
+	// duration, the task only waits for all GPUs.
 	join := func(d engine.Time) {
 		var early int32
 		part := s.OverlapCalls
@@ -98,7 +99,8 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 				}
 
 				// Identify the draw of sizes by layer, and with Zipf sizes also by
-				// replica and micro-batch.
+				// replica, virtual stage and micro-batch. These numbers are the digits of
+				// Call.Draw in a mixed radix, plus 1.
 				if uneven := s.ExpertSizes; c.Dim == Expert && (uneven == "zipf" || uneven == "loads") {
 					layer := piece
 					if backward {
@@ -120,14 +122,14 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 				for _, group := range s.Groups(c, int(m.Replica), int(stage)) {
 					ready := make([]int32, len(group))
 					for i, rank := range group {
-						ready[i] = gpuLast[rank-first]
+						ready[i] = gpuLast[rank-firstRank]
 					}
 					ends, err := b.expandCall(c, group, ready, m)
 					if err != nil {
 						return p, err
 					}
 					for i, rank := range group {
-						gpuLast[rank-first] = ends[i]
+						gpuLast[rank-firstRank] = ends[i]
 					}
 				}
 			}

@@ -132,9 +132,10 @@ type StepCall struct {
 // StepCalls returns all calls of a training step.
 func (s *Spec) StepCalls() (all []StepCall) {
 	for v := range s.VirtualStages() {
+		const allReplicas = 1 // the replicas make the call together
 		add := func(calls []Call, replicas, times int) {
 			for _, c := range calls {
-				all = append(all, StepCall{c, v, replicas, times})
+				all = append(all, StepCall{Call: c, VirtualStage: v, Replicas: replicas, Count: times})
 			}
 		}
 		for _, pass := range []Phase{Forward, Backward} {
@@ -142,9 +143,9 @@ func (s *Spec) StepCalls() (all []StepCall) {
 		}
 		for _, kind := range []CallKind{AllGather, ReduceScatter} {
 			calls, times := s.ShardCalls(v, kind)
-			add(calls, 1, times)
+			add(calls, allReplicas, times)
 		}
-		add(s.Calls(v, Sync), 1, s.Repeats(v, Sync))
+		add(s.Calls(v, Sync), allReplicas, s.Repeats(v, Sync))
 	}
 	return all
 }
@@ -188,14 +189,17 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 		return nil
 	}
 
+	// Numbers of layers, which may be fractions: all, with experts, and with a
+	// tensor-parallel feed-forward network.
 	_, layers := s.layers(v)
 	pieces := float64(s.Pieces(v))
 	experts := s.ExpertLayers(v)
-	network := layers // layers with a tensor-parallel feed-forward network
+	network := layers
 	if s.Arch.SharedExperts == 0 {
 		network -= experts
 	}
 
+	// add appends a call with a piece's share of the bytes of the given number of layers.
 	var calls []Call
 	add := func(dim Phase, kind CallKind, p Position, bytes, layers float64) {
 		if b := int64(math.Ceil(bytes * layers / pieces)); b > 0 {
@@ -238,23 +242,26 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 		}
 	}
 
-	gather(LayerStart, firstLayers)
-	exchange := func(p Position, back bool) {
+	// Tokens are sent to their experts (dispatch) and back (combine), and likewise their
+	// gradients.
+	dispatch := func(p Position) { add(Expert, AllToAll, p, token, experts) }
+	combine := func(p Position) {
 		n := len(calls)
-		if add(Expert, AllToAll, p, token, experts); len(calls) > n {
-			calls[n].Transposed = back
+		if dispatch(p); len(calls) > n {
+			calls[n].Transposed = true
 		}
 	}
 
+	gather(LayerStart, firstLayers)
 	if pass == Forward {
 		add(Context, AllGather, LayerStart, kv, layers)
 		reduce(LayerMiddle, firstLayers)
 		gather(LayerMiddle, secondLayers)
-		exchange(LayerMiddle, false)
-		exchange(LayerEnd, true)
+		dispatch(LayerMiddle)
+		combine(LayerEnd)
 	} else {
-		exchange(LayerStart, false)
-		exchange(LayerMiddle, true)
+		dispatch(LayerStart)
+		combine(LayerMiddle)
 		reduce(LayerMiddle, firstLayers)
 		gather(LayerMiddle, secondLayers)
 		add(Context, AllGather, LayerMiddle, kv, layers)

@@ -259,7 +259,7 @@ func (b *builder) addModelCopyExchange(modelCopies []int, bytesPerGPU int64, sta
 			m := TaskMeta{Phase: Sync, Replica: int32(r), Stage: int32(from), ToStage: int32(to),
 				Chunk: int32(w / s.PP)}
 			transfers = append(transfers, b.addTransfer(b.stageNodes[r][from], b.stageNodes[r][to],
-				s.StageGPUs(), bytesPerGPU, m, start, nil)...)
+				s.StageGPUs(), bytesPerGPU, m, start)...)
 		}
 	}
 	return transfers
@@ -285,15 +285,15 @@ func (b *builder) addRing(r, v int, bytesPerGPU int64, start []int32) []int32 {
 		Chunk: int32(v / s.PP)}
 	if !b.splitsRing() {
 		return b.addTransfer(b.stageNodes[r][stage], b.stageNodes[next][stage], s.StageGPUs(),
-			bytesPerGPU, m, start, nil)
+			bytesPerGPU, m, start)
 	}
 
 	half := s.StageGPUs() / 2
-	ends := b.addTransfer(b.nextHalf[r][stage], b.nextHalf[next][stage], half, bytesPerGPU, m, start, nil)
+	ends := b.addTransfer(b.nextHalf[r][stage], b.nextHalf[next][stage], half, bytesPerGPU, m, start)
 	if b.All {
 		m.ToPrevious = true
 		ends = append(ends, b.addTransfer(b.previousHalf[r][stage],
-			b.previousHalf[previous][stage], half, bytesPerGPU, m, start, nil)...)
+			b.previousHalf[previous][stage], half, bytesPerGPU, m, start)...)
 	}
 	return ends
 }

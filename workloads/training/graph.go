@@ -166,7 +166,10 @@ func Build(s Spec, x BuildOptions) (*Iteration, error) {
 	return b.Iteration, nil
 }
 
-// reserve preallocates approximately the required number of tasks and edges.
+// reserve preallocates approximately the required number of tasks and edges. A micro-batch
+// has a forward and a backward pass per virtual stage, and two transfers between successive
+// stages. Each virtual stage has transfers of its synchronisation, in both directions of the
+// ring, and a barrier.
 func (b *builder) reserve() {
 	s := &b.Spec
 	virtual := s.VirtualStages()
@@ -236,7 +239,7 @@ func (b *builder) splitsRing() bool {
 // addNodes adds the nodes of all stages.
 func (b *builder) addNodes() {
 	add := func(r, s, first, gpus int) int32 {
-		b.Nodes = append(b.Nodes, Node{r, s, first, gpus})
+		b.Nodes = append(b.Nodes, Node{Replica: r, Stage: s, First: first, GPUs: gpus})
 		return int32(len(b.Nodes) - 1)
 	}
 
@@ -273,7 +276,7 @@ func (b *builder) addTask(t engine.Task, m TaskMeta) int32 {
 // addTransfer adds the transfers from the given number of GPUs of node src to node dst.
 // They start after the tasks in from and precede the tasks in to. addTransfer returns
 // their ids.
-func (b *builder) addTransfer(src, dst int32, gpus int, bytesPerGPU int64, m TaskMeta, from, to []int32) (ids []int32) {
+func (b *builder) addTransfer(src, dst int32, gpus int, bytesPerGPU int64, m TaskMeta, from []int32, to ...int32) (ids []int32) {
 	tasks, flows := 1, gpus
 	if b.options.PerGPU {
 		tasks, flows = gpus, 1

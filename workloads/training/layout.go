@@ -92,7 +92,7 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 
 	// Create one set of NICs for each distinct group of GPUs. If nodes of a stage
 	// overlap, the node with all GPUs uses the sets of both halves.
-	sets := map[[3]int]int32{}
+	sets := map[[3]int]int32{} // index in p.NICs, by replica, stage and first GPU
 	for _, n := range it.Nodes {
 		if n.GPUs == gpus && it.hasHalves(n) {
 			continue

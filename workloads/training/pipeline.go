@@ -1,5 +1,7 @@
-// This file adds the passes of a pipeline to the task graph, in the order of the schedule
-// (schedule.go), and the transfers between stages.
+// This file adds the passes of a pipeline to the task graph. A pass is the computation of
+// one micro-batch by one virtual stage: forward, backward, or a part of the backward pass.
+// Each stage executes the passes of its program (Spec.Program, schedule.go) one after
+// another. Transfers between stages carry activations forward and gradients backward.
 
 package training
 
@@ -8,11 +10,6 @@ import (
 
 	"sim/engine"
 )
-
-// This file adds the passes of a pipeline to the task graph. A pass is the computation of one
-// micro-batch by one virtual stage: forward, backward, or a part of the backward pass. Each stage
-// executes the passes of its program (Spec.Program) one after another. Transfers between stages carry
-// activations forward and gradients backward.
 
 // passTasks lists the tasks of a pass.
 type passTasks struct {
@@ -216,9 +213,10 @@ func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64
 		if s.Recompute == "selective" {
 			d += t.recompute
 		} else {
+			const completesGradients = false
 			recompute := m
 			recompute.Phase = Recompute
-			p, err := b.appendPass(z, o, t.recompute, recompute, false)
+			p, err := b.appendPass(z, o, t.recompute, recompute, completesGradients)
 			if err != nil {
 				return passTasks{}, err
 			}
@@ -226,7 +224,8 @@ func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64
 		}
 	}
 
-	p, err := b.appendPass(z, o, d, m, step == z.lastGradient[o.Chunk])
+	completesGradients := step == z.lastGradient[o.Chunk]
+	p, err := b.appendPass(z, o, d, m, completesGradients)
 	if first >= 0 {
 		p.first = first
 	}
@@ -266,5 +265,5 @@ func (b *builder) addHop(r int, m TaskMeta, from, to int32) {
 		return
 	}
 	b.addTransfer(b.stageNodes[r][m.Stage], b.stageNodes[r][m.ToStage], b.Spec.StageGPUs(),
-		b.Spec.PipelineBytes(), m, []int32{from}, []int32{to})
+		b.Spec.PipelineBytes(), m, []int32{from}, to)
 }

@@ -108,7 +108,9 @@ func BuildRecommendation(s *RecommendationModel, expand func(g *engine.Graph, c 
 
 	var firstErr error
 
-	// compute adds one task per GPU, each after the tasks of the same GPU in after.
+	// compute adds one task per GPU, each after the tasks of the same GPU in after. A task that
+	// takes noTime only joins others.
+	const noTime = 0
 	compute := func(part int32, seconds float64, after ...[]int32) []int32 {
 		d, err := engine.FromSeconds(seconds)
 		if err != nil && firstErr == nil {
@@ -156,8 +158,8 @@ func BuildRecommendation(s *RecommendationModel, expand func(g *engine.Graph, c 
 	// Backward: top network in pieces, each followed by its reduction.
 	var reduced []int32
 	reduce := func(c Call, computed []int32) {
-		if reduced != nil {
-			computed = compute(reduction, 0, reduced, computed)
+		if reduced != nil { // wait for the previous reduction
+			computed = compute(reduction, noTime, reduced, computed)
 		}
 		reduced = call(reduction, c, computed)
 	}
@@ -169,7 +171,7 @@ func BuildRecommendation(s *RecommendationModel, expand func(g *engine.Graph, c 
 	// The gradients of embeddings are exchanged and written to the tables.
 	gradients := last
 	if s.Pipelined { // the gradients of the previous step
-		gradients = compute(exchangeBack, 0)
+		gradients = compute(exchangeBack, noTime)
 	}
 	compute(update, s.LookupSeconds(), call(exchangeBack, backward, gradients))
 	reduce(bottom, compute(bottomBackward, dense*s.Bottom*s.BackwardRatio, last))

@@ -131,7 +131,7 @@ func (b *builder) shardCollective(k shardKey, v int, m TaskMeta) (*shardCollecti
 	m.Phase, m.ToStage, m.GPU = Barrier, m.Stage, -1
 	var before *shardCollective
 	if k.index > 0 {
-		before = b.shardCollectives[shardKey{k.stage, k.kind, k.index - 1}]
+		before = b.shardCollectives[shardKey{stage: k.stage, kind: k.kind, index: k.index - 1}]
 	}
 
 	for r := range b.replicas {
@@ -254,7 +254,8 @@ func (b *builder) addShards(z *stageBuilder, v int, m TaskMeta, parts []passTask
 	r := int(m.Replica)
 	for _, p := range parts {
 		if gathers {
-			x, err := b.shardCollective(shardKey{z.number, AllGather, z.numGathers}, v, m)
+			key := shardKey{stage: z.number, kind: AllGather, index: z.numGathers}
+			x, err := b.shardCollective(key, v, m)
 			if err != nil {
 				return err
 			}
@@ -269,7 +270,8 @@ func (b *builder) addShards(z *stageBuilder, v int, m TaskMeta, parts []passTask
 		}
 
 		if scatters {
-			x, err := b.shardCollective(shardKey{z.number, ReduceScatter, z.numScatters}, v, m)
+			key := shardKey{stage: z.number, kind: ReduceScatter, index: z.numScatters}
+			x, err := b.shardCollective(key, v, m)
 			if err != nil {
 				return err
 			}
@@ -283,7 +285,7 @@ func (b *builder) addShards(z *stageBuilder, v int, m TaskMeta, parts []passTask
 // lastScatter returns the task after the last scatter of the stage of replica r, or -1 if
 // its passes scatter nothing.
 func (b *builder) lastScatter(r, stage int) int32 {
-	x, ok := b.shardCollectives[shardKey{stage, ReduceScatter, b.numScatters[stage] - 1}]
+	x, ok := b.shardCollectives[shardKey{stage: stage, kind: ReduceScatter, index: b.numScatters[stage] - 1}]
 	if !ok {
 		return -1
 	}
@@ -294,16 +296,17 @@ func (b *builder) lastScatter(r, stage int) int32 {
 // replicas and to the GPU with the other model copy. It is for graphs without collective calls. The
 // arguments of visit are the bytes of a message, how often it is sent, and the number of its parts.
 func (s *Spec) StageMessages(v int, visit func(bytes int64, times, parts int)) {
+	const once, whole = 1, 1 // sent once; one part
 	if s.Replicas() > 1 {
-		visit(s.SyncBytes(v), 1, s.SyncPieces(v))
+		visit(s.SyncBytes(v), once, s.SyncPieces(v))
 	}
 	for _, kind := range []CallKind{AllGather, ReduceScatter} {
 		_, times := s.ShardCalls(v, kind)
-		visit(s.ShardBytes(v, kind), times, 1)
+		visit(s.ShardBytes(v, kind), times, whole)
 	}
 	if s.ModelCopies() > 1 {
 		for _, bytesPerParameter := range []int{s.Choices.GradientBytes, s.Choices.ParameterBytes} {
-			visit(s.ModelCopyBytes(v, bytesPerParameter), 1, s.SyncPieces(v))
+			visit(s.ModelCopyBytes(v, bytesPerParameter), once, s.SyncPieces(v))
 		}
 	}
 }

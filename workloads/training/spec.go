@@ -109,7 +109,7 @@ type MeasuredPass struct{ Forward, Backward, Weights engine.Time }
 // passOf returns the pass times of a micro-batch.
 func (m *MeasuredStage) passOf(microbatch int) MeasuredPass {
 	if m.Passes == nil {
-		return MeasuredPass{m.Forward, m.Backward, m.Weights}
+		return MeasuredPass{Forward: m.Forward, Backward: m.Backward, Weights: m.Weights}
 	}
 	return m.Passes[microbatch]
 }
@@ -193,6 +193,7 @@ func (s *Spec) layers(v int) (first, count float64) {
 		perStage := float64(l) / float64(n)
 		return float64(v) * perStage, perStage
 	}
+	// The first l%n virtual stages have one layer more than the others.
 	f := v*(l/n) + min(v, l%n)
 	c := l / n
 	if v < l%n {
@@ -313,7 +314,8 @@ func (s *Spec) Parameters(v int) float64 {
 	_, layers := s.layers(v)
 	dense := s.denseLayers(v)
 	gpus := float64(s.StageGPUs())
-	// the tensor-parallel groups of a stage divide these parameters, too
+	// All GPUs of a stage divide these parameters: each group of TP GPUs has a copy, and
+	// copies count once.
 	parameters := (layers*a.AttentionParameters() + dense*a.FFNParameters()) / gpus
 
 	if a.Experts > 0 {

@@ -68,11 +68,11 @@ func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
 		bytesPerParameter = s.Choices.ParameterBytes
 	}
 
-	// add appends a call for the given number of parameters per GPU, which groupSize GPUs hold.
-	add := func(parameters float64, groupSize int, ofExperts bool) {
-		bytes := int64(math.Round(float64(bytesPerParameter) * parameters / float64(parts)))
-		if bytes > 0 && groupSize > 1 {
-			calls = append(calls, Call{Dim: Sync, Kind: kind, Bytes: bytes, ForExpertWeights: ofExperts})
+	// add appends call c for the given number of parameters per GPU, which groupSize GPUs hold.
+	add := func(c Call, parameters float64, groupSize int) {
+		c.Bytes = int64(math.Round(float64(bytesPerParameter) * parameters / float64(parts)))
+		if c.Bytes > 0 && groupSize > 1 {
+			calls = append(calls, c)
 		}
 	}
 
@@ -80,8 +80,9 @@ func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
 	// tensor-parallel group of the stage holds all of them.
 	experts := s.expertParameters(v)
 	others := (s.Parameters(v) - experts) * float64(s.StageGPUs()) / float64(s.TP)
-	add(others, s.ModelCopies()*s.Replicas()*s.StageGPUs()/s.TP, false)
-	add(experts, s.ModelCopies()*s.Replicas(), true)
+	numCopies := s.ModelCopies() * s.Replicas() // of the parameters of experts
+	add(Call{Dim: Sync, Kind: kind}, others, numCopies*s.StageGPUs()/s.TP)
+	add(Call{Dim: Sync, Kind: kind, ForExpertWeights: true}, experts, numCopies)
 	return calls
 }
 
