@@ -1,5 +1,8 @@
 // This file checks topologies that a scenario lists itself (policy.fixed.circuits), which
 // the allocator "fixed" uses on fabric "ocs-pods".
+//
+// The methods of checker report faults of keys as "PROBLEM; REMEDY". A check is skipped if
+// a key that it needs has a fault already (c.OK).
 
 package scenarios
 

@@ -1,5 +1,8 @@
 // This file reads and checks fabrics of kind "graph" and "electrical". The links of a
 // graph come from the key edges, from a file, or from a generator of known shapes.
+//
+// The methods of checker report faults of keys as "PROBLEM; REMEDY". A check is skipped if
+// a key that it needs has a fault already (c.OK).
 
 package scenarios
 
@@ -78,10 +81,11 @@ func prepareGraph(c *checker) {
 
 	// The resolved scenario holds the links as text, which takes up to four times the
 	// space.
-	if len(data) > schema.MaxFileBytes/4 {
+	const maxBytes = schema.MaxFileBytes / 4
+	if len(data) > maxBytes {
 		c.rejectf(key,
 			"%s is too large to be stored with results; name a file of at most %d MiB",
-			fileName, schema.MaxFileBytes>>22)
+			fileName, maxBytes>>20)
 	}
 }
 
@@ -156,7 +160,8 @@ func checkGraph(c *checker) {
 			return
 		}
 
-		l.Edges[i] = append(e, 0, 0)[:4]
+		const elements = 4 // from, to, rate and latency
+		l.Edges[i] = append(e, 0, 0)[:elements]
 		minNodes = max(minNodes, e[0]+1, e[1]+1)
 	}
 
@@ -191,6 +196,12 @@ func checkGraph(c *checker) {
 		return
 	}
 
+	checkGraphLinks(c)
+}
+
+// checkGraphLinks checks the workload on the links of a fabric that is no torus.
+func checkGraphLinks(c *checker) {
+	l := &c.s.Fabric.Links
 	if checkFlowCount(c, l.Endpoints()) {
 		checkLinks(c, l.Nodes, nil, torus.Faults{})
 	}
@@ -204,7 +215,5 @@ func checkElectrical(c *checker) {
 		return
 	}
 	l.BuildSwitchedDomain()
-	if checkFlowCount(c, l.Endpoints()) {
-		checkLinks(c, l.Nodes, nil, torus.Faults{})
-	}
+	checkGraphLinks(c)
 }

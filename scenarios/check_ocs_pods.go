@@ -1,6 +1,9 @@
 // This file checks fabric "ocs-pods" and training steps on it: stages must fill pods,
 // pods need enough ports for their neighbours, and the task graph and the packets must be
 // small enough to simulate.
+//
+// The methods of checker report faults of keys as "PROBLEM; REMEDY". A check is skipped if
+// a key that it needs has a fault already (c.OK).
 
 package scenarios
 
@@ -22,11 +25,14 @@ import (
 	"sim/workloads/training"
 )
 
-// Limits of lists that scenarios store.
+// Limits of lists that scenarios store. The resolved scenario must stay below
+// schema.MaxFileBytes, like every scenario file.
 const (
-	// maxMappedPods limits the total length of the pod maps of heterogeneous replicas.
+	// maxMappedPods limits the total length of the pod maps of heterogeneous replicas, to
+	// about 2 MB of text.
 	maxMappedPods = 300_000
-	// maxFixedPods limits the rows of a topology in policy.fixed.circuits.
+	// maxFixedPods limits the rows of a topology in policy.fixed.circuits, a square matrix
+	// of then about 1 MB of text.
 	maxFixedPods = 512
 )
 
@@ -315,6 +321,10 @@ func (s *Scenario) podCost() (cost Cost) {
 	return cost
 }
 
+// tasksPerSync is the number of tasks by which a stage synchronises a piece of its
+// gradients: two halves of the ring, their join, and the dependent part of the pass.
+const tasksPerSync = 4
+
 // passCount estimates the number of passes of stages and of transfers between pods that are
 // simulated.
 func (s *Scenario) passCount() float64 {
@@ -331,13 +341,13 @@ func (s *Scenario) passCount() float64 {
 	}
 	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.Chunks))
 
-	// A synchronisation of gradients takes tasks per stage: two halves of the ring, their
-	// join, and the dependent part of the pass.
-	each := 4.0
+	// With separate flows, every GPU has a transfer per synchronisation, besides the join
+	// and the dependent part of the pass.
+	perSync := float64(tasksPerSync)
 	if t.Flows == "per-gpu" {
-		each = float64(t.StageGPUs() + 2)
+		perSync = float64(t.StageGPUs() + 2)
 	}
-	n += t.SyncTaskCount(each)
+	n += t.SyncTaskCount(perSync)
 
 	// All replicas are simulated if the keys require it, or if one cannot represent the
 	// others.

@@ -1,4 +1,7 @@
 // This file checks that a scale-up domain has at least one planner with a plan.
+//
+// The methods of checker report faults of keys as "PROBLEM; REMEDY". A check is skipped if
+// a key that it needs has a fault already (c.OK).
 
 package scenarios
 

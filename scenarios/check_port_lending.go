@@ -1,5 +1,8 @@
 // This file checks policy.lender_allocator, by which a job lends ports that it does not need to a
 // second job in the same pods.
+//
+// The methods of checker report faults of keys as "PROBLEM; REMEDY". A check is skipped if
+// a key that it needs has a fault already (c.OK).
 
 package scenarios
 

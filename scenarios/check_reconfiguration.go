@@ -1,6 +1,9 @@
 // This file checks allocators that move circuits during an iteration (reconfiguration)
 // against the keys that they conflict with, such as trials and lost circuits. Such an
 // allocator is one with topology.Row.Moves.
+//
+// The methods of checker report faults of keys as "PROBLEM; REMEDY". A check is skipped if
+// a key that it needs has a fault already (c.OK).
 
 package scenarios
 

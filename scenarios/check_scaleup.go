@@ -1,6 +1,9 @@
 // This file checks fabric "scaleup" with switches that reconfigure: the sizes and chunks
 // of an all-to-all, files of plans, and the number of chunks and hops that planners list.
 // kind_fixed_topology.go covers switches that keep one topology.
+//
+// The methods of checker report faults of keys as "PROBLEM; REMEDY". A check is skipped if
+// a key that it needs has a fault already (c.OK).
 
 package scenarios
 
@@ -24,7 +27,9 @@ import (
 // sizeNames are the values of the key sizes other than the name of a file.
 var sizeNames = []string{"uniform", "random", "zipf", input.ListedSizes}
 
-// maxChunks limits the chunks of an all-to-all, because plans list chunks one by one.
+// maxChunks limits the chunks of an all-to-all, because plans list chunks one by one. A
+// transmission of a chunk takes 28 bytes, so a plan that sends each chunk once takes up to
+// 1.9 GB.
 const maxChunks = 1 << 26
 
 // exchangeTable returns the table with the keys of the all-to-all.
@@ -56,7 +61,7 @@ func prepareExchange(c *checker) {
 		return
 	}
 
-	n, entries := c.readMatrix(key, name, want, "sizes", "GPU")
+	n, entries := c.readMatrix(key, name, matrixWords{quantity: "sizes", endpoint: "GPU", want: want})
 	if entries == nil {
 		return
 	}
@@ -320,7 +325,8 @@ func checkCollectiveDuration(c *checker) {
 		"the collective may take longer than simulated time, which is 106 days; choose a smaller message, or faster links")
 }
 
-// maxChunkHops limits the hops of chunks that planners list one by one.
+// maxChunkHops limits the hops of chunks that planners list one by one. It is compared with
+// an upper bound; most plans take far fewer hops.
 const maxChunkHops = 1 << 30
 
 // checkPlanDuration rejects all-to-alls that may take longer than simulated time can
@@ -334,7 +340,8 @@ func checkPlanDuration(c *checker, chunks float64) {
 	slot := f.LinkLatency.Seconds() + 8*float64(w.Exchange.Chunk)/float64(f.LinkRate)
 	longest := float64(f.GPUs)*f.Delay.Seconds() + chunks*slot
 	if s.isTraining() {
-		longest *= 4 * float64(w.Arch.Layers*w.Microbatches)
+		const exchangesPerLayer = 4 // dispatch and combine, forward and backward
+		longest *= exchangesPerLayer * float64(w.Arch.Layers*w.Microbatches)
 	}
 	if !(longest < maxIterationSeconds) {
 		c.conflictf(
@@ -418,10 +425,10 @@ func checkExperts(c *checker) {
 	c.conflictIf(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed",
 		"workload.replicas",
 		`replicas in scale-up domains are identical; set workload.replicas = "single"`)
+	// A micro-batch has two passes per virtual stage, each followed by a transfer.
+	const tasksPerMicrobatch = 4
+	tasks := tasksPerMicrobatch*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks) +
+		w.SyncTaskCount(tasksPerSync)
 	c.blame("workload.microbatches workload.pp workload.virtual_stages workload.buckets",
-		assembly.LinkTask.Scale(
-			4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks)+w.SyncTaskCount(4),
-		).CheckLimits(
-			"passes of stages and transfers between them", "fewer",
-		))
+		assembly.LinkTask.Scale(tasks).CheckLimits("passes of stages and transfers between them", "fewer"))
 }

@@ -1,6 +1,9 @@
 // This file checks fabric "torus", and traffic on all fabrics of links (checkLinks). It
 // also reads matrices of traffic and other files whose names are relative to the
 // scenario.
+//
+// The methods of checker report faults of keys as "PROBLEM; REMEDY". A check is skipped if
+// a key that it needs has a fault already (c.OK).
 
 package scenarios
 
@@ -329,7 +332,8 @@ func checkMatrix(c *checker, nodes int) {
 		return
 	}
 
-	c.checkSquareRows("workload.matrix_file "+key, m, nodes, "node", "")
+	const alternative = "" // to writing all rows
+	c.checkSquareRows("workload.matrix_file "+key, m, nodes, "node", alternative)
 }
 
 // checkSends checks the messages that workload.sparse_matrix lists. A row holds a source, followed
@@ -393,11 +397,11 @@ func prepareTraffic(c *checker) {
 		}
 	}
 
-	n, entries := c.readMatrix(
-		key, name,
-		"name a readable CSV file of up to "+strconv.Itoa(maxMatrixBytes>>20)+" MiB",
-		"bytes", "node",
-	)
+	n, entries := c.readMatrix(key, name, matrixWords{
+		quantity: trafficBytes,
+		endpoint: "node",
+		want:     "name a readable CSV file of up to " + strconv.Itoa(maxMatrixBytes>>20) + " MiB",
+	})
 	w := &c.s.Workload.TrafficMatrix
 
 	// Store rows if they are short, else a list of messages, which is shorter if nearly all
@@ -459,14 +463,24 @@ func textBytes(rows [][]int) int {
 	return sum
 }
 
+// matrixWords are the words of messages about a matrix file.
+type matrixWords struct {
+	quantity string // the values of the matrix: trafficBytes, or "sizes" of messages
+	endpoint string // the owner of a row: "node" or "GPU"
+	want     string // the file that the key should name
+}
+
+// trafficBytes is matrixWords.quantity of traffic between nodes.
+const trafficBytes = "bytes"
+
 // readMatrix reads the CSV file that the key at path names. The file has one row per
 // endpoint or a list of entries. It returns the number of rows, or 0 for a list, and the
-// nonzero entries; these are nil if the file is rejected. In messages, quantity and
-// endpoint describe the values and their owners, and want the expected file.
-func (c *checker) readMatrix(path, name, want, quantity, endpoint string) (n int, entries []collective.Entry) {
+// nonzero entries; these are nil if the file is rejected.
+func (c *checker) readMatrix(path, name string, words matrixWords) (n int, entries []collective.Entry) {
+	quantity, endpoint := words.quantity, words.endpoint
 	data, fileName, err := c.readRelativeLimited(path, name, maxMatrixBytes)
 	if err != nil {
-		c.rejectf(path, "%s; %s", err.Error(), want)
+		c.rejectf(path, "%s; %s", err.Error(), words.want)
 		return 0, nil
 	}
 
@@ -505,7 +519,7 @@ func (c *checker) readMatrix(path, name, want, quantity, endpoint string) (n int
 	}
 
 	sizes, err := collective.ReadSizes(bytes.NewReader(data), fileName, n)
-	if err == nil && quantity == "bytes" {
+	if err == nil && quantity == trafficBytes { // sizes of a scale-up domain are checked later
 		_, err = collective.FromSizes(fileName, n, sizes, nil)
 	}
 	if err != nil {

@@ -1,6 +1,9 @@
 // This file checks the workload "training": the model, its parallelism, the pipeline
 // schedule, sharding and memory. Checks that depend on the fabric are in the files of the
 // fabrics.
+//
+// The methods of checker report faults of keys as "PROBLEM; REMEDY". A check is skipped if
+// a key that it needs has a fault already (c.OK).
 
 package scenarios
 
@@ -86,11 +89,12 @@ func prepareExpertLoads(c *checker) {
 	}
 
 	// Loads are whole numbers, of any unit.
+	const maxLoad = 1 << 50 // sums over experts stay within int64
 	for i, row := range rows {
 		var loads []int
 		for k, text := range row {
 			n, err := strconv.Atoi(text)
-			if err != nil || n < 0 || n > 1<<50 {
+			if err != nil || n < 0 || n > maxLoad {
 				c.rejectf(fileKey,
 					"%s: the load of row %d, expert %d, is not a whole number; write whole numbers from 0",
 					fileName, i+1, k+1)

@@ -77,23 +77,26 @@ func (c *checker) resolve() {
 
 	complete := len(found) == len(sections)
 
-	// The kinds of decision, trace and topology depend on keys that are not read yet.
+	// The form of a kind may depend on keys of decision, trace and topology, which are not
+	// read yet. Look them up, and select the forms again.
 	c.normaliseAlgorithms()
 	c.peekPolicies()
 	c.peekTrace()
-	if c.peekTopology(); complete {
-		found[0], found[1] = workloadForm(c.s), fabricForm(c.s)
+	c.peekTopology()
+	if complete {
+		found[0], found[1] = workloadForm(c.s), fabricForm(c.s) // in the order of sections
 	}
 
 	// Read all keys into the scenario.
 	c.s.Fabric.KindName = c.s.Fabric.Kind
 	c.normaliseMappings()
 	c.redirectPolicies(c.s.decision().policyKey)
-	c.Schema = formSchema(c.s, false, found...)
+	c.Schema = formSchema(c.s, forOneJob, found...)
 	c.Read(complete)
 	c.checkName()
 
 	// Report a workload that the fabric does not simulate, with the workloads that it does.
+	// The text after "; " is the remedy.
 	if complete && c.OK("workload.kind") && !c.s.canSimulate(found[0]) {
 		refuses := cmp.Or(
 			found[1].unsupportedFormat,
@@ -129,7 +132,8 @@ func (c *checker) resolve() {
 	}
 }
 
-// sectionForm returns the form of the kind that a section names. If the kind is missing or
+// sectionForm returns the form of the kind that a section ("workload" or "fabric") names. A
+// form is a variant of a kind with its keys and checks. If the kind is missing or
 // misspelt, it reports that and returns the only or nearest kind, so that further errors
 // are found.
 func (c *checker) sectionForm(section string) *form {
@@ -143,7 +147,7 @@ func (c *checker) sectionForm(section string) *form {
 	// assume sets the kind as if the file named it, and returns its first form.
 	assume := func(name string) *form {
 		if k := findKind(section, name); k != nil {
-			t.Keys[0].Set(0, name)
+			t.Keys[0].Set(onlyElement, name)
 			return k.forms[0]
 		}
 		return nil
@@ -163,13 +167,17 @@ func (c *checker) sectionForm(section string) *form {
 	}
 
 	c.MarkGiven(path)
-	if w := t.Keys[0].Set(0, v); w != nil {
+	if w := t.Keys[0].Set(onlyElement, v); w != nil {
 		c.rejectf(path, "%s; %s", w.Problem, w.Remedy)
 		name, _ := v.(string)
 		return assume(text.Nearest(name, allowed))
 	}
 	return assume(v.(string))
 }
+
+// onlyElement is the index of a table that is no element of an array of tables, for
+// schema.Key.Set.
+const onlyElement = 0
 
 // likelyKind returns the kind that shares the largest number of keys with the file's
 // section. If several do, it returns the first one.
@@ -182,7 +190,7 @@ func (c *checker) likelyKind(section string) string {
 			continue
 		}
 		s := &Scenario{}
-		table := formSchema(s, false, k).Table(section)
+		table := formSchema(s, forOneJob, k).Table(section)
 		count := 0
 		for name := range schema.Child(c.Root, section) {
 			if table.Find(name) != nil {

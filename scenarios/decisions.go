@@ -114,7 +114,7 @@ func listDecisions() []decision {
 			extraPolicies: func(p *Policy) []string { return []string{p.Mapping.Mapping} },
 			extraKey:      "policy.mapping",
 			missing:       "no ranks that could be elsewhere",
-			restrict:      func(p *Policy, name string) { p.Mapping = p.Mapping.Restrict(name, false) },
+			restrict:      func(p *Policy, name string) { p.Mapping = p.Mapping.Restrict(name, onlyCompared) },
 			hardware: hardware{
 				build:      buildMappingSystem,
 				describe:   describeFabricSystem,
@@ -130,6 +130,12 @@ func listDecisions() []decision {
 	}
 }
 
+// Values of the argument fixed of mapping.Keys.Restrict.
+const (
+	onlyCompared = false // the mapping becomes the only compared one
+	alsoFixed    = true  // it also becomes the mapping of other decisions (policy.mapping)
+)
+
 // describeFabricSystem is hardware.describe of decisions that precede the fabric's: it
 // describes the system of the fabric.
 func describeFabricSystem(s *Scenario) string { return s.fabricDecision().describe(s) }
@@ -140,12 +146,16 @@ func buildMappingSystem(ctx context.Context, s *Scenario, workers int) (assembly
 	next := s.decisionAfterMapping()
 	buildWithMapping := func(ctx context.Context, mapping string) (assembly.System, error) {
 		one := *s
-		one.Policy.Mapping = s.Policy.Mapping.Restrict(mapping, true)
+		one.Policy.Mapping = s.Policy.Mapping.Restrict(mapping, alsoFixed)
 		return next.build(ctx, &one, workers)
 	}
 	policy := (*next.list(&s.Policy))[0]
 	return assembly.NewPrecedingDecision(ctx, s.PolicyNames()[0], policy, buildWithMapping)
 }
+
+// ownHardware is the argument defaultHardware of findDecision for decisions that build
+// their systems themselves.
+var ownHardware *hardware
 
 // findDecision returns the decision with a policyKey. If it builds no systems, it gets
 // defaultHardware.
@@ -163,9 +173,9 @@ func findDecision(policies string, defaultHardware *hardware) decision {
 func (s *Scenario) decision() decision {
 	switch {
 	case s.comparesAlgorithms():
-		return findDecision("collectives", nil)
+		return findDecision("collectives", ownHardware)
 	case s.canMapRanks() && s.Policy.Mapping.ComparesMappings():
-		return findDecision("mappings", nil)
+		return findDecision("mappings", ownHardware)
 	}
 	return s.decisionAfterMapping()
 }

@@ -19,8 +19,8 @@ import (
 func (c *checker) ringAlias() {
 	w, fabric, policy := schema.Child(c.Root, "workload"), schema.Child(c.Root, "fabric"), schema.Child(c.Root, "policy")
 	old, _ := w["kind"].(string)
-	kind, is := strings.CutPrefix(old, "ring-")
-	if op, err := collective.ParseKind(kind); !is || err != nil || !slices.Contains(plan.Ops, op) {
+	kind, isRing := strings.CutPrefix(old, "ring-")
+	if op, err := collective.ParseKind(kind); !isRing || err != nil || !slices.Contains(plan.Ops, op) {
 		return
 	}
 
@@ -53,13 +53,18 @@ func (c *checker) ringAlias() {
 		}
 		return text
 	}
-	oneRing, form := take("rings", "one", "per-dimension") != "per-dimension", take("ring_form", "", "links", "line", "folded")
+
+	// Remove the keys of rings.
+	oneRing := take("rings", "one", "per-dimension") != "per-dimension"
+	form := take("ring_form", "", "links", "line", "folded")
 	oneWay := w["bidirectional"] == false
 	if v, given := w["bidirectional"]; given && v != true && v != false {
 		c.rejectf("workload.bidirectional", "is %s; write true or false", schema.Describe(v))
 	}
 	delete(w, "bidirectional")
 	delete(w, "payload") // it never had an effect on rings
+
+	// Set the workload. instead lists the lines that replace the deprecated keys.
 	w["kind"] = kind
 	instead := []string{fmt.Sprintf("write workload.kind = %q", kind)}
 	dims, given := w["ring_dims"]
@@ -68,6 +73,9 @@ func (c *checker) ringAlias() {
 		instead = append(instead, set(w, "workload.call_dims", "ring_dims", dims))
 	}
 
+	// Choose the algorithm and the order of ranks on its rings. On one ring, they form a
+	// Hamiltonian cycle. Along one dimension, rings follow its links or lines. Along several
+	// dimensions, the bucket algorithm uses the rings of one after the other.
 	list, _ := dims.([]any)
 	algorithm := "bidirectional-ring"
 	if oneWay {
@@ -88,6 +96,7 @@ func (c *checker) ringAlias() {
 		}
 	}
 
+	// An algorithm that the file names itself takes precedence.
 	if policy["collective"] == nil && policy["collectives"] == nil {
 		instead = append(instead, set(policy, "policy.collective", "kind", algorithm))
 		if order != "" {
@@ -98,10 +107,10 @@ func (c *checker) ringAlias() {
 		}
 	}
 
-	plain := &Scenario{}
-	traffic, call := schema.New(plain.tagNames(false), trafficParts(plain)...).Table("workload"), formSchema(plain, false, findKind("workload", kind).forms[0]).Table("workload")
-
 	// Remove keys of other kinds, which the file has for runs with another workload.
+	plain := &Scenario{}
+	traffic := schema.New(plain.tagNames(forOneJob), trafficParts(plain)...).Table("workload")
+	call := formSchema(plain, forOneJob, findKind("workload", kind).forms[0]).Table("workload")
 	for key := range w {
 		if traffic.Find(key) != nil &&
 			call.Find(key) == nil &&
@@ -109,6 +118,8 @@ func (c *checker) ringAlias() {
 			delete(w, key)
 		}
 	}
+
+	// The defaults of the deprecated workloads differ from the defaults of calls.
 	if w["message"] == nil {
 		set(w, "workload.message", "message", "64KB")
 	}

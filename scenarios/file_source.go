@@ -50,6 +50,9 @@ func decodeFile(name string, data []byte) (*fileSource, Diagnostics) {
 	return &fileSource{root: root, layers: []schema.Layer{layer}, deprecated: deprecated}, nil
 }
 
+// topLevel is the depth of a file that no other file is based on.
+const topLevel = 0
+
 // inherit merges the file that the key base names, if there is one, below s. depth is the
 // number of files above s.
 func (s *fileSource) inherit(depth int) Diagnostics {
@@ -131,12 +134,11 @@ func (f *fileSet) baseFilePath(file, name string) string {
 
 // mergeOver merges s over base: keys of s take precedence.
 func (s *fileSource) mergeOver(below *fileSource) {
-	// A model is named or described. A model in s replaces the model of the base in either
-	// form.
+	// A model is named (key model) or described (table architecture). A model in s replaces
+	// the model of the base in either form.
 	workload, baseWorkload := schema.Child(s.root, "workload"), schema.Child(below.root, "workload")
 	if workload != nil && baseWorkload != nil {
 		baseWorkload = maps.Clone(baseWorkload)
-		// A model is named or described, so one takes the place of the other.
 		if _, ok := workload["model"]; ok {
 			delete(baseWorkload, "architecture")
 		}

@@ -99,10 +99,11 @@ func (s *Scenario) fleetChanges(policy string) []fleetChange {
 
 // Effort of Gains.
 const (
-	// maxGainSeeds is the number of seeds per change for small fleets.
+	// maxGainSeeds is the number of seeds per change for small fleets. Their differences
+	// give a standard error.
 	maxGainSeeds = 5
-	// maxGainPodDays limits seeds times days times pods; large fleets use fewer seeds, at
-	// least one.
+	// maxGainPodDays limits seeds times days times pods, to maxGainSeeds seeds of one pod
+	// in the default 60 days. Larger fleets use fewer seeds, at least one.
 	maxGainPodDays = 300
 )
 

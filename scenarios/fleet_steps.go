@@ -102,7 +102,8 @@ func (s *Scenario) firstRow(ctx context.Context) (result.Row, error) {
 	if err != nil {
 		return result.Row{}, err
 	}
-	row, _, err := p.Decide(ctx, s.PolicyNames()[0], 1)
+	const workers = 1
+	row, _, err := p.Decide(ctx, s.PolicyNames()[0], workers)
 	return row, err
 }
 

@@ -61,8 +61,10 @@ func (s *Scenario) input() *input.Scenario {
 	}
 
 	// Pods build training steps themselves. All other work is described here.
-	if pods := s.fabricDecision().policyKey == "allocators"; !pods || !s.isTraining() {
-		if in.Workload.Work = s.rankWork(); pods {
+	onPods := s.fabricDecision().policyKey == "allocators"
+	if !onPods || !s.isTraining() {
+		in.Workload.Work = s.rankWork()
+		if onPods {
 			s.addPodWork(&in.Workload)
 		}
 	}

@@ -1,5 +1,8 @@
 // This file checks the jobs of a scenario against each other. Each job has been checked
 // alone.
+//
+// The methods of checker report faults of keys as "PROBLEM; REMEDY". A check is skipped if
+// a key that it needs has a fault already (c.OK).
 
 package scenarios
 

@@ -18,7 +18,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// maxJobs limits the jobs that share pods.
+// maxJobs limits the jobs that share pods. Every job has its own task graph and problem,
+// and the joint search changes the circuits of all.
 const maxJobs = 100
 
 // describesJobs reports whether the file describes jobs in [[job]], on a fabric that
@@ -47,7 +48,8 @@ func (c *checker) resolveJobs() {
 	// Read the keys at the top of the file.
 	fabric := c.sectionForm("fabric")
 	c.Schema = c.s.jobsSchema()
-	c.Read(false) // faults of [workload] are reported per job, with the keys that the job adds
+	const complete = false // faults of [workload] are reported per job, with the keys that the job adds
+	c.Read(complete)
 	c.checkName()
 	rows := schema.Rows(c.Root["job"])
 	if len(rows) > maxJobs {
@@ -79,7 +81,7 @@ func (c *checker) resolveJobs() {
 // each job can set them.
 func (s *Scenario) jobsSchema() *schema.Schema {
 	fabric := s.sharedFabric()
-	tables := formSchema(s, true, fabric.forms[0])
+	tables := formSchema(s, forSeveralJobs, fabric.forms[0])
 	tables.Table("fabric").Optional = append(slices.Clone(jobFabricKeys), "ports_per_pod")
 	tables.Key("policy.allocators").SetCondition(s.oneJobCondition(
 		"leave it out: several jobs compare policy.multi_job_allocators, with one policy.allocator for single jobs; " +

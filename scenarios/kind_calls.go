@@ -1,6 +1,9 @@
 // This file describes the workloads that are a single collective call, such as
 // "all-reduce". An algorithm (policy.collective) expands the call into transfers. Without
 // a named algorithm, the scenario compares several (policy.collectives).
+//
+// A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
+// keys for certain fabrics (parts), and functions that prepare and check them.
 
 package scenarios
 

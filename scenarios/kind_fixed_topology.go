@@ -1,13 +1,15 @@
 // This file describes fabric "scaleup" with switches that keep one topology. It is then a
 // fabric of links, on which routers choose paths, and carries any workload. Switches that
 // reconfigure are in kind_scaleup.go.
+//
+// A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
+// keys for certain fabrics (parts), and functions that prepare and check them.
 
 package scenarios
 
 import (
 	"cmp"
 
-	"sim/fabric/torus"
 	"sim/policies/reconfigure"
 	"sim/scenarios/schema"
 )
@@ -124,11 +126,10 @@ func checkFixedTopology(c *checker) {
 	l.Nodes, l.Edges = f.GPUs, nil
 	for _, e := range reconfigure.ByName(f.Topology).FixedTopology(f.GPUs, f.Switches) {
 		if e.From != e.To {
+			// A rate and a latency of 0 stand for the rate and latency of the fabric.
 			l.Edges = append(l.Edges, []int{int(e.From), int(e.To), 0, 0})
 		}
 	}
 
-	if checkFlowCount(c, l.Endpoints()) {
-		checkLinks(c, l.Nodes, nil, torus.Faults{})
-	}
+	checkGraphLinks(c)
 }

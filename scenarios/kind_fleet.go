@@ -1,5 +1,8 @@
 // This file describes the workload "fleet" and the fabric "pods-of-cubes": jobs on pods
 // of TPU v4 over months, while parts fail and are repaired.
+//
+// A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
+// keys for certain fabrics (parts), and functions that prepare and check them.
 
 package scenarios
 
@@ -60,7 +63,8 @@ func cubesKind() *kind {
 		policyKey: "placements",
 		hardware: &hardware{
 			build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-				return fleets.New(ctx, s.fleetView(), workers > 0)
+				recordsEvents := workers > 0 // not for one of many cells
+				return fleets.New(ctx, s.fleetView(), recordsEvents)
 			},
 			describe:   func(s *Scenario) string { return s.fleetView().Description() },
 			noPlanText: "placements plan no rates",

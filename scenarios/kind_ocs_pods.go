@@ -1,5 +1,8 @@
 // This file describes the fabric "ocs-pods": pods of GPUs joined by optical circuit
 // switches, whose circuits allocators choose.
+//
+// A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
+// keys for certain fabrics (parts), and functions that prepare and check them.
 
 package scenarios
 
@@ -13,7 +16,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// maxPodPorts limits the GPUs and ports of a pod.
+// maxPodPorts limits the GPUs and ports of a pod. It is the maximum of the keys
+// gpus_per_pod and ports_per_pod.
 const maxPodPorts = 1 << 20
 
 // circuitsLevelTags are the tags of Engine for circuits.
@@ -31,8 +35,8 @@ func ocsPodsKind() *kind {
 		hardware:          podHardware(),
 		unsupportedFormat: `workload %s; set workload.kind = "training", "all-to-all", "matrix" or a collective such as "all-reduce", or fabric.kind = "torus"`,
 		parts:             ocsPodsParts,
-		prepare:           prepareReplay,
-		check:             func(c *checker) { checkOCSPods(c); checkReplay(c) },
+		prepare:           prepareTrials,
+		check:             func(c *checker) { checkOCSPods(c); checkTrialKeys(c) },
 	}}}
 }
 

@@ -1,5 +1,8 @@
 // This file describes traffic and collective calls among the GPUs of pods on fabric
 // "ocs-pods", and checks them against the ports of the pods.
+//
+// A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
+// keys for certain fabrics (parts), and functions that prepare and check them.
 
 package scenarios
 

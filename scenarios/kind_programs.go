@@ -1,5 +1,8 @@
 // This file describes workloads that a single file implements as programs of ranks. To
 // add one, add a row to programs.
+//
+// A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
+// keys for certain fabrics (parts), and functions that prepare and check them.
 
 package scenarios
 
@@ -34,10 +37,10 @@ type rankProgram interface {
 // programs are the workloads of ranks with collective calls, other than training and
 // traces.
 var programs = []programRow{{
-	"recommendation",
-	"One training step of a recommendation model: lookups, exchanges of embeddings and of their gradients, dense networks and the reduction of their gradients.",
-	"What is trained, on how many samples.",
-	func() rankProgram { return new(recommendation) },
+	name: "recommendation",
+	doc:  "One training step of a recommendation model: lookups, exchanges of embeddings and of their gradients, dense networks and the reduction of their gradients.",
+	keys: "What is trained, on how many samples.",
+	new:  func() rankProgram { return new(recommendation) },
 }}
 
 // program returns the program of a row, which the workload creates on first use.

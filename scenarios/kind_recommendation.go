@@ -46,7 +46,8 @@ func (w *recommendation) Size() (bytes, transfers, slack float64) {
 	reducedBytes := float64(w.Pieces)*float64(top.Bytes) + float64(bottom.Bytes)
 	bytes = exchangeBytes + 2*(n-1)*reducedBytes
 	transfers = 2*pairs + 2*pairs*float64(w.Pieces+1)
-	return bytes, transfers, 1
+	slack = 1 // the bytes are exact
+	return bytes, transfers, slack
 }
 
 // SizeKeys returns the keys that determine the bytes of the step.
@@ -57,13 +58,14 @@ func (w *recommendation) SizeKeys() []string {
 // SizeRemedy completes the remedy "choose fewer GPUs ..." if the step is too large.
 func (w *recommendation) SizeRemedy() string { return "or fewer samples" }
 
-// Check rejects sizes that overflow simulated time or numbers of bytes.
+// Check rejects sizes that overflow simulated time, which is 9e6 s, or numbers of bytes.
 func (w *recommendation) Check(c *schema.Reader) {
+	const maxNumbers, maxComputeSeconds = 1e15, 1e6
 	switch {
-	case float64(w.Samples)*float64(w.Tables)*float64(w.Width) > 1e15:
+	case float64(w.Samples)*float64(w.Tables)*float64(w.Width) > maxNumbers:
 		c.Conflict([]string{"workload.samples", "workload.tables", "workload.width"},
 			"a GPU exchanges more than 1e15 numbers", "choose fewer samples or tables")
-	case w.Pooling*w.LookupSeconds()+w.ForwardSeconds()*(1+w.BackwardRatio) > 1e6:
+	case w.Pooling*w.LookupSeconds()+w.ForwardSeconds()*(1+w.BackwardRatio) > maxComputeSeconds:
 		keys := []string{
 			"workload.samples", "workload.dense_parameters", "workload.effective_tflops",
 			"workload.memory_rate",

@@ -1,6 +1,9 @@
 // This file describes the fabric "scaleup" with switches that reconfigure during a
 // collective. Planners choose the topologies. kind_fixed_topology.go describes switches
 // that keep one topology.
+//
+// A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
+// keys for certain fabrics (parts), and functions that prepare and check them.
 
 package scenarios
 

@@ -2,6 +2,9 @@
 // a checker of its own as the fabric of a scenario. Either all tiers are simulated as one
 // network, or the inner tiers only lengthen the passes of a training step by the time of
 // its collective calls.
+//
+// A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
+// keys for certain fabrics (parts), and functions that prepare and check them.
 
 package scenarios
 
@@ -72,7 +75,7 @@ func tierKeys() (names []string) {
 		if !k.canBeInner && !k.canBeOuter {
 			continue
 		}
-		for _, t := range schema.New(s.tagNames(false), k.parts(s)...).Tables {
+		for _, t := range schema.New(s.tagNames(forOneJob), k.parts(s)...).Tables {
 			if t.Path == "fabric" {
 				names = append(names, t.Names()...)
 			}
@@ -137,7 +140,7 @@ func (c *checker) readTierRows() (rows []map[string]any, keys []inner.Keys) {
 	}
 
 	part := schema.Part{Path: tierPath, Specs: []any{&keys}, NestedTables: tierKeys()}
-	c.Schema = schema.New(c.s.tagNames(false), part)
+	c.Schema = schema.New(c.s.tagNames(forOneJob), part)
 	c.ReadTable(tierPath, fabric["tier"])
 	c.ApplyDefaults()
 	return rows, keys
@@ -401,7 +404,8 @@ func (c *checker) checkInnerCalls() {
 	s := c.s
 	t := &s.Workload.Spec
 	t.HasCopySync = true
-	m, err := inner.New(*t, s.callTiers(), s.Seed, 0)
+	const packet = 0 // no call is simulated
+	m, err := inner.New(*t, s.callTiers(), s.Seed, packet)
 	if err != nil {
 		c.blame("fabric.kind", err)
 		return
@@ -423,7 +427,7 @@ func (c *checker) checkInnerCalls() {
 					c.conflictf(callSizeKeys[call.Dim],
 						"a group of %d GPUs is larger than its tier, and no tier outside it carries %v calls of %v; "+
 							`choose a smaller group, or a tier that joins it, or set workload.collectives = "graph", so that the outermost tier carries them`,
-						len(t.Groups(call, 0, 0)[0]), call.Kind, call.Dim)
+						len(firstGroup(t, call)), call.Kind, call.Dim)
 					return
 				}
 				if err := m.UnservedReason(context.Background(), call); err != nil {
@@ -437,6 +441,10 @@ func (c *checker) checkInnerCalls() {
 		}
 	}
 }
+
+// firstGroup returns the first group that makes a call, in stage 0 of replica 0. All groups
+// of a call have the same size.
+func firstGroup(t *training.Spec, call training.Call) []int32 { return t.Groups(call, 0, 0)[0] }
 
 // callSizeKeys are the keys for the size of the groups of collective calls, indexed by
 // dimension of parallelism.

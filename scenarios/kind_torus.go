@@ -1,5 +1,8 @@
 // This file describes the fabrics of links: "torus", "graph" and "electrical". Routers
 // choose paths on them.
+//
+// A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
+// keys for certain fabrics (parts), and functions that prepare and check them.
 
 package scenarios
 
@@ -126,9 +129,9 @@ func routerParts(s *Scenario) []schema.Part {
 			Defaults: func(int) []any {
 				d := s.Policy.Routing
 				d.Routers = []string{routing.DefaultName(s.hasCoordinates(), s.Fabric.Faulty())}
-				d.Optimised.NeighbourCap = 2
+				d.Optimised.NeighbourCap = 2 // messages between neighbours per link
 				if !s.hasCoordinates() {
-					d.Optimised.NeighbourCap = -1
+					d.Optimised.NeighbourCap = -1 // no limit
 				}
 				return []any{&d, s.callDefaults()}
 			},

@@ -1,6 +1,9 @@
 // This file describes the workload "trace", which reads files of other tools
 // (docs/traces.md). The files are read before the keys, because the keys depend on their
 // format.
+//
+// A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
+// keys for certain fabrics (parts), and functions that prepare and check them.
 
 package scenarios
 

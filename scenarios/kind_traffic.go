@@ -1,5 +1,8 @@
 // This file describes the workloads of traffic: who sends how many bytes to whom, without
 // collective calls or computes. Package paths holds the table of their kinds.
+//
+// A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
+// keys for certain fabrics (parts), and functions that prepare and check them.
 
 package scenarios
 
@@ -103,55 +106,68 @@ func patternSpecs(s *Scenario) (specs []any) {
 	return specs
 }
 
-// applyMatrixAlias lets every fabric take a matrix of bytes in two forms: kind = "matrix"
-// with matrix or matrix_file, and kind = "all-to-all" with sizes = "matrix" or a file. It
-// replaces the form in the file by the form that the fabric reads: the all-to-all on
-// scale-up domains that reconfigure, and the matrix elsewhere. aliases makes diagnostics
-// name the keys in the file.
+// applyMatrixAlias lets every fabric take a matrix of bytes in two forms:
+//
+//   - kind = "matrix", with the key matrix or matrix_file;
+//   - kind = "all-to-all", with sizes = "matrix" and the key matrix, or with sizes = "FILE".
+//
+// Scale-up domains that reconfigure read the second form, all other fabrics the first. If
+// the file has the form that its fabric does not read, applyMatrixAlias rewrites the
+// decoded keys. checker.aliases then maps each key that it sets to the key in the file,
+// which diagnostics name.
 func (c *checker) applyMatrixAlias() {
-	const kindKey, sizesKey, fileKey = "workload.kind", "workload.sizes", "workload.matrix_file"
-	w := schema.Child(c.Root, "workload")
-	reconfigures := fileReconfigures(c.Root)
-	switch {
-	case w["kind"] == paths.Matrix.Name && reconfigures:
-		// A matrix becomes an all-to-all with sizes. If the scenario has sizes too, the kind stays
-		// a matrix, and reading the scenario reports that a matrix does not use sizes.
-		if _, hasSizes := w["sizes"]; hasSizes {
-			return
-		}
-		sizes, hasFile := w["matrix_file"]
-		if !hasFile {
-			sizes = input.ListedSizes
-		}
-		delete(w, "matrix_file")
-		w["kind"], w["sizes"] = paths.AllToAll.Name, sizes
-		c.aliases = map[string]string{sizesKey: fileKey}
-		if !hasFile {
-			c.aliases[sizesKey] = kindKey
-		}
-	case w["kind"] == paths.AllToAll.Name && !reconfigures:
-		// An all-to-all becomes a matrix if its sizes are listed or are in a file.
-		sizes, isText := w["sizes"].(string)
-		_, hasFile := w["matrix_file"]
-		if !isText || hasFile {
-			return
-		}
-		if sizes != input.ListedSizes && !isFileName(sizes) {
-			return
-		}
-		delete(w, "sizes")
-		w["kind"] = paths.Matrix.Name
-		c.aliases = map[string]string{kindKey: sizesKey}
-		if sizes != input.ListedSizes {
-			w["matrix_file"] = sizes
-			c.aliases[fileKey] = sizesKey
-		}
+	workload := schema.Child(c.Root, "workload")
+	readsAllToAll := fileReconfigures(c.Root)
+	switch kind := workload["kind"]; {
+	case kind == paths.Matrix.Name && readsAllToAll:
+		c.matrixToAllToAll(workload)
+	case kind == paths.AllToAll.Name && !readsAllToAll:
+		c.allToAllToMatrix(workload)
+	}
+}
+
+// Keys of the two forms of a matrix.
+const kindKey, sizesKey, matrixFileKey = "workload.kind", "workload.sizes", "workload.matrix_file"
+
+// matrixToAllToAll rewrites a matrix as an all-to-all with sizes. If the scenario has sizes
+// too, the kind stays a matrix, and reading the scenario reports that a matrix does not use
+// sizes.
+func (c *checker) matrixToAllToAll(workload map[string]any) {
+	if _, hasSizes := workload["sizes"]; hasSizes {
+		return
+	}
+	sizes, hasFile := workload["matrix_file"]
+	c.aliases = map[string]string{sizesKey: matrixFileKey}
+	if !hasFile {
+		sizes, c.aliases[sizesKey] = input.ListedSizes, kindKey
+	}
+	delete(workload, "matrix_file")
+	workload["kind"], workload["sizes"] = paths.AllToAll.Name, sizes
+}
+
+// allToAllToMatrix rewrites an all-to-all as a matrix if its sizes are listed or are in a
+// file. An all-to-all with other sizes, such as "uniform", stays as it is.
+func (c *checker) allToAllToMatrix(workload map[string]any) {
+	sizes, isText := workload["sizes"].(string)
+	if _, hasFile := workload["matrix_file"]; !isText || hasFile {
+		return
+	}
+	isListed := sizes == input.ListedSizes
+	if !isListed && !isFileName(sizes) {
+		return
+	}
+	delete(workload, "sizes")
+	workload["kind"] = paths.Matrix.Name
+	c.aliases = map[string]string{kindKey: sizesKey}
+	if !isListed {
+		workload["matrix_file"] = sizes
+		c.aliases[matrixFileKey] = sizesKey
 	}
 }
 
 // isFileName reports whether the value of the key sizes is the name of a file. Any text is,
-// except the values in sizeNames and their misspellings. A misspelling resembles one of these
-// values and has no dot or slash.
+// except the names of distributions (sizeNames, such as "uniform") and their misspellings. A
+// misspelling resembles one of these names and has no dot or slash.
 func isFileName(sizes string) bool {
 	if slices.Contains(sizeNames, sizes) {
 		return false

@@ -1,5 +1,8 @@
 // This file describes the workload "training", and implements calls.Work for a training
 // step in which every GPU is a rank.
+//
+// A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
+// keys for certain fabrics (parts), and functions that prepare and check them.
 
 package scenarios
 
@@ -133,7 +136,8 @@ func (w *stepWork) Size() (bytes, transfers, slack float64) {
 // minCallBytes returns the minimum number of bytes that any algorithm sends in a call of a
 // stage, and the number of transfers of a ring.
 func minCallBytes(s *training.Spec, c training.StepCall) (bytes, transfers float64) {
-	groups := s.Groups(c.Call, 0, c.VirtualStage%s.PP)
+	const replica = 0 // represents all
+	groups := s.Groups(c.Call, replica, c.VirtualStage%s.PP)
 	n := float64(len(groups[0])) // ranks per group
 
 	// A reduce-scatter or all-gather sends all but one of n parts to or from each rank. An

@@ -166,6 +166,12 @@ func generalPart(s *Scenario) schema.Part {
 	return schema.Part{Doc: "Keys before the first table.", Specs: []any{s}}
 }
 
+// Values of the argument severalJobs of formSchema and tagNames.
+const (
+	forOneJob      = false // the file describes one job
+	forSeveralJobs = true  // the file has a table [[job]]
+)
+
 // formSchema returns the general keys and the tables of sectionForms, bound to s. A form
 // may be nil. severalJobs selects the conditions of keys in a file with [[job]].
 func formSchema(s *Scenario, severalJobs bool, sectionForms ...*form) *schema.Schema {
@@ -181,7 +187,7 @@ func formSchema(s *Scenario, severalJobs bool, sectionForms ...*form) *schema.Sc
 // schema returns the tables of the kinds of s, bound to s, in the order in which TOML
 // writes them.
 func (s *Scenario) schema() *schema.Schema {
-	return formSchema(s, false, workloadForm(s), fabricForm(s))
+	return formSchema(s, forOneJob, workloadForm(s), fabricForm(s))
 }
 
 // findKind returns the kind of a section by its name, or nil.
@@ -329,7 +335,7 @@ func (s *Scenario) rejectForeignKey(path, name string) *schema.Rejection {
 	// Find the forms that have the key, each tried as the workload of a copy of s.
 	var users []*form
 	one := *s
-	resolve := one.tagNames(false)
+	resolve := one.tagNames(forOneJob)
 	for _, f := range allForms() {
 		if one.Workload.Kind = s.Workload.Kind; f.section == "workload" {
 			one.Workload.Kind = f.name

@@ -234,8 +234,7 @@ func parse(name string, data []byte, overrides []string, f *fileSet) (*checker, 
 		}
 	}
 
-	const depth = 0 // no other file is based on this one
-	faults = src.inherit(depth)
+	faults = src.inherit(topLevel)
 
 	// A file that describes a study is not a scenario.
 	for _, table := range []string{"sweep", "plot"} {

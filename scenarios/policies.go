@@ -78,7 +78,9 @@ var (
 	// allocators choose the circuits between pods.
 	allocators = policyRows(
 		topology.Table,
-		func(r *topology.Row) policyRow { return policyRow{r.Name, r.Doc, r.Reads, r.Single} },
+		func(r *topology.Row) policyRow {
+			return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads, forSingleJob: r.Single}
+		},
 	)
 	// multiJobAllocators divide the ports of shared pods among several jobs.
 	multiJobAllocators = policyRows(

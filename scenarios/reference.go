@@ -23,7 +23,7 @@ import (
 func WriteReference(w io.Writer) error {
 	var b strings.Builder
 	s := &Scenario{}
-	general := formSchema(s, false).Tables[0]
+	general := formSchema(s, forOneJob).Tables[0]
 	general.Reference(&b, "Every scenario", general.Rows())
 
 	// heads counts headings with the same anchor. known holds the link to the first form
@@ -45,7 +45,7 @@ func WriteReference(w io.Writer) error {
 		// form. kinds holds these links in order.
 		whole := map[string][]string{}
 		var kinds []string
-		for _, t := range schema.New(s.tagNames(false), k.parts(s)...).Tables {
+		for _, t := range schema.New(s.tagNames(forOneJob), k.parts(s)...).Tables {
 			// Separate the new rows of the table from the rows of earlier forms, which are
 			// shared with the form at origins.
 			var own []schema.ReferenceRow
@@ -128,8 +128,9 @@ func WriteKeys(w io.Writer, prefix string) (known []string, err error) {
 	var b strings.Builder
 	s, seen := &Scenario{}, map[string]bool{}
 
-	// add writes the tables that match, or all of them. Tables with equal text are written
-	// once.
+	// add writes the keys of tables that match prefix, or all of them. Tables with equal
+	// text are written once.
+	const ifMatching = false
 	add := func(title string, all bool, tables []*schema.Table) {
 		for _, t := range tables {
 			text := t.Describe(func(path string) bool {
@@ -146,7 +147,7 @@ func WriteKeys(w io.Writer, prefix string) (known []string, err error) {
 			fmt.Fprintf(&b, "%s\n%s", title+t.Title(), text)
 		}
 	}
-	add("every scenario", false, formSchema(s, false).Tables[:1])
+	add("every scenario", ifMatching, formSchema(s, forOneJob).Tables[:1])
 	for _, k := range allForms() {
 		name := k.section + "." + k.name
 		known = append(known, name)
@@ -154,10 +155,10 @@ func WriteKeys(w io.Writer, prefix string) (known []string, err error) {
 		if on := k.specialFabrics(); on != nil {
 			title = name + " on " + strings.Join(on, ", ") + ", "
 		}
-		add(title, name == prefix, schema.New(s.tagNames(false), k.parts(s)...).Tables)
+		add(title, name == prefix, schema.New(s.tagNames(forOneJob), k.parts(s)...).Tables)
 	}
 
-	add("studies, ", false, schema.New(nil, plotPart(new([]result.Plot))).Tables[:1])
+	add("studies, ", ifMatching, schema.New(nil, plotPart(new([]result.Plot))).Tables[:1])
 	if b.Len() == 0 {
 		slices.Sort(known)
 		return slices.Compact(known), nil
@@ -175,7 +176,7 @@ func WriteJSONSchema(w io.Writer) error {
 	var all []*schema.Table
 	sectionKinds := map[string][]schema.Object{}
 	for _, k := range allForms() {
-		tables := formSchema(s, false, k).Tables
+		tables := formSchema(s, forOneJob, k).Tables
 		own := schema.JSON(
 			k.section,
 			slices.DeleteFunc(

@@ -1,3 +1,6 @@
+// This file replaces deprecated names of keys, in files and overrides, by their current
+// names. Package internal/alias has the table of names.
+
 package scenarios
 
 import (
@@ -18,7 +21,8 @@ type renames struct {
 // apply gives the keys inside v, the value of the key at path, their current names. at returns the
 // location of a deprecated key. Tables in skip remain unchanged.
 func (r *renames) apply(v any, path []string, at func(old string) Diagnostic, skip ...string) {
-	alias.Values(v, path, func(old []string, duplicate bool) { r.note(old, at(dotted(old)), duplicate) }, skip...)
+	visit := func(old []string, duplicate bool) { r.note(old, at(dotted(old)), duplicate) }
+	alias.Values(v, path, visit, skip...)
 }
 
 // current returns the current name of the key that at.File gives. ok is false if the file gave the
@@ -41,7 +45,12 @@ func (r *renames) current(parts []string, at Diagnostic) (current []string, ok b
 // note adds the deprecated key with these parts, once per current name. duplicate reports that
 // the key is given by its current name, too.
 func (r *renames) note(old []string, at Diagnostic, duplicate bool) {
-	current := dotted(slices.DeleteFunc(alias.Parts(old), func(part string) bool { _, err := strconv.Atoi(part); return err == nil }))
+	// The remedy omits the indices of arrays of tables, such as 0 in replica.0.index.
+	isIndex := func(part string) bool {
+		_, err := strconv.Atoi(part)
+		return err == nil
+	}
+	current := dotted(slices.DeleteFunc(alias.Parts(old), isIndex))
 	at.Key = dotted(old)
 	if duplicate {
 		at.Problem, at.Remedy = "is given by its deprecated and by its current name", "write only "+current

@@ -33,13 +33,16 @@ type PreparedScenario struct {
 // policies; each searches for further things that it needs when it decides. Prepare returns
 // the context's error if ctx is cancelled.
 func Prepare(ctx context.Context, s *Scenario) (*PreparedScenario, error) {
-	return prepareScenario(ctx, s, 0)
+	return prepareScenario(ctx, s, oneOfManyCells)
 }
 
+// oneOfManyCells is the number of workers of a scenario that is a cell of a sweep. The
+// topology of a port-lending job then uses one goroutine. Plans use all processors, since
+// cells wait for them together.
+const oneOfManyCells = 0
+
 // prepareScenario is Prepare with a number of goroutines for decisions that are made there:
-// the topology of a port-lending job, and plans of a collective. 0 means that s is one of
-// many cells. The topology then uses one goroutine. Plans use all processors, since cells
-// wait for them together.
+// the topology of a port-lending job, and plans of a collective.
 func prepareScenario(ctx context.Context, s *Scenario, workers int) (_ *PreparedScenario, err error) {
 	defer func() { err = assembly.ContextErrorOr(ctx, err) }()
 
@@ -120,7 +123,8 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	// Report progress from the first reference simulation on.
 	names := s.PolicyNames()
 	if opt.Progress != nil {
-		opt.Progress("reference", 0, len(names))
+		const done = 0 // policies
+		opt.Progress("reference", done, len(names))
 	}
 	p, err := prepareScenario(ctx, s, opt.Workers)
 	if err != nil {

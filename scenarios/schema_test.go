@@ -18,9 +18,9 @@ import (
 // allTables returns the tables of keys of all forms of workloads and fabrics.
 func allTables() []*schema.Table {
 	s := &Scenario{Replicas: []input.Replica{{}}, Jobs: []Job{{}}}
-	tables := formSchema(s, false).Tables
+	tables := formSchema(s, forOneJob).Tables
 	for _, k := range allForms() {
-		tables = append(tables, formSchema(s, false, k).Tables[1:]...)
+		tables = append(tables, formSchema(s, forOneJob, k).Tables[1:]...)
 	}
 	return tables
 }
@@ -50,7 +50,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	}
 	for _, k := range allForms() {
 		keyOf := map[uintptr]string{}
-		for _, tab := range formSchema(s, false, k).Tables {
+		for _, tab := range formSchema(s, forOneJob, k).Tables {
 			for _, key := range tab.Keys {
 				field := key.Field(0)
 				address := field.Addr().Pointer()

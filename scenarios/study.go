@@ -73,7 +73,7 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	variesBase := func(a Axis) bool { return slices.Contains(a.Keys, baseKey) }
 	if slices.ContainsFunc(st.Axes, variesBase) {
 		delete(src.root, "base")
-	} else if faults := src.inherit(0); faults != nil {
+	} else if faults := src.inherit(topLevel); faults != nil {
 		return nil, faults
 	}
 
@@ -248,7 +248,8 @@ func (st *Study) SuspectVariants(maxCount int) []int {
 			for k, name := range axis.Keys {
 				key := tables.Key(name)
 				for v := range axis.Values {
-					if key != nil && key.Set(0, axis.Values[v][k]) != nil && !add(v*stride[a]) {
+					isRejected := key != nil && key.Set(onlyElement, axis.Values[v][k]) != nil
+					if isRejected && !add(v*stride[a]) {
 						break
 					}
 				}
@@ -283,7 +284,7 @@ func (st *Study) baseSource(a *Axis, base string) (*fileSource, Diagnostics) {
 
 		deprecated: st.source.deprecated,
 	}
-	faults := s.inherit(0)
+	faults := s.inherit(topLevel)
 	if faults == nil {
 		c := newChecker(st.Name, s.root, s.layers, st.source.files)
 		c.rejectNonFinite()

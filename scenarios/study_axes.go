@@ -133,7 +133,7 @@ func readAxisTable(c *checker, m map[string]any, path, key string) (axes []Axis)
 			file, line := schema.FindLine(c.Layers, axisPath)
 			if parts, ok := c.names.current(parts, Diagnostic{File: file, Line: line}); ok {
 				full = strings.Join(parts, ".")
-				axes = append(axes, newAxis(full, full, file, line, values))
+				axes = append(axes, newAxis(full, file, line, values))
 			}
 		}
 	}
@@ -186,10 +186,10 @@ func readAxisGroups(c *checker, groups map[string]any, table string) (axes []Axi
 	return axes
 }
 
-// newAxis returns an axis with one key.
-func newAxis(name, key, file string, line int, values *valueSeries) Axis {
+// newAxis returns an axis with one key, which is also its name.
+func newAxis(key, file string, line int, values *valueSeries) Axis {
 	return Axis{
-		Name:   name,
+		Name:   key,
 		Keys:   []string{key},
 		file:   file,
 		lines:  []int{line},
@@ -261,7 +261,8 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 	// Replace the axis of the key, or append one.
 	var replacement []Axis
 	if values != nil {
-		replacement = []Axis{newAxis(key, key, schema.SetFile, 0, values)}
+		const line = 0 // overrides have no lines
+		replacement = []Axis{newAxis(key, schema.SetFile, line, values)}
 	}
 	if index < 0 {
 		index = len(st.Axes)
@@ -340,7 +341,7 @@ func splitList(raw string) []string {
 // isListKey reports whether the values of a key are lists.
 func isListKey(path string) bool {
 	for _, k := range allForms() {
-		if key := formSchema(&Scenario{}, false, k).Key(path); key != nil {
+		if key := formSchema(&Scenario{}, forOneJob, k).Key(path); key != nil {
 			return key.Type.Kind() == reflect.Slice
 		}
 	}

@@ -64,7 +64,7 @@ func tableRange(m map[string]any) (*valueSeries, *schema.Rejection) {
 	if hasStep || isFactor {
 		stepText = part["step"] + part["factor"]
 	}
-	return valueRange{part["from"], part["to"], stepText, isFactor}.series()
+	return valueRange{low: part["from"], high: part["to"], step: stepText, times: isFactor}.series()
 }
 
 // valueRange is a range of numbers from low to high, with or without a unit. Each value is

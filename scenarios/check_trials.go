@@ -1,6 +1,9 @@
 // This file checks [trials], which simulates decided topologies again under
 // perturbations: jitter of computes, slow replicas, lost circuits or another sequence
 // length.
+//
+// The methods of checker report faults of keys as "PROBLEM; REMEDY". A check is skipped if
+// a key that it needs has a fault already (c.OK).
 
 package scenarios
 
@@ -16,18 +19,18 @@ var perturbationKeys = []string{
 	"compute_jitter", "stage_jitter", "slow_replica", "lost_circuits", "sequence",
 }
 
-// prepareReplay leaves [trials] out if the file does not have it.
-func prepareReplay(c *checker) {
+// prepareTrials leaves [trials] out if the file does not have it.
+func prepareTrials(c *checker) {
 	if !c.Given("trials") {
 		c.Derived["trials"] = true
 	}
 }
 
-// replayPath returns the path of a key of [trials].
-func replayPath(key string) string { return schema.JoinPath("trials", key) }
+// trialPath returns the path of a key of [trials].
+func trialPath(key string) string { return schema.JoinPath("trials", key) }
 
-// checkReplay checks [trials] against the job and its fabric.
-func checkReplay(c *checker) {
+// checkTrialKeys checks [trials] against the job and its fabric.
+func checkTrialKeys(c *checker) {
 	if !c.Given("trials") || !c.s.isTraining() { // checkOCSPods rejects other work
 		return
 	}
@@ -35,7 +38,7 @@ func checkReplay(c *checker) {
 	// An invalid key counts as a perturbation, so that it is not reported twice.
 	hasPerturbation := slices.ContainsFunc(
 		perturbationKeys,
-		func(k string) bool { return c.Given(replayPath(k)) || !c.OK(replayPath(k)) },
+		func(k string) bool { return c.Given(trialPath(k)) || !c.OK(trialPath(k)) },
 	)
 	if !hasPerturbation {
 		c.rejectf("trials",
@@ -49,7 +52,7 @@ func checkReplay(c *checker) {
 		{"loss_time", "lost_circuits"},
 		{"reaction", "lost_circuits"},
 	} {
-		key, required := replayPath(detail.name), replayPath(detail.perturbation)
+		key, required := trialPath(detail.name), trialPath(detail.perturbation)
 		if c.Given(key) && !c.Given(required) && c.OK(key, required) {
 			c.rejectf(key, "is not used without %s; give %s too, or leave it out",
 				detail.perturbation, detail.perturbation)
@@ -62,7 +65,7 @@ func checkReplay(c *checker) {
 	}
 
 	// The number of replicas follows from valid shapes of stages and pods.
-	indexKey, replicas := replayPath("slow_replica_index"), t.Replicas()
+	indexKey, replicas := trialPath("slow_replica_index"), t.Replicas()
 	c.conflictIf(c.OK(indexKey) && c.s.Trials.SlowReplicaIndex >= replicas, indexKey,
 		"there is no replica %d; choose one from 0 to %d, or -1 to have one drawn",
 		c.s.Trials.SlowReplicaIndex, replicas-1)
@@ -86,7 +89,7 @@ func checkTrials(c *checker) {
 	}
 	ports *= s.PodsPerReplica()
 	if r.LostCircuits > ports/2 {
-		c.conflictf(replayPath("lost_circuits"),
+		c.conflictf(trialPath("lost_circuits"),
 			"%d circuits are more than the %d that %d ports can form; lose fewer",
 			r.LostCircuits, ports/2, ports)
 	}
@@ -95,7 +98,7 @@ func checkTrials(c *checker) {
 	other := *s
 	other.Workload.Sequence = r.Sequence
 	if f := firstDiagnostic(c, &other, checkMicrobatchSize, checkDuration); f != nil {
-		c.conflictf(replayPath("sequence"), "with %d tokens a sample, %s; %s",
+		c.conflictf(trialPath("sequence"), "with %d tokens a sample, %s; %s",
 			r.Sequence, f.Problem, f.Remedy)
 	}
 
