@@ -94,8 +94,10 @@ func partialCollectives() (names []string) {
 // a key is used. Conditions are bound to s. In a file with [[job]] (severalJobs), some
 // conditions depend on other keys.
 func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
-	// A condition may depend on all tables, and takes the arguments in its tag. when builds
-	// a condition without arguments.
+	// A condition may depend on all tables, and takes the arguments in its tag, such as
+	// on-off in when:"source(on-off)". when builds a condition that ignores both. by returns
+	// the user in the diagnostic "is not used by USER", and want is the remedy. ok reports
+	// whether the condition holds, by the values of keys.
 	type condition = func(*schema.Schema, []string) *schema.Condition
 	when := func(by func() string, want string, ok func() bool, keys ...string) condition {
 		return func(*schema.Schema, []string) *schema.Condition {
@@ -103,10 +105,8 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 		}
 	}
 
-	// The functions below return the user in the diagnostic "is not used by USER".
-	w := &s.Workload
-
 	// Descriptions of the user of a key. constant returns a function for a fixed text.
+	w := &s.Workload
 	constant := func(by string) func() string { return func() string { return by } }
 	workload := func() string { return "workload " + schema.Quote(w.Kind) }
 	source := func() string { return "source " + schema.Quote(w.Source) }
@@ -466,7 +466,8 @@ func optionReaderTable() map[string]*optionReaders {
 	return registry.readers
 }
 
-// listOptionReaders builds the table from the column reads of all policies.
+// listOptionReaders builds the table from the column reads of all policies, whose entries
+// are "OPTION" or "OPTION if CONDITION".
 func listOptionReaders() map[string]*optionReaders {
 	all := map[string]*optionReaders{}
 	for i := range decisions() {
@@ -482,8 +483,9 @@ func listOptionReaders() map[string]*optionReaders {
 					}
 					all[option] = r
 				}
-				if r.conditionByPolicy[p.name], r.allowsSingleJob = when, r.allowsSingleJob ||
-					p.forSingleJob; p.name == option {
+				r.conditionByPolicy[p.name] = when
+				r.allowsSingleJob = r.allowsSingleJob || p.forSingleJob
+				if p.name == option {
 					r.suggestion = p.name
 				}
 				if conditional {

@@ -1,3 +1,6 @@
+// This file shares proved bounds between the rows of a result: a bound that one policy
+// proves may tighten the gap of another.
+
 package result
 
 import "maps"

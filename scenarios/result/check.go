@@ -1,3 +1,6 @@
+// This file checks results and details: that JSON can represent all numbers, and that
+// parts fit together.
+
 package result
 
 import (
@@ -173,8 +176,9 @@ func checkLinks(owner, what string, pairs []string, nodes, links int, ends func(
 		return fmt.Errorf("%s has routes from %d nodes of %d", owner, len(pairs), nodes)
 	}
 
-	// A path is a string of digits: the index of the next link among the links that leave the
-	// current node. It is empty if the path is unknown.
+	// A path is a string with one character per link: '0' for the first of the links that
+	// leave the current node, '1' for the second, and so on beyond '9'. It is empty if the
+	// path is unknown.
 	out := make([][]int, nodes) // destinations of outgoing links, indexed by node
 	for i := range links {
 		from, to := ends(i)

@@ -1,3 +1,5 @@
+// This file checks the values of metrics and samples.
+
 package result
 
 import (

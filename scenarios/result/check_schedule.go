@@ -1,3 +1,5 @@
+// This file checks stored plans of scale-up domains.
+
 package result
 
 import (
@@ -6,12 +8,13 @@ import (
 	"sim/internal/text"
 )
 
-// maxRounds is the maximum number of slots or steps of a plan. Sums stay exact below it.
-const maxRounds = 1 << 40
-
-// maxPlanS is the maximum time of a plan in steps, in seconds. It exceeds every real plan
-// and keeps sums finite.
-const maxPlanS = 1e24
+// Limits of a plan. They exceed every real plan, and keep sums exact or finite.
+const (
+	maxGPUs      = 1 << 20
+	maxRounds    = 1 << 40 // slots or steps
+	maxPlanS     = 1e24    // time of a plan in steps, in seconds
+	maxPlanBytes = 1 << 62 // sum of the longest messages of all steps
+)
 
 // check fails on inconsistent parts of a plan. A nil plan is valid.
 func (s *Schedule) check(owner string) error {
@@ -22,8 +25,8 @@ func (s *Schedule) check(owner string) error {
 		return fmt.Errorf("the plan of "+owner+" "+format, args...)
 	}
 	switch {
-	case s.GPUs < 1 || s.GPUs > 1<<20:
-		return fail("has %d GPUs, where there can be 1..%d", s.GPUs, 1<<20)
+	case s.GPUs < 1 || s.GPUs > maxGPUs:
+		return fail("has %d GPUs, where there can be 1..%d", s.GPUs, maxGPUs)
 	case s.SlotS < 0 || s.DelayS < 0:
 		return fail("has slots of %g s and reconfigurations of %g s", s.SlotS, s.DelayS)
 	case s.LatencyS < 0 || s.RateBitsPerS < 0:
@@ -43,7 +46,7 @@ func (s *Schedule) check(owner string) error {
 			steps += r.Count
 			bytes += float64(r.Count) * float64(r.Bytes)
 			end += float64(r.Count) * r.StepS
-			if r.Bytes < 0 || bytes > 1<<62 || !(r.StepS >= 0) {
+			if r.Bytes < 0 || bytes > maxPlanBytes || !(r.StepS >= 0) {
 				return fmt.Errorf("phase %d of the plan of %s has steps of %d B and %g s", i, owner, r.Bytes, r.StepS)
 			}
 		}
@@ -86,20 +89,23 @@ func (ph *SchedulePhase) check(gpus, maxSlots int) error {
 			return fmt.Errorf("has %d busy links of %d", b, len(ph.Edges))
 		}
 	}
+	previousSlot := 0
 	for j, t := range ph.Sent {
+		slot, from, to, src, dst := t[0], t[1], t[2], t[3], t[4] // t[5] is the chunk
 		switch {
-		case t[0] < 0 || t[0] >= ph.Slots || j > 0 && t[0] < ph.Sent[j-1][0]:
-			return fmt.Errorf("has transmission %d, which is in slot %d of %d, or before the one listed before it", j, t[0], ph.Slots)
-		case j > 0 && t[0] > ph.Sent[j-1][0]:
+		case slot < previousSlot || slot >= ph.Slots:
+			return fmt.Errorf("has transmission %d, which is in slot %d of %d, or before the one listed before it", j, slot, ph.Slots)
+		case slot > previousSlot:
 			clear(used)
 		}
-		link := [2]int{t[1], t[2]}
+		previousSlot = slot
+		link := [2]int{from, to}
 		used[link]++
 		switch {
-		case !inside(t[1]) || !inside(t[2]) || !inside(t[3]) || !inside(t[4]):
+		case !inside(from) || !inside(to) || !inside(src) || !inside(dst):
 			return fmt.Errorf("has transmission %d, which names a GPU beyond the %d that there are", j, gpus)
 		case used[link] > links[link]:
-			return fmt.Errorf("has transmission %d, which is one too many in slot %d on the %s from GPU %d to GPU %d", j, t[0], text.Plural(links[link], "link"), t[1], t[2])
+			return fmt.Errorf("has transmission %d, which is one too many in slot %d on the %s from GPU %d to GPU %d", j, slot, text.Plural(links[link], "link"), from, to)
 		}
 	}
 	return nil

@@ -1,3 +1,5 @@
+// This file selects the metrics that are columns of tables.
+
 package result
 
 import (
@@ -45,9 +47,7 @@ func (d *Document) Columns() []Metric {
 		case m.ForManyJobs && len(jobs) <= maxJobsWithColumns:
 		case slices.ContainsFunc(m.HiddenBy, func(name string) bool { return has[name] }):
 		default:
-			if end := strings.Index(m.Head, ",\n"); end >= 0 && m.Secondary != "" && !slices.ContainsFunc(d.Rows, func(r Row) bool { _, ok := d.SecondaryValue(&r, &m); return ok }) {
-				m.Head = m.Head[:end] // no row has the secondary value of the head's last line
-			}
+			m.Head = d.columnHead(m)
 			out = append(out, m)
 		}
 	}
@@ -62,6 +62,23 @@ func (d *Document) Columns() []Metric {
 	return out
 }
 
+// columnHead returns the head of the column of m. Its last line, which names the secondary
+// value, is left out if no row has that value.
+func (d *Document) columnHead(m Metric) string {
+	end := strings.Index(m.Head, ",\n")
+	if end < 0 || m.Secondary == "" {
+		return m.Head
+	}
+	hasSecondary := func(r Row) bool {
+		_, ok := d.SecondaryValue(&r, &m)
+		return ok
+	}
+	if slices.ContainsFunc(d.Rows, hasSecondary) {
+		return m.Head
+	}
+	return m.Head[:end]
+}
+
 // jobColumns returns the columns for each of several jobs.
 func jobColumns(jobs []string, has map[string]bool) []Metric {
 	var out []Metric
@@ -72,7 +89,8 @@ func jobColumns(jobs []string, has map[string]bool) []Metric {
 			case m.Format == Time && len(jobs) > maxJobsWithTimes:
 			case slices.ContainsFunc(m.HiddenBy, func(name string) bool { return has[name] }):
 			default:
-				m.Name, m.Head, m.Needs, m.JobHead = OfJob(job, m.Name), text.Snip(job, maxJobNameWidth)+"\n"+m.JobHead, "", ""
+				m.Name, m.Needs = OfJob(job, m.Name), ""
+				m.Head, m.JobHead = text.Snip(job, maxJobNameWidth)+"\n"+m.JobHead, ""
 				out = append(out, m)
 			}
 		}

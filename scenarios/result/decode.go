@@ -1,3 +1,5 @@
+// This file decodes stored documents within limits of text and memory.
+
 package result
 
 import (
@@ -328,7 +330,7 @@ func isFlat(t reflect.Type) bool {
 func heldBytes(v reflect.Value) (n int64) {
 	switch v.Kind() {
 	case reflect.String:
-		return int64(v.Len()+7) &^ 7
+		return int64(v.Len()+7) &^ 7 // rounded up to a multiple of 8
 	case reflect.Slice:
 		n = int64(v.Len()) * int64(v.Type().Elem().Size())
 		if v.Type().Elem().Kind() == reflect.String {

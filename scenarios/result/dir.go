@@ -1,3 +1,6 @@
+// This file writes run directories atomically: a directory is absent or complete, even
+// if the process is killed.
+
 package result
 
 import (

@@ -36,8 +36,9 @@ type Document struct {
 	Timings   *Timings           `json:"timings,omitempty"` // only in the output of --json
 }
 
-// Row is the result of one policy. Metric names end in their unit; ratios and counts have
-// none. An undefined metric is absent, and the label of the same name states why.
+// Row is the result of one policy. The name of a metric ends in its unit, such as
+// "makespan_s"; ratios and counts have none. An undefined metric is absent, and the label of
+// the same name states why.
 type Row struct {
 	Policy  string             `json:"policy"`
 	Metrics map[string]float64 `json:"metrics"`
@@ -129,15 +130,15 @@ func (g *RowGroup) Policies() string {
 func (d *Document) Group(key func(*Row) string) []RowGroup {
 	var groups []RowGroup
 	for i := range d.Rows {
-		r := &d.Rows[i]
-		groupKey := key(r)
-		index := slices.IndexFunc(groups, func(g RowGroup) bool { return g.Key == groupKey })
-		if index < 0 && groupKey != "" {
-			index, groups = len(groups), append(groups, RowGroup{Key: groupKey})
+		rowKey := key(&d.Rows[i])
+		if rowKey == "" {
+			continue
 		}
-		if groupKey != "" {
-			groups[index].Rows = append(groups[index].Rows, r)
+		index := slices.IndexFunc(groups, func(g RowGroup) bool { return g.Key == rowKey })
+		if index < 0 {
+			index, groups = len(groups), append(groups, RowGroup{Key: rowKey})
 		}
+		groups[index].Rows = append(groups[index].Rows, &d.Rows[i])
 	}
 	return groups
 }
@@ -147,29 +148,34 @@ func (d *Document) Group(key func(*Row) string) []RowGroup {
 // if all rows are fluid. Ties go to the row with fewer ports, then to the first row.
 func (d *Document) Best(metric string) int {
 	m, _ := Find(metric)
-	best, higher := -1, m.Better == Higher
-	for i, r := range d.Rows {
-		v, ok := r.Metrics[metric]
-		if !ok || r.Labels["failed"] != "" { // incomplete work has no valid value
-			continue
+	isBetter := func(r, other *Row) bool {
+		value, otherValue := r.Metrics[metric], other.Metrics[metric]
+		switch {
+		case r.Fluid() != other.Fluid():
+			return other.Fluid()
+		case value == otherValue:
+			return r.Metrics[PortsUsed] < other.Metrics[PortsUsed]
+		case m.Better == Higher:
+			return value > otherValue
 		}
-		if best < 0 || d.Rows[best].Fluid() && !r.Fluid() {
-			best = i
-			continue
-		}
-		if r.Fluid() && !d.Rows[best].Fluid() {
-			continue
-		}
-		b := d.Rows[best].Metrics
-		if v < b[metric] != higher && v != b[metric] || v == b[metric] && r.Metrics[PortsUsed] < b[PortsUsed] {
+		return value < otherValue
+	}
+
+	best := -1
+	for i := range d.Rows {
+		r := &d.Rows[i]
+		_, hasMetric := r.Metrics[metric]
+		isComplete := r.Labels["failed"] == "" // other work has no valid value
+		if hasMetric && isComplete && (best < 0 || isBetter(r, &d.Rows[best])) {
 			best = i
 		}
 	}
 	return best
 }
 
-// Winner returns the index of the best row and the metric by which it is best: the first main
-// metric with a WinPhrase that some row has. Without such a metric, the index is -1.
+// Winner returns the index of the best row and the metric by which it is best: the first of
+// MainMetrics that has a phrase for winners (Metric.WinPhrase) and that some row has. Without
+// such a metric, the index is -1.
 func (d *Document) Winner() (int, *Metric) {
 	for _, m := range MainMetrics() {
 		if m.WinPhrase == "" || m.HideIfZero && MaxOf(d.Rows, m.Name) == 0 {
@@ -216,9 +222,11 @@ func (t *Topology) FindPair(link string) *Pair {
 	}
 	for i := range t.Pairs {
 		p := &t.Pairs[i]
-		back := *p
-		back.A, back.B = p.B, p.A
-		if link == t.LinkName(*p) || p.DP && link == t.legacyLinkName(*p) || !p.DP && link == t.LinkName(back) {
+		otherName := t.legacyLinkName(*p)
+		if !p.DP { // the direction from B to A
+			otherName = t.LinkName(Pair{A: p.B, B: p.A})
+		}
+		if link == t.LinkName(*p) || link == otherName {
 			return p
 		}
 	}

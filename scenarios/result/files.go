@@ -1,3 +1,6 @@
+// This file distinguishes the files that runs and sweeps write from other files in
+// their directories.
+
 package result
 
 import (

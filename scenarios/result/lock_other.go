@@ -1,5 +1,7 @@
 //go:build !unix && !windows
 
+// This file replaces file locks on platforms that have none.
+
 package result
 
 import "os"

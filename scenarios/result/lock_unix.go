@@ -1,5 +1,7 @@
 //go:build unix
 
+// This file locks files, so that no two processes write the same result.
+
 package result
 
 import (

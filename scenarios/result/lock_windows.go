@@ -1,3 +1,5 @@
+// This file locks files, so that no two processes write the same result.
+
 package result
 
 import (
@@ -7,11 +9,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile locks the last byte of the maximum file size. On Windows a lock prevents reads
-// of its range, and journals are read while they are written.
+// lockFile locks the last byte of the maximum file size, at offset 2^63 - 1. On Windows a
+// lock prevents reads of its range, and journals are read while they are written.
 func lockFile(f *os.File) error {
-	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0,
-		&windows.Overlapped{Offset: 1<<32 - 1, OffsetHigh: 1<<31 - 1})
+	const (
+		flags           = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+		reserved        = 0
+		bytes, bytesTop = 1, 0 // size of the range: low and high 32 bits
+	)
+	last := &windows.Overlapped{Offset: 1<<32 - 1, OffsetHigh: 1<<31 - 1}
+	return windows.LockFileEx(windows.Handle(f.Fd()), flags, reserved, bytes, bytesTop, last)
 }
 
 // Lock locks f for this process until it is closed. It returns false if another process
