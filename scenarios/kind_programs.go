@@ -122,7 +122,7 @@ func checkPodProgram(c *checker) {
 	}
 
 	// A cell of a sweep records a failure in its row instead.
-	if w.Check(c.Reader); len(c.Diagnostics) > 0 || c.isCell {
+	if w.Check(c.Reader, false); len(c.Diagnostics) > 0 || c.isCell {
 		return
 	}
 

@@ -59,7 +59,7 @@ func (w *recommendation) SizeKeys() []string {
 func (w *recommendation) SizeRemedy() string { return "or fewer samples" }
 
 // Check rejects sizes that overflow simulated time, which is 9e6 s, or numbers of bytes.
-func (w *recommendation) Check(c *schema.Reader) {
+func (w *recommendation) Check(c *schema.Reader, _ bool) {
 	const maxNumbers, maxComputeSeconds = 1e15, 1e6
 	switch {
 	case float64(w.Samples)*float64(w.Tables)*float64(w.Width) > maxNumbers:
@@ -95,6 +95,12 @@ func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Expander) (key
 	cost := e.TaskCost.Scale(transfers)
 	keys = []string{"workload.pieces", "workload.gpus"}
 	return keys, cost.CheckLimits("the calls of the step", "fewer pieces or GPUs")
+}
+
+// Tasks returns the transfers of the step. A step is not folded.
+func (w *recommendation) Tasks() (all, folded float64) {
+	_, transfers, _ := w.Size()
+	return transfers, 0
 }
 
 // Build returns the task graph of the step. merged lists the ranges of tasks that belong to

@@ -537,9 +537,15 @@ func (w *traceWork) Size() (bytes, transfers, slack float64) {
 // SizeRemedy returns "": the size of a recorded trace cannot be changed.
 func (w *traceWork) SizeRemedy() string { return "" }
 
+// Tasks returns the messages of the trace. A trace is not folded.
+func (w *traceWork) Tasks() (all, folded float64) {
+	_, transfers, _ := w.Size()
+	return transfers, 0
+}
+
 // Check rejects a trace that simulated time may not hold: all computes, and all bytes on
 // one link.
-func (w *traceWork) Check(c *schema.Reader) {
+func (w *traceWork) Check(c *schema.Reader, _ bool) {
 	bytes, _ := w.job().Wire()
 	seconds := w.job().Compute().Seconds() + 8*bytes/float64(w.s.Fabric.LinkRate)
 	if maxSeconds := assembly.MaxInjectionTime.Seconds(); seconds > maxSeconds {

@@ -152,12 +152,22 @@ func minCallBytes(s *training.Spec, c training.StepCall) (bytes, transfers float
 	return float64(len(groups)) * groupBytes, float64(len(groups)) * transferCount
 }
 
-// Check rejects a step without transfers, and a task graph that does not fit into memory.
-func (w *stepWork) Check(c *schema.Reader) {
-	const gpus = "workload.gpus"
+// Tasks estimates the tasks of the task graph, and of its folded form. The latter is 0 if the
+// step cannot be folded.
+func (w *stepWork) Tasks() (all, folded float64) {
 	t := w.spec()
 	_, transfers, _ := w.Size()
 	passes := 2 * float64(t.Microbatches*t.PP*t.Chunks*t.Replicas())
+	if t.CallsInGraph() && t.CanFold() {
+		folded = calls.FoldedTasks(t)
+	}
+	return passes + transfers, folded
+}
+
+// Check rejects a step without transfers, and a task graph that does not fit into memory.
+func (w *stepWork) Check(c *schema.Reader, mayFold bool) {
+	const gpus = "workload.gpus"
+	t := w.spec()
 	switch {
 	case t.PP == 1 && t.Replicas() == 1 && !t.CallsInGraph():
 		c.Conflict([]string{gpus, "workload.pp"},
@@ -169,7 +179,11 @@ func (w *stepWork) Check(c *schema.Reader) {
 		keys := []string{
 			"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages",
 		}
-		cost := assembly.LinkTask.Scale(passes + transfers)
+		tasks, folded := w.Tasks()
+		if mayFold && folded > 0 {
+			tasks = min(tasks, folded)
+		}
+		cost := assembly.LinkTask.Scale(tasks)
 		assembly.ReportConflict(c, keys, cost.CheckLimits("passes of stages and transfers between GPUs", "fewer"))
 	}
 }
@@ -188,12 +202,18 @@ func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Expander) (keys []st
 func (w *stepWork) Build(ctx context.Context, e *calls.Expander) (*training.Iteration, [][2]int, error) {
 	e.Spec = w.spec()
 	x := training.BuildOptions{All: true, PerGPU: true}
-	if e.Spec.CallsInGraph() {
+	if f := e.Quotient; f != nil {
+		x.Folded, x.Expand = true, e.ExpandFolded(ctx, f)
+	} else if e.Spec.CallsInGraph() {
 		x.Expand = e.Expand(ctx)
 	}
 	it, err := training.Build(*w.spec(), x)
 	if err != nil {
 		return nil, nil, err
+	}
+	if e.Quotient != nil {
+		e.FoldHops(e.Quotient, it)
+		return it, nil, nil
 	}
 	for i := range it.Graph.Tasks {
 		if t := &it.Graph.Tasks[i]; t.Kind == engine.Transfer && !it.Meta[i].InCall {

@@ -145,9 +145,15 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 
 	p.gaps(doc)
 
-	for _, r := range doc.Rows { // the rows have one reference
-		if what := r.Labels["nct_reference"]; what != "" {
-			p.indented("NCT: %s", what)
+	for _, r := range doc.Rows { // the rows have one reference, and one task graph
+		reference, folded := r.Labels["nct_reference"], r.Labels["folded"]
+		if reference != "" {
+			p.indented("NCT: %s", reference)
+		}
+		if folded != "" {
+			p.indented("simulated: %s", folded)
+		}
+		if reference+folded != "" {
 			break
 		}
 	}

@@ -39,9 +39,13 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 	ringStarted := false // calls of a ring have been made since the last compute task
 
 	p := passTasks{first: b.addTask(engine.Task{}, m)}
-	gpuLast := slices.Repeat([]int32{p.first}, s.StageGPUs()) // last task of each GPU
-	joined := p.first                                         // last compute task of all GPUs
-	callsPending := false                                     // calls have been made since joined
+	gpus := s.StageGPUs() // simulated GPUs of the stage
+	if b.options.Folded {
+		gpus = 1
+	}
+	gpuLast := slices.Repeat([]int32{p.first}, gpus) // last task of each GPU
+	joined := p.first                                // last compute task of all GPUs
+	callsPending := false                            // calls have been made since joined
 
 	// join adds a compute task of duration d after the last task of each GPU. Without
 	// duration, the task only waits for all GPUs.
@@ -119,17 +123,17 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 				}
 
 				callsPending = true
-				for _, group := range s.Groups(c, int(m.Replica), int(stage)) {
+				for _, group := range b.groups(c, int(m.Replica), int(stage)) {
 					ready := make([]int32, len(group))
 					for i, rank := range group {
-						ready[i] = gpuLast[rank-firstRank]
+						ready[i] = gpuLast[int(rank-firstRank)%gpus]
 					}
 					ends, err := b.expandCall(c, group, ready, m)
 					if err != nil {
 						return p, err
 					}
 					for i, rank := range group {
-						gpuLast[rank-firstRank] = ends[i]
+						gpuLast[int(rank-firstRank)%gpus] = ends[i]
 					}
 				}
 			}
@@ -151,6 +155,25 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 	join(0)
 	p.last = gpuLast[0]
 	return p, nil
+}
+
+// groups returns the groups whose calls are in the graph: all of Spec.Groups, or the first one
+// of a folded graph.
+func (b *builder) groups(c Call, replica, stage int) [][]int32 {
+	groups := b.Spec.Groups(c, replica, stage)
+	if b.options.Folded {
+		return groups[:1]
+	}
+	return groups
+}
+
+// CanFold reports whether all GPUs of a stage, in all replicas, do the same at the same time. A
+// graph can then contain one of them (BuildOptions.Folded). Sizes of expert traffic that differ,
+// measured times, a second copy of the model in a replica, and collectives of sharded passes
+// are not supported.
+func (s *Spec) CanFold() bool {
+	isUneven := s.ExpertSizes == "zipf" || s.ExpertSizes == "loads"
+	return s.Measured == nil && !isUneven && s.ModelCopies() == 1 && !s.scattersGradients()
 }
 
 // expandCall adds the tasks of call c among group and describes them like m.
@@ -249,9 +272,13 @@ func (b *builder) addSyncPieceCalls(v, piece int, m TaskMeta, lastTask *syncTask
 		}
 
 		// The first call of each class also waits until the gradients are computed.
-		for _, group := range s.Groups(c, 0, int(m.Stage)) {
+		for _, group := range b.groups(c, 0, int(m.Stage)) {
 			ready := make([]int32, len(group))
 			for i, rank := range group {
+				if b.options.Folded && i > 0 {
+					ready[i] = ready[0]
+					continue
+				}
 				last, hasLast := lastTask[class][rank]
 				if hasCall[class] {
 					ready[i] = last
@@ -283,7 +310,7 @@ func (b *builder) addSyncPieceCalls(v, piece int, m TaskMeta, lastTask *syncTask
 // stage v. If the rank holds these layers in the other model copy (DualPipe), it is the task of
 // otherModelCopy(v).
 func (b *builder) gradientTask(v, piece int, rank int32) int32 {
-	n := b.Nodes[rank]
+	n := b.Nodes[int(rank)%len(b.Nodes)] // a folded graph has the nodes of one replica
 	if n.Stage != v%b.Spec.PP {
 		v = b.Spec.otherModelCopy(v)
 	}

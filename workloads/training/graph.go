@@ -89,6 +89,11 @@ type BuildOptions struct {
 	// ready[i] is the task for which rank i waits. The result done[i] is the task after
 	// which rank i has its result and has sent all data that other ranks need.
 	Expand func(g *engine.Graph, c Call, group, ready []int32) (done []int32, err error)
+	// Folded builds the tasks of the first GPU of each stage of the first replica. They stand
+	// for the tasks of all GPUs of the stage in all replicas (Spec.CanFold). It requires
+	// Expand, which is called for the first group of each call. All ranks of the group are
+	// ready after the same task, and the results done must be equal.
+	Folded bool
 }
 
 // Iteration is one training iteration as a task graph: the complete
@@ -122,7 +127,7 @@ func Build(s Spec, x BuildOptions) (*Iteration, error) {
 
 	b := &builder{Iteration: &Iteration{Spec: s, Graph: &engine.Graph{}, All: x.All}, options: x,
 		replicas: 1}
-	if x.All {
+	if x.All && !x.Folded {
 		b.replicas = s.Replicas()
 	}
 	if x.ComputeScale != nil && len(x.ComputeScale) != b.replicas ||
@@ -140,6 +145,9 @@ func Build(s Spec, x BuildOptions) (*Iteration, error) {
 
 	if x.Expand != nil && !(x.All && x.PerGPU && x.EarliestSync == nil) {
 		return nil, fmt.Errorf("training: collective calls in the graph need All and PerGPU, and no earliest synchronisation times")
+	}
+	if x.Folded && !(x.Expand != nil && s.CanFold()) {
+		return nil, fmt.Errorf("training: the GPUs of a stage differ, or no calls are in the graph; they cannot be folded")
 	}
 
 	b.addNodes()
@@ -174,7 +182,7 @@ func (b *builder) reserve() {
 	s := &b.Spec
 	virtual := s.VirtualStages()
 	flows := 1
-	if b.options.PerGPU {
+	if b.options.PerGPU && !b.options.Folded {
 		flows = s.StageGPUs()
 	}
 
@@ -280,6 +288,9 @@ func (b *builder) addTransfer(src, dst int32, gpus int, bytesPerGPU int64, m Tas
 	tasks, flows := 1, gpus
 	if b.options.PerGPU {
 		tasks, flows = gpus, 1
+	}
+	if b.options.Folded {
+		tasks = 1
 	}
 
 	for g := range int32(tasks) {

@@ -40,6 +40,9 @@ type Expander struct {
 
 	// schedules caches schedules by stepCallKey or traceCallKey.
 	schedules map[any]*collective.Schedule
+	folded    map[foldedCallKey]*foldedCall // caches calls of folded graphs
+	// Quotient, if not nil, selects the folded form of a training step, and receives its classes.
+	Quotient *Quotient
 }
 
 // stepCallKey identifies the calls of a training step that have the same schedule, at any
@@ -224,21 +227,49 @@ func (e *Expander) VisitCalls(
 // step, or if their transfers exceed the limits. It also returns the keys that cause the
 // error.
 func (e *Expander) CheckCalls(ctx context.Context) (keys []string, err error) {
+	if e.Quotient != nil {
+		return e.checkFoldedCalls(ctx)
+	}
 	n := 0.0 // transfers, and one join per rank of each call
 	visit := func(_ training.Call, group []int32, times float64, s *collective.Schedule) {
 		n += times * float64(len(s.Transfers)+len(group))
 	}
 	err = e.VisitCalls(ctx, visit)
+	return e.callError(n, err)
+}
+
+// checkFoldedCalls is CheckCalls for a folded step.
+func (e *Expander) checkFoldedCalls(ctx context.Context) (keys []string, err error) {
+	visit := func(training.Call, []int32, float64, *collective.Schedule) {}
+	if err := e.VisitCalls(ctx, visit); err != nil {
+		return e.callError(0, err)
+	}
+	n := 0.0
+	for _, c := range e.Spec.StepCalls() {
+		x, err := e.foldCall(ctx, e.Quotient, c.Call, c.VirtualStage%e.Spec.PP)
+		if err != nil {
+			return e.callError(0, err)
+		}
+		n += float64(c.Count * len(x.tasks))
+	}
+	return e.callError(n, nil)
+}
+
+// callError returns an error if the calls of a step were not expanded because of err, or if n tasks
+// exceed the limits. It also returns the keys that cause the error.
+func (e *Expander) callError(n float64, err error) (keys []string, _ error) {
 	if errors.Is(err, collective.ErrUnserved) {
 		keys = []string{"policy.collective", "workload.tp", "workload.cp", "workload.ep", "workload.gpus"}
 		prefix := collective.ErrUnserved.Error() + ": "
 		return keys, errors.New(strings.TrimPrefix(err.Error(), prefix))
 	}
+	keys = []string{"workload.pieces", "workload.microbatches", "workload.gpus"}
+	if errors.Is(err, ErrAsymmetric) {
+		return keys, fmt.Errorf("the step is too large to simulate each GPU, and one per stage cannot stand for all: %w", err)
+	}
 	if err != nil {
 		return nil, err
 	}
-
-	keys = []string{"workload.pieces", "workload.microbatches", "workload.gpus"}
 	return keys, e.TaskCost.Scale(n).CheckLimits("the collective calls of the step",
 		"fewer pieces of a pass, micro-batches or GPUs")
 }

@@ -32,8 +32,12 @@ type Work interface {
 	// SizeRemedy returns how to make the work smaller, other than by larger packets; ""
 	// if nothing else helps.
 	SizeRemedy() string
-	// Check reports keys that conflict with each other. All RankKeys are valid.
-	Check(c *schema.Reader)
+	// Tasks estimates the tasks of the work, and of its folded form, in which one task stands for
+	// all identical ones (Quotient). The latter is 0 if the work cannot be folded.
+	Tasks() (all, folded float64)
+	// Check reports keys that conflict with each other. All RankKeys are valid. If mayFold is set,
+	// the work may have its folded form.
+	Check(c *schema.Reader, mayFold bool)
 	// CheckCalls returns an error and the keys that cause it if an algorithm does not
 	// serve a call, or if the calls make too many transfers.
 	CheckCalls(ctx context.Context, e *Expander) (keys []string, err error)

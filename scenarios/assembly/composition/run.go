@@ -19,7 +19,10 @@ type HardwareInfo struct {
 	TierOf       func(resource int32) int // index into Tiers of a resource
 	UsesDecision func(task int32) bool    // whether the decision affects a transfer; nil means all
 	Copies       int                      // number of replicas that the job represents; 0 means 1
-	Ideal        *IdealReference          // nil for traffic
+	// Multiplicity returns the number of identical transfers that a transfer stands for; nil
+	// means 1.
+	Multiplicity func(task int32) float64
+	Ideal        *IdealReference // nil for traffic
 }
 
 // Run is a job with a decision and its simulation. All measures take a Run and use the

@@ -33,14 +33,20 @@ func (t *tierMetrics) addTo(row *result.Row, i int, end, traceEnd engine.Time) {
 }
 
 // addTransfers sets the bytes and the busy time of the selected transfers. If selects is
-// nil, all transfers are selected.
+// nil, all transfers are selected. The function multiplicity returns the number of transfers
+// that a transfer stands for; nil means 1.
 func (t *tierMetrics) addTransfers(
 	g *engine.Graph, trace *engine.Trace, selects func(task int32) bool,
+	multiplicity func(task int32) float64,
 ) {
 	var spans [][2]engine.Time // start and end of each transfer
 	for i := range g.Tasks {
 		if g.Tasks[i].Kind == engine.Transfer && (selects == nil || selects(int32(i))) {
-			t.bytes += float64(g.Tasks[i].Bytes)
+			transfers := 1.0
+			if multiplicity != nil {
+				transfers = multiplicity(int32(i))
+			}
+			t.bytes += transfers * float64(g.Tasks[i].Bytes)
 			spans = append(spans, [2]engine.Time{trace.Start[i], trace.End[i]})
 		}
 	}
@@ -88,7 +94,7 @@ func MeasureTiers(ctx context.Context, r *Run, row *result.Row) error {
 			return len(uses) > 0 && onTier(uses[0].Resource)
 		}
 		var measured tierMetrics
-		measured.addTransfers(r.Graph, simulated.Trace, usesTier)
+		measured.addTransfers(r.Graph, simulated.Trace, usesTier, r.Multiplicity)
 
 		without, unloaded := r.WithoutTransfers(usesTier), r.withoutLoads(onTier)
 		if measured.endWithout, _, err = r.simulateVariant(ctx, without, unloaded); err != nil {
@@ -155,7 +161,7 @@ func MeasureInnerTiers(
 	// The outermost tier carries the transfers of the graph. Without it, only compute
 	// remains.
 	measured := tierMetrics{endWithout: r.Ideal.Times.Compute}
-	measured.addTransfers(r.Graph, r.Result.Trace, r.UsesDecision)
+	measured.addTransfers(r.Graph, r.Result.Trace, r.UsesDecision, r.Multiplicity)
 	measured.bytes *= float64(max(1, r.Copies))
 	var err error
 	allDoubled := r.ScaleRates(2, nil) // of all links that the run simulates

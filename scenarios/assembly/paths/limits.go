@@ -22,8 +22,11 @@ import (
 func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 	switch w := s.Workload.Work; {
 	case s.Engine.Level == "flow" && w != nil:
-		_, transfers, _ := w.Size()
-		return assembly.LinkTask.Scale(transfers), nil
+		_, tasks, _ := w.Size()
+		if s.folds() {
+			_, tasks = w.Tasks()
+		}
+		return assembly.LinkTask.Scale(tasks), nil
 	case s.Engine.Level != "packet":
 		return assembly.Cost{}, nil
 	}

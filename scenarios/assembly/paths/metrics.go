@@ -194,13 +194,18 @@ func (a *routingResult) setMakespanBounds(ctx context.Context, d *routing.Decisi
 		return nil
 	}
 
+	b := a.Row.Bounds
+	b.GapMetric = a.system.endMetric()
+	if a.system.quotient != nil { // the bounds of links need the transfers of all GPUs
+		a.addProof(b, a.system.Bound.Seconds(), routing.TimeModelSplitPaths, forSplitPaths)
+		a.setGap(b, end)
+		return nil
+	}
+
 	bounds, err := a.system.makespanBounds(ctx)
 	if err != nil {
 		return err
 	}
-
-	b := a.Row.Bounds
-	b.GapMetric = a.system.endMetric()
 	a.addProof(b, bounds.splitPaths.Seconds(), routing.TimeModelSplitPaths, forSplitPaths)
 	a.addProof(b, bounds.singlePath.Seconds(), routing.TimeModelSinglePath, forSinglePaths)
 	a.addProof(b, d.MakespanBoundSplit.Seconds(), routing.TimeModelSplitPaths, forSplitPaths)

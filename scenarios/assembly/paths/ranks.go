@@ -23,6 +23,9 @@ func workLoad(ctx context.Context, r *routingSystem, _ int64) (*trafficLoad, err
 		return nil, err
 	}
 	t, err := collective.FromGraph(r.s.Workload.Kind, int(r.Whole.Nodes), it.Graph)
+	if r.quotient != nil {
+		t, err = r.quotient.Traffic(r.s.Workload.Kind, int(r.Whole.Nodes), it.Graph)
+	}
 	if err != nil && !errors.Is(err, collective.ErrTraffic) { // work without transfers is accepted
 		return nil, err
 	}
@@ -74,7 +77,7 @@ func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) bool {
 			"what links carry when they fail is lost, nothing sends it again, and what waits for it never begins",
 			"let it fail from the start")
 	default:
-		w.Check(c)
+		w.Check(c, s.mayFold())
 	}
 
 	return len(c.Diagnostics) == 0

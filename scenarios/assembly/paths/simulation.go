@@ -4,6 +4,7 @@ package paths
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"sim/engine"
@@ -127,6 +128,21 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 	d.ArrivalDelays, d.Known = a.arrivalDelays, r.Fair
 	if r.load.rateGroups != nil {
 		d.Merge = r.load.mergeRateGroups
+	}
+
+	if r.quotient != nil {
+		tier := func(int32) int { return 0 }
+		if r.Tiers != nil {
+			tier = func(resource int32) int { return r.TierOf(resource) }
+		}
+		routesOf := d.Routes
+		d.Routes = func(g *engine.Graph) (*engine.Routes, error) {
+			return r.foldRoutes(g, a.routerNetwork, tier, routesOf)
+		}
+		run.Multiplicity = r.quotient.Size
+		all, _ := r.s.Workload.Work.Tasks()
+		a.Row.Labels["folded"] = fmt.Sprintf("%.2g tasks as %.2g: one GPU of each stage stands for all, which do the same at the same time",
+			all, float64(len(run.Graph.Tasks)))
 	}
 
 	if run.Sources != nil {

@@ -4,6 +4,9 @@
 package paths
 
 import (
+	"errors"
+
+	"sim/engine"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/calls"
 )
@@ -18,5 +21,38 @@ func (r *routingSystem) stepCalls(nodeOfRank []int32) *calls.Expander {
 	if r.Torus != nil {
 		e.Torus = r.Torus
 	}
+	if r.s.folds() {
+		r.quotient = &calls.Quotient{}
+		e.Quotient = r.quotient
+	}
 	return e
+}
+
+// mayFold reports whether a training step may be folded (calls.Quotient): packets and mappings need
+// the tasks of all ranks.
+func (s *Scenario) mayFold() bool { return s.Engine.Level != "packet" && !s.Mapping.IsSet() }
+
+// foldAlways folds training steps of any size. Tests set it.
+var foldAlways = false
+
+// folds reports whether the work is folded, because the tasks of all ranks exceed the memory.
+func (s *Scenario) folds() bool {
+	all, folded := s.Workload.Work.Tasks()
+	isLarge := assembly.LinkTask.Scale(all).CheckLimits("", "") != nil
+	return s.mayFold() && folded > 0 && (isLarge || foldAlways)
+}
+
+// foldRoutes returns the routes of the folded graph g on network n. The function route returns
+// the routes of another graph, and part returns the tier of a resource.
+func (r *routingSystem) foldRoutes(
+	g *engine.Graph, n *engine.Network, part func(resource int32) int,
+	route func(g *engine.Graph) (*engine.Routes, error),
+) (*engine.Routes, error) {
+	routes, err := r.quotient.Routes(g, n, part, route)
+	if errors.Is(err, calls.ErrAsymmetric) {
+		return nil, r.inputError("workload.microbatches",
+			"the step is too large to simulate each GPU, and one per stage cannot stand for all: "+err.Error(),
+			"choose fewer micro-batches, or a fabric on which all GPUs of a stage are alike")
+	}
+	return routes, err
 }

@@ -14,6 +14,7 @@ import (
 	"sim/internal/once"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
 	"sim/scenarios/assembly/composition"
 	"sim/scenarios/result"
 	"sim/workloads/training"
@@ -43,8 +44,9 @@ type routingSystem struct {
 	// originalTasks are the tasks of iteration before the calls inside inner tiers
 	// lengthened its passes; nil without inner tiers.
 	originalTasks []engine.Task
-	nodeOfRank    []int32        // indexed by rank; nil if ranks are not placed
-	ranks         *rankPlacement // nil if the scenario names no mapping
+	nodeOfRank    []int32         // indexed by rank; nil if ranks are not placed
+	ranks         *rankPlacement  // nil if the scenario names no mapping
+	quotient      *calls.Quotient // classes of the transfers of a folded iteration; nil if it is not folded
 	// IdealReference holds the times of iteration on the ideal fabric.
 	composition.IdealReference
 
@@ -137,7 +139,7 @@ func (r *routingSystem) routingProblem(n *engine.Network) *routing.Problem {
 		if n := len(p.Flows); r.s.Engine.Level != "static" && n > 0 && n <= maxTimedPairs {
 			p.Graph, p.Pinned = r.load.call.flowGraph, r.load.call.Links()
 		}
-	case r.s.Engine.Level != "static": // level static has loads only
+	case r.s.Engine.Level != "static" && r.quotient == nil: // level static has loads only
 		p.Graph = r.load.graph
 	}
 	return p

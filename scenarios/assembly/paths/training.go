@@ -6,6 +6,7 @@ package paths
 import (
 	"context"
 
+	"sim/engine"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/composition"
 )
@@ -41,6 +42,17 @@ func (r *routingSystem) setIdeal(ctx context.Context) (err error) {
 		graph = r.ranks.defaultIteration.Graph
 	}
 	network, routes := r.System.IdealNetwork(graph)
+	if r.quotient != nil {
+		onIdeal := func(g *engine.Graph) (*engine.Routes, error) {
+			_, routes := r.System.IdealNetwork(g)
+			return routes, nil
+		}
+		// Each tier has two resources per node.
+		tier := func(resource int32) int { return int(resource / (2 * network.Nodes)) }
+		if routes, err = r.foldRoutes(graph, network, tier, onIdeal); err != nil {
+			return err
+		}
+	}
 	r.IdealReference, err = composition.NewIdealReference(ctx, graph, network, routes)
 	return err
 }

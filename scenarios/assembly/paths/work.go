@@ -13,6 +13,10 @@ import (
 // ranks are the nodes that are up, in order. The computes of GPUs in lockstep
 // belong to the first of them. The graph does not contain the times of links.
 func (r *routingSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
+	if r.quotient != nil {
+		return nil, assembly.ExportError(r.s.Name, "workload.microbatches",
+			"the step is too large to write the tasks of all GPUs", "choose fewer micro-batches")
+	}
 	w := &trace.RankGraph{Graph: r.load.graph}
 
 	// Traffic without dependencies is a graph of independent transfers, if all

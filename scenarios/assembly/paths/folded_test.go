@@ -1,0 +1,125 @@
+package paths_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"sim/scenarios"
+	"sim/scenarios/assembly/paths"
+)
+
+// TestFoldedStep compares folded random training steps, in which one GPU represents all GPUs of a
+// stage, with the same steps of all GPUs. All metrics must be equal, except for bounds, and for the memory
+// and time of the run. A step may only be rejected if its GPUs differ.
+func TestFoldedStep(t *testing.T) {
+	draw := rand.New(rand.NewPCG(21, 4))
+	pick := func(choices ...int) int { return choices[draw.IntN(len(choices))] }
+	name := func(choices ...string) string { return choices[draw.IntN(len(choices))] }
+	steps := 60
+	if testing.Short() {
+		steps = 12
+	}
+	folded := 0
+	for range steps {
+		tp, cp, pp, replicas := pick(1, 2, 4), pick(1, 1, 2), pick(1, 2, 4), pick(1, 2, 3)
+		model := "layers = 8\nhidden = 512\nheads = 8\nvocab = 1000\n"
+		parallel, stage := "", tp*cp
+		if pick(0, 0, 1) == 1 {
+			stage *= pick(1, 2)
+			model += fmt.Sprintf("experts = %d\ntop_k = 2\nexpert_ffn = 512\n", 2*stage)
+			parallel = fmt.Sprintf("ep = %d\n", stage)
+		}
+		gpus := stage * pp * replicas
+		if stage == 1 || gpus == stage {
+			continue
+		}
+		schedule := name("1f1b", "gpipe")
+		if pp > 1 && pick(0, 1) == 1 {
+			schedule = "interleaved-1f1b\"\nvirtual_stages = 2\nring = \"unidirectional"
+		}
+		text := fmt.Sprintf(`[workload]
+kind = "training"
+sequence = 1024
+microbatches = %d
+tp = %d
+cp = %d
+pp = %d
+%sgpus = %d
+effective_tflops = 60
+collectives = "graph"
+schedule = "%s"
+sharding = %q
+preset = %q
+pieces = %d
+overlap_sync = %v
+overlap_calls = %v
+[workload.architecture]
+name = "x"
+%s[policy]
+collective = %q
+[engine]
+level = "flow"
+[fabric]
+kind = "tiers"
+[[fabric.tier]]
+kind = "electrical"
+gpus = %d
+link_rate = "900Gbps"
+link_latency = "%dns"
+[[fabric.tier]]
+kind = "electrical"
+gpus = %d
+link_rate = "100Gbps"
+link_latency = "%dns"
+`,
+			pp*pick(1, 2, 3), tp, cp, pp, parallel, gpus, schedule, name("none", "optimizer"),
+			name("calibrated", "consistent"), pick(0, 1, 2), pick(0, 1) == 1, float64(pick(0, 3))/10,
+			model, name("ring", "direct", "bidirectional-ring"), stage*pick(1, 1, 2), pick(0, 300), 2*gpus, pick(0, 1000))
+
+		metrics := func(always bool) (map[string]float64, error) {
+			paths.FoldAlways(always)
+			defer paths.FoldAlways(false)
+			s, err := scenarios.Parse("text.toml", []byte(text), nil)
+			if err != nil {
+				return nil, err
+			}
+			o, err := scenarios.Run(t.Context(), s, scenarios.RunOptions{})
+			if err != nil {
+				return nil, err
+			}
+			row := o.Document.Rows[0]
+			if _, says := row.Labels["folded"]; says != always {
+				t.Errorf("folded %t, the row says so %t, want %t", always, says, always)
+			}
+			m := maps.Clone(row.Metrics)
+			maps.DeleteFunc(m, func(name string, _ float64) bool {
+				return strings.HasPrefix(name, "bound_") || name == "gap" || strings.HasSuffix(name, "_wall_s") || name == "decide_s"
+			})
+			return m, nil
+		}
+		all, err := metrics(false)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		one, err := metrics(true)
+		if err != nil {
+			if !strings.Contains(err.Error(), "GPUs of a stage differ") {
+				t.Errorf("%v\n%s", err, text)
+			}
+			continue
+		}
+		folded++
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if got, ok := one[name]; !ok || got != all[name] {
+				t.Errorf("folded: %s is %v, want %v\n%s", name, got, all[name], text)
+			}
+		}
+	}
+	if folded < steps/2 {
+		t.Errorf("%d of %d steps were folded", folded, steps)
+	}
+}
