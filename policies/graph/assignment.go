@@ -88,7 +88,7 @@ func (a *Assignment) augment(row int32, columns int, weight []int64) {
 
 		minDist, column = nearest, next
 		a.reached, a.parent[column] = append(a.reached,
-			columnVisit{column, minDist}), previous[column]
+			columnVisit{column: column, dist: minDist}), previous[column]
 		dist[column], price[column] = math.MaxInt64, -unreachable
 	}
 

@@ -71,7 +71,7 @@ func (b *BidirectionalSearch) relax(t, other *Tree, node int32) {
 		if t.Dist[to] >= 0 || dist >= b.best {
 			continue
 		}
-		t.push(heapEntry{math.Float64bits(dist), k})
+		t.push(heapEntry{dist: math.Float64bits(dist), arc: k})
 		if rest := other.Dist[to]; rest >= 0 && dist+rest < b.best {
 			b.best, b.meetingArc = dist+rest, k
 			if t == b.reverse {

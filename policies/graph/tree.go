@@ -96,7 +96,7 @@ func (t *Tree) Grow(root int32, length []float64) {
 	for node, d := root, 0.0; ; {
 		for k := start[node]; k < start[node+1]; k++ {
 			if t.Dist[to[k]] < 0 {
-				t.push(heapEntry{math.Float64bits(d + length[class[k]]), k})
+				t.push(heapEntry{dist: math.Float64bits(d + length[class[k]]), arc: k})
 			}
 		}
 

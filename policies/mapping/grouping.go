@@ -228,7 +228,7 @@ func (s *groupSearch) evaluate(pods []int32) error {
 		return nil
 	}
 	v, bound, err := s.Value(s.ctx, pods, false)
-	s.values[key] = groupValue{v, bound, slices.Clone(pods)}
+	s.values[key] = groupValue{value: v, bound: bound, pods: slices.Clone(pods)}
 	if s.best.At == nil || v < s.best.Value {
 		s.best.At, s.best.Value = slices.Clone(pods), v
 	}
@@ -249,7 +249,7 @@ func (s *groupSearch) descendFromStarts() error {
 		if err != nil {
 			return err
 		}
-		all = append(all, start{pods, v})
+		all = append(all, start{at: pods, guess: v})
 	}
 
 	// Evaluate the starts, the best guess first.

@@ -174,7 +174,7 @@ func (s *localSearch) descendFromOrders() {
 			cost := s.slotCost(slotOf)
 			if s.evaluations += len(slotOf); !used[cost] {
 				used[cost] = true
-				all = append(all, start{slotOf, cost})
+				all = append(all, start{at: slotOf, cost: cost})
 			}
 			if s.evaluations > s.budget/4 || s.ctx.Err() != nil {
 				break

@@ -99,20 +99,20 @@ type Row struct {
 // Table lists the placements.
 func Table() []Row {
 	return []Row{
-		{"static-first-fit", "Cubes are a fixed grid of 4x4x4 with wrap-around links; a slice is a box of it in any rotation, the first that is free. Slices longer than the grid never fit.",
-			func() Policy { return &fixedGrid{} }},
-		{"static-best-fit", "As static-first-fit, of all boxes that are free the one that leaves the largest free box.",
-			func() Policy { return &fixedGrid{bestFit: true} }},
-		{"static-hilbert", "Cubes in a row on a Hilbert curve through a fixed grid, the first that are free; shapes do not matter.",
-			func() Policy { return hilbertRow{} }},
-		{"folding", "As static-first-fit; a slice may also be folded: a long dimension winds through a thin one, as in RFold.",
-			func() Policy { return &fixedGrid{canFold: true} }},
-		{"reconfigurable", "Any free cubes, joined by optical switches: those whose connections need fewest changes.",
-			func() Policy { return reconfigurablePods{} }},
-		{"best-fit-subcube", "As reconfigurable; slices below a cube go to the fullest cube that has room.",
-			func() Policy { return reconfigurablePods{prefersFullest: true} }},
-		{"aware", "As best-fit-subcube; of all slices of as many whole cubes as a job asks for, twisted or not, it gets that on which its step is shortest, by the loads of links under its traffic.",
-			func() Policy { return shapeAware{reconfigurablePods{prefersFullest: true}} }},
+		{Name: "static-first-fit", Doc: "Cubes are a fixed grid of 4x4x4 with wrap-around links; a slice is a box of it in any rotation, the first that is free. Slices longer than the grid never fit.",
+			New: func() Policy { return &fixedGrid{} }},
+		{Name: "static-best-fit", Doc: "As static-first-fit, of all boxes that are free the one that leaves the largest free box.",
+			New: func() Policy { return &fixedGrid{bestFit: true} }},
+		{Name: "static-hilbert", Doc: "Cubes in a row on a Hilbert curve through a fixed grid, the first that are free; shapes do not matter.",
+			New: func() Policy { return hilbertRow{} }},
+		{Name: "folding", Doc: "As static-first-fit; a slice may also be folded: a long dimension winds through a thin one, as in RFold.",
+			New: func() Policy { return &fixedGrid{canFold: true} }},
+		{Name: "reconfigurable", Doc: "Any free cubes, joined by optical switches: those whose connections need fewest changes.",
+			New: func() Policy { return reconfigurablePods{} }},
+		{Name: "best-fit-subcube", Doc: "As reconfigurable; slices below a cube go to the fullest cube that has room.",
+			New: func() Policy { return reconfigurablePods{prefersFullest: true} }},
+		{Name: "aware", Doc: "As best-fit-subcube; of all slices of as many whole cubes as a job asks for, twisted or not, it gets that on which its step is shortest, by the loads of links under its traffic.",
+			New: func() Policy { return shapeAware{reconfigurablePods{prefersFullest: true}} }},
 	}
 }
 
@@ -139,7 +139,7 @@ var buddies = sync.OnceValue(func() map[[3]int][]uint64 {
 // the border of the grid. Boxes with a side above 4 do not exist. The list is shared and must not
 // be changed.
 func boxes(sides, step [3]int, wrap bool) []uint64 {
-	key := boxKey{sides, step, wrap}
+	key := boxKey{sides: sides, step: step, wrap: wrap}
 	list, ok := boxLists.Load(key)
 	if !ok {
 		list, _ = boxLists.LoadOrStore(key, listBoxes(sides, step, wrap))

@@ -89,7 +89,7 @@ type destinationTree struct {
 
 // newDestinationTree returns a tree without a destination.
 func newDestinationTree(g *adjacency) *destinationTree {
-	return &destinationTree{graph.NewTree(g.reversed), g}
+	return &destinationTree{Tree: graph.NewTree(g.reversed), net: g}
 }
 
 // hops returns the hops from a node to the destination; negative if there is no path.

@@ -131,7 +131,7 @@ func (c *tableCompiler) compileDestination(dst int32, flows []int32) error {
 			if z.firstTag != nil {
 				place = z.firstTag[f] + int64(k-a)
 			}
-			c.sorted = append(c.sorted, destinationPath{k, z.flows[f].Src, int32(len(paths.Steps(k))), place})
+			c.sorted = append(c.sorted, destinationPath{id: k, src: z.flows[f].Src, hops: int32(len(paths.Steps(k))), index: place})
 		}
 	}
 

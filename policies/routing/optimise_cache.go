@@ -92,7 +92,7 @@ func (r *optimiser) cacheKey() (string, error) {
 		if inputs.Rate == 0 && l.Rate > 0 {
 			l.Rate = 1
 		}
-		inputs.Links = append(inputs.Links, link{l.From, l.To, l.Channels, l.Rate})
+		inputs.Links = append(inputs.Links, link{From: l.From, To: l.To, Channels: l.Channels, Rate: l.Rate})
 	}
 
 	// Only a search for the end of a graph depends on its tasks and on rates.
@@ -101,7 +101,7 @@ func (r *optimiser) cacheKey() (string, error) {
 		inputs.Routers, inputs.Routers.Optimised = r.options.Settings, OptimisedRouter{}
 		inputs.Pinned = p.Pinned
 		for i, t := range g.Tasks {
-			inputs.Tasks = append(inputs.Tasks, task{t, g.In(int32(i))})
+			inputs.Tasks = append(inputs.Tasks, task{Task: t, After: g.In(int32(i))})
 		}
 	}
 

@@ -38,7 +38,7 @@ func (in *routeInstance) newNodeDistances(t *stateTree, length []float64) *nodeD
 		}
 	}
 
-	return &nodeDistances{graph.NewTree(graph.NewDigraph(n, arcs)), length, component, make([][]float64, n)}
+	return &nodeDistances{tree: graph.NewTree(graph.NewDigraph(n, arcs)), length: length, component: component, cached: make([][]float64, n)}
 }
 
 // from returns the distances from a node to all components; negative if unreachable. They are

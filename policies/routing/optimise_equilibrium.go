@@ -150,7 +150,7 @@ func (x *equilibration) exchange(from, to int32) {
 			}
 			x.net[o] = 0
 			loadPerUnit := n * x.in.perUnit(o)
-			x.crossings = append(x.crossings, loadChange{o, loadPerUnit})
+			x.crossings = append(x.crossings, loadChange{orbit: o, loadPerUnit: loadPerUnit})
 
 			if n < 0 {
 				fromCost = fromCost - n*x.length[o]

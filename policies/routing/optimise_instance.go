@@ -183,7 +183,7 @@ type stateTree struct {
 
 // newStateTree returns an empty tree over a state graph.
 func newStateTree(w *stateGraph) *stateTree {
-	return &stateTree{graph.NewTree(&w.Digraph), w}
+	return &stateTree{Tree: graph.NewTree(&w.Digraph), w: w}
 }
 
 // grow finds the shortest paths from a node.

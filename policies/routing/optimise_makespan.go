@@ -179,7 +179,7 @@ func (r *optimiser) wildFirstChoice() (*routeChoice, error) {
 	}
 
 	s.saveBest()
-	choice := &routeChoice{in, s, rules}
+	choice := &routeChoice{in: in, s: s, rules: rules}
 	if !r.isSafe(choice) {
 		return nil, nil
 	}

@@ -214,7 +214,7 @@ func (r *optimiser) routerChoices(ctx context.Context) ([]*routeChoice, error) {
 			return nil, err
 		}
 		if cycle == nil {
-			all = append(all, &routeChoice{r.in, r.choiceOfPaths(d.Paths), nil})
+			all = append(all, &routeChoice{in: r.in, s: r.choiceOfPaths(d.Paths), rules: nil})
 		}
 	}
 

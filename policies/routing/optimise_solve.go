@@ -291,7 +291,7 @@ func (r *optimiser) searchUpDown(ctx context.Context) error {
 		}
 	}
 
-	r.offerChoice(&routeChoice{in, s, nil})
+	r.offerChoice(&routeChoice{in: in, s: s, rules: nil})
 	return nil
 }
 

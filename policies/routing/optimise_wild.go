@@ -83,7 +83,7 @@ func (r *optimiser) searchWildFirst(ctx context.Context, rule WildRule) error {
 		}
 	}
 
-	r.offerChoice(&routeChoice{r.in, s, rules})
+	r.offerChoice(&routeChoice{in: r.in, s: s, rules: rules})
 	return nil
 }
 

@@ -216,7 +216,7 @@ func (z *Orbits) channelScopes() []channelScope {
 	var key []byte
 	add := func(from int32, ports []engine.Step) {
 		// The key of a scope is the orbit of its first node and its ports.
-		w := channelScope{z.Orbit[from], ports}
+		w := channelScope{orbit: z.Orbit[from], ports: ports}
 		key = append(key[:0], byte(w.orbit), byte(w.orbit>>8), byte(w.orbit>>16), byte(w.orbit>>24))
 		for _, s := range ports {
 			key = append(key, byte(s), byte(s>>8))

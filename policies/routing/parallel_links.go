@@ -97,7 +97,7 @@ func newParallelChoice(ctx context.Context, p *Problem, z *destinationTree) (*pa
 			}
 
 			if load[best] += x.traffic(); best != int32(firstArc) {
-				c.replaced[x.dst()] = append(c.replaced[x.dst()], nodeArc{g.out.From[best], best})
+				c.replaced[x.dst()] = append(c.replaced[x.dst()], nodeArc{node: g.out.From[best], arc: best})
 			}
 		}
 	}

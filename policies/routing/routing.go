@@ -89,7 +89,7 @@ var Table = []Row{
 		Doc:  "several shortest or wild-first paths per pair (policy.multipath.max_paths, 8); each packet takes one at random",
 		Router: optionRouter(func(o Options) Router {
 			if o.Multipath.Over == OverWildFirst {
-				return wildMultipath{o.Multipath, o.wildFirst()}
+				return wildMultipath{Multipath: o.Multipath, rule: o.wildFirst()}
 			}
 			return o.Multipath
 		}),

@@ -211,7 +211,7 @@ func (s *arcLoads) addFlows(c *nextHopSelector, flows []flowPosition, dst int32)
 			h.flows++
 			continues[u.lastArc*degree+h.port] = true
 			if h.to != dst {
-				flows[remaining] = flowPosition{u.pairHash, h.to, h.arc}
+				flows[remaining] = flowPosition{pairHash: u.pairHash, node: h.to, lastArc: h.arc}
 				remaining++
 			}
 		}

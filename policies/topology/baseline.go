@@ -11,6 +11,9 @@ import (
 	"sim/internal/numbers"
 )
 
+// This file has the simple allocators of Table (policy.go). A topology is a number of circuits
+// for each bundle: x[e] circuits join the two pods of bundle e. Fabric.Bundles lists the bundles.
+
 // matrixRule computes a topology from the traffic matrix alone.
 type matrixRule func(p *Problem) []int
 
@@ -41,8 +44,9 @@ func (p *Problem) Evaluate(ctx context.Context, x []int, s flow.Service) (*Decis
 // EstimateMakespan returns the shortest makespan of the matrixRules topologies under fair sharing.
 // It is a cheap estimate for comparing problems before circuits are chosen.
 func (p *Problem) EstimateMakespan(ctx context.Context) engine.Time {
-	w, best := p.acquire(ctx, flow.MaxMin), never
+	w := p.acquire(ctx, flow.MaxMin) // a simulator of topologies
 	defer p.release(w)
+	best := never
 	for _, rule := range matrixRules {
 		if c, ok := w.simulate(rule(p), best); ok {
 			best = c
@@ -51,9 +55,10 @@ func (p *Problem) EstimateMakespan(ctx context.Context) engine.Time {
 	return best
 }
 
-// QuickBound returns a cheap lower bound on the makespan of every topology. It bounds the
-// relaxation in which each bundle has all circuits that fit if every other bundle has one
-// circuit.
+// QuickBound returns a cheap lower bound on the makespan of every topology. It is the bound of
+// the topology Useful, in which each bundle has as many circuits as fit if every other bundle has
+// one circuit. No topology has more circuits in any bundle, and more circuits never increase the
+// bound.
 func (p *Problem) QuickBound(ctx context.Context) engine.Time {
 	w := p.acquire(ctx, flow.LevelPriority)
 	defer p.release(w)
@@ -105,13 +110,14 @@ func (p *Problem) allocateByShare(v []float64) []int {
 		x[e] = max(1, min(proportion(b.A), proportion(b.B)))
 	}
 
+	// Remove circuits from pods with too many, then use free ports.
 	p.reduceToFit(x)
 	p.addByWeight(x, func(e int) float64 { return v[e] / float64(x[e]) })
 	return x
 }
 
 // Fit returns a topology derived from x that fits the ports. If a pod uses too many
-// ports, the yielding bundles lose circuits first, then the largest bundles. Free ports
+// ports, the bundles listed in yielding lose circuits first, then the largest bundles. Free ports
 // go to the yielding bundles in turn, then to the others.
 func (p *Problem) Fit(x []int, yielding []int) []int {
 	x = p.Shrink(x, yielding)
@@ -128,7 +134,7 @@ func (p *Problem) Shrink(x []int, yielding []int) []int {
 		b := &p.Fabric.Bundles[e]
 		for x[e] > 1 && (free[b.A] < 0 || free[b.B] < 0) {
 			x[e]--
-			p.allocate(free, e, -1)
+			p.allocate(free, e, -1) // returns the ports of one circuit
 		}
 	}
 	p.reduceToFit(x)
@@ -136,7 +142,8 @@ func (p *Problem) Shrink(x []int, yielding []int) []int {
 }
 
 // iterativeHalving is the rule of iter-halve: each circuit goes to the bundle with the
-// largest weight, and halves its weight. Weights start as volumes.
+// largest weight, and halves its weight. Weights start as volumes, so a bundle with x circuits
+// has the weight volume * 2^(1-x).
 func iterativeHalving(p *Problem) []int {
 	v, x := p.volumes(), p.ones()
 	p.addByWeight(x, func(e int) float64 { return math.Ldexp(v[e], 1-x[e]) })
@@ -163,6 +170,9 @@ func (fixedAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decis
 	if n == 0 || len(p.Fabric.Pods)%int(n) != 0 || slices.ContainsFunc(o.Fixed.Circuits, func(row []int) bool { return len(row) != int(n) }) {
 		return nil, fmt.Errorf("topology: policy.fixed.circuits needs one row and one column per pod of a replica")
 	}
+
+	// Pod k of replica r has number r*n + k. A bundle between two replicas joins DP peer pods, whose
+	// number of circuits is on the diagonal.
 	for e, b := range p.Fabric.Bundles {
 		i, j := b.A%n, b.B%n
 		if x[e] = o.Fixed.Circuits[i][j]; b.A/n != b.B/n {

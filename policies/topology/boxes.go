@@ -36,7 +36,7 @@ func newOpenBoxes[V any](compare func(a, b V) int) *openBoxes[V] {
 
 // add inserts a box.
 func (q *openBoxes[V]) add(lo, hi []int, value V) {
-	q.Enqueue(&box[V]{lo, hi, value, q.numAdded})
+	q.Enqueue(&box[V]{lo: lo, hi: hi, value: value, id: q.numAdded})
 	q.numAdded++
 }
 
@@ -112,15 +112,16 @@ func tightenLower(lo, hi []int, feasible func(x []int) bool) (tightened bool) {
 }
 
 // budgetMeter counts the evaluations and the work of a search and determines when the
-// search must stop.
+// search must stop. The searches of this package embed it: they call charge for each evaluation
+// and end if stopReason returns a reason.
 type budgetMeter struct {
-	searchBudget
-	ctx         context.Context
-	evaluations int64
-	charged     int64 // in units of 1/forksPerEvaluation of an evaluation
+	searchBudget // the limits: MaxEvaluations, maxWork, TimeLimit and deadline
+	ctx          context.Context
+	evaluations  int64 // simulations and bounds, also if they were not charged
+	charged      int64 // in units of 1/forksPerEvaluation of an evaluation
 
-	evaluator   *circuitEvaluator // whose work is limited; nil if only evaluations are
-	workAtStart int64             // evaluator.Work when counting started
+	evaluator   *circuitEvaluator // evaluator of the search, if its work is limited; may be nil otherwise
+	workAtStart int64             // evaluator.Work() when counting started
 }
 
 // newBudgetMeter returns a meter that counts from now on. The work of w is limited if o

@@ -56,7 +56,7 @@ func (s *duringSearch) findBreakEven() *breakEvenResult {
 			rng := random.Stream(z.o.Seed, "break-even")
 			if z.hillClimb(rng, z.budgetUsed(seedBudgetShare)); !z.beatsStatic() {
 				z.best, z.bestTime = z.staticSequence()
-				z.hillClimb(rng, z.budgetUsed(1))
+				z.hillClimb(rng, z.budgetUsed(wholeBudget))
 			}
 		}
 	}
@@ -74,7 +74,9 @@ func (s *duringSearch) findBreakEven() *breakEvenResult {
 	return z.result
 }
 
-// breakEvenSearch is one search for the break-even.
+// breakEvenSearch is one search for the break-even. It uses the search for sequences
+// (duringSearch) at one delay after another, set by simulator.Delay. static is the best decision
+// without changes, best the fastest sequence at the current delay, and bestTime its makespan.
 type breakEvenSearch struct {
 	*duringSearch
 	result   *breakEvenResult
@@ -107,7 +109,7 @@ func (z *breakEvenSearch) raiseDelay() {
 	isFasterAt := func(d engine.Time) bool {
 		z.simulator.Delay, z.best, z.bestTime = d, nil, z.static.Makespan
 		z.evaluations++
-		return z.updateBest(q, 0) && z.beatsStatic()
+		return z.updateBest(q, unknownMakespan) && z.beatsStatic()
 	}
 
 	// Increase the delay in growing steps until the sequence is no longer faster.
@@ -175,13 +177,15 @@ func (z *breakEvenSearch) climbAbove(rng *rand.Rand) {
 				return
 			}
 			z.simulator.Delay, z.best, z.bestTime = d, nil, never
-			starts := []sequenceCandidate{{z.result.sequences[len(z.result.sequences)-1].clone(), never}}
-			if i > 0 {
-				starts = z.startCandidates()
-			}
-			c := starts[min(max(0, i-1), len(starts)-1)]
-			if z.best, z.bestTime = c.q, c.makespan; i == 0 {
-				z.updateBest(c.q, 0)
+
+			// Search 0 starts from the latest sequence, search i > 0 from candidate i-1 if there is one.
+			if i == 0 {
+				z.best = z.result.sequences[len(z.result.sequences)-1].clone()
+				z.updateBest(z.best, unknownMakespan)
+			} else {
+				starts := z.startCandidates()
+				c := starts[min(i-1, len(starts)-1)]
+				z.best, z.bestTime = c.q, c.makespan
 			}
 			z.hillClimb(rng, z.budgetUsed(part))
 			if !z.beatsStatic() {
@@ -202,15 +206,18 @@ func (z *breakEvenSearch) annealAbove() {
 			return
 		}
 		z.simulator.Delay, z.best, z.bestTime = d, nil, never
-		z.updateBest(z.result.sequences[len(z.result.sequences)-1], 0)
+		z.updateBest(z.result.sequences[len(z.result.sequences)-1], unknownMakespan)
 		starts := z.startCandidates()
 		if z.best != nil {
-			starts = append(starts, sequenceCandidate{z.best, z.bestTime})
+			starts = append(starts, sequenceCandidate{q: z.best, makespan: z.bestTime})
 		}
+
+		// Run i anneals start i/k with temperature i%k of k, the last ones first.
 		again = false
-		for i := 2*len(starts) - 1; i >= 0 && !again; i-- {
-			z.best, z.bestTime = starts[i/2].q, starts[i/2].makespan
-			z.anneal(initialTemperatures[i%2], random.Stream(z.o.Seed, fmt.Sprint("anneal ", i)))
+		const k = len(initialTemperatures)
+		for i := k*len(starts) - 1; i >= 0 && !again; i-- {
+			z.best, z.bestTime = starts[i/k].q, starts[i/k].makespan
+			z.anneal(initialTemperatures[i%k], random.Stream(z.o.Seed, fmt.Sprint("anneal ", i)))
 			if again = z.beatsStatic(); again {
 				z.raiseDelay()
 			}
@@ -227,7 +234,7 @@ func (z *breakEvenSearch) pairsAbove() {
 		return
 	}
 	z.simulator.Delay, z.best, z.bestTime = d, nil, z.static.Makespan
-	z.eachPair(z.pairTopologies(false), func() engine.Time { return z.static.Makespan }, func(q *Sequence) bool {
+	z.eachPair(z.pairTopologies(allTopologies), func() engine.Time { return z.static.Makespan }, func(q *Sequence) bool {
 		if z.tryUncharged(q) && z.beatsStatic() {
 			z.raiseDelay()
 			d, ok = z.nextDelay()

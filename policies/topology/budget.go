@@ -104,10 +104,12 @@ func (b *portBudget) tightenUpper(lo, hi []int) bool {
 	return true
 }
 
-// removeExcess removes circuits of x until the given pods, or all pods if pods is nil, do
-// not use more ports than they have. It visits pod after pod. pick selects the bundle
-// that loses a circuit; it returns -1 if no bundle may, and then removeExcess returns
-// false.
+// allPods is the argument pods of removeExcess for all pods.
+var allPods []int
+
+// removeExcess removes circuits of x until the given pods do not use more ports than they have.
+// It visits pod after pod. pick selects the bundle that loses a circuit; it returns -1 if no
+// bundle may, and then removeExcess returns false.
 func (b *portBudget) removeExcess(x, pods []int, pick func(pod int) int) bool {
 	free := b.freePorts(x)
 	if pods == nil {
@@ -143,7 +145,7 @@ func (b *portBudget) largestBundle(x []int, pod int, accept func(e int) bool) in
 // reduceToFit removes circuits of the largest bundle at each pod that uses too many
 // ports.
 func (b *portBudget) reduceToFit(x []int) {
-	b.removeExcess(x, nil, func(pod int) int { return b.largestBundle(x, pod, func(int) bool { return true }) })
+	b.removeExcess(x, allPods, func(pod int) int { return b.largestBundle(x, pod, anyBundle) })
 }
 
 // fillFreePorts gives free ports to the given bundles, one circuit at a time in turn, up

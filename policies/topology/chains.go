@@ -157,8 +157,9 @@ func (z *podChains) minimise(p *Problem, lo, hi []int, cost [][]float64, x []int
 			}
 		}
 		e := z.nextBundle[pod]
-		if e < 0 {
-			extend(0, 0)
+		if e < 0 { // the chain ends
+			const noPorts, noCost = 0, 0
+			extend(noPorts, noCost)
 			continue
 		}
 		for n := lo[e]; n <= hi[e]; n++ {

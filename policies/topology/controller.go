@@ -13,8 +13,9 @@ import (
 // ErrIteration means that an iteration whose circuits move cannot end.
 var ErrIteration = errors.New("topology: an iteration whose circuits move does not end")
 
-// IterationPlan holds the planned iterations of a sequence, simulated on the problem for
-// which it was decided.
+// IterationPlan holds the planned iterations of a sequence of topologies, simulated on the
+// problem for which it was decided. Its method Controller moves the circuits in other
+// simulations of these iterations.
 type IterationPlan struct {
 	problem  *Problem
 	sequence *Sequence
@@ -30,14 +31,16 @@ type quota struct{ bundle, count int32 }
 func (p *Problem) PlanIterations(ctx context.Context, d *Decision) (*IterationPlan, error) {
 	w := p.acquire(ctx, d.Service)
 	defer p.release(w)
-	plan, r, state := &IterationPlan{problem: p, sequence: d.Moves.Sequence}, w.newSequenceSimulator(),
-		pendingSetup{}
+	plan := &IterationPlan{problem: p, sequence: d.Moves.Sequence}
+	r := w.newSequenceSimulator()
+	state := pendingSetup{} // circuits that are being set up when the iteration starts
 	for k := range d.Moves.Runs {
+		// Before each step, record the transfers that have ended on the bundles that it interrupts.
 		quotas := make([][]quota, len(plan.sequence.Steps))
 		r.observe = func(step int) {
 			r.eachInterrupted(r.target, plan.sequence.Steps[step].Circuits, func(e int) {
 				n, _ := w.Ended(int32(e))
-				quotas[step] = append(quotas[step], quota{int32(e), n})
+				quotas[step] = append(quotas[step], quota{bundle: int32(e), count: n})
 			})
 		}
 		next, ok := r.run(plan.sequence, &state, never)
@@ -97,7 +100,7 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 	planTransfers := it.problem.Transfers()
 	c := &Controller{problem: p, planBundle: p.bundleOfTask(), numPlanBundles: len(planTransfers),
 		earlier: d.Moves.Runs[:k]}
-	transfers := make([]int, len(planTransfers))
+	transfers := make([]int, len(planTransfers)) // transfers of p, indexed by bundle of the plan
 	for i, e := range c.planBundle {
 		if e >= 0 {
 			c.planBundle[i] = int32(planBundle[e])
@@ -113,6 +116,8 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 		}
 		return (count*transfers[bundle] + planTransfers[bundle] - 1) / planTransfers[bundle]
 	}
+
+	// spread returns a topology of p, given the topology of the plan.
 	spread := func(x []int) []int {
 		out := make([]int, len(planBundle))
 		for e, b := range planBundle {
@@ -136,6 +141,7 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 		c.sequence.Steps = append(c.sequence.Steps, s)
 	}
 
+	// Expand the state of the circuits at the start.
 	c.start = pendingSetup{stoppedFor: it.starts[k].stoppedFor}
 	for _, b := range planBundle {
 		c.start.setups = append(c.start.setups, it.starts[k].setupsOf(b))
@@ -144,7 +150,7 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 	// Simulate the iteration on p with the task times of the plan, and record its trace.
 	w := p.acquire(ctx, d.Service)
 	defer p.release(w)
-	recorded := &circuitEvaluator{w.Clone(), p} // pooled evaluators must not record traces
+	recorded := &circuitEvaluator{Evaluator: w.Clone(), problem: p} // pooled evaluators must not record traces
 	recorded.Record(true)
 	r := c.newSimulator(recorded)
 	r.drain = func(step int, now engine.Time) (_ engine.Time, ok bool) {
@@ -164,6 +170,7 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 		return nil, fmt.Errorf("%w: iteration %d on the complete graph", ErrIteration, k+1)
 	}
 
+	// The trace determines the transfers that each step waits for.
 	c.planRun, c.trace = r.current, recorded.Trace()
 	c.findDrains(p.bundleOfTask())
 	return c, nil
@@ -219,7 +226,7 @@ func (c *Controller) newSimulator(w *circuitEvaluator) *sequenceSimulator {
 // Run simulates an iteration at flow level with the task times of evaluator e. It returns
 // false if the iteration does not end.
 func (c *Controller) Run(e *flow.Evaluator) (Run, bool) {
-	return c.simulate(&circuitEvaluator{e, c.problem})
+	return c.simulate(&circuitEvaluator{Evaluator: e, problem: c.problem})
 }
 
 // Resimulate simulates an iteration at flow level on p and returns its trace. p has the tasks
@@ -227,7 +234,7 @@ func (c *Controller) Run(e *flow.Evaluator) (Run, bool) {
 func (c *Controller) Resimulate(ctx context.Context, p *Problem, s flow.Service) (*engine.Trace, error) {
 	w := p.acquire(ctx, s)
 	defer p.release(w)
-	recorded := &circuitEvaluator{w.Clone(), p}
+	recorded := &circuitEvaluator{Evaluator: w.Clone(), problem: p}
 	recorded.Record(true)
 	if _, ok := c.simulate(recorded); !ok {
 		if err := ctx.Err(); err != nil {
@@ -254,9 +261,10 @@ func (c *Controller) simulate(w *circuitEvaluator) (Run, bool) {
 	return r.current, ok
 }
 
-// LiveController moves the circuits during one packet-level simulation.
+// LiveController moves the circuits during one packet-level simulation, which calls React
+// whenever tasks end.
 type LiveController struct {
-	*Controller
+	*Controller                     // the sequence, and for each step the transfers that it waits for (drains)
 	changes        []topologyChange // topologies requested so far; the older ones are dropped after a delay
 	endedTransfers []int            // number of ended transfers, indexed by bundle of the plan
 	hasEnded       []bool           // indexed by task
@@ -359,9 +367,9 @@ func (l *LiveController) changeCircuits(now engine.Time, to []int, free func(lin
 	}
 
 	if l.portsFreeAt > now {
-		l.changes = append(l.changes, topologyChange{now, stay})
+		l.changes = append(l.changes, topologyChange{at: now, circuits: stay})
 	}
-	l.changes = append(l.changes, topologyChange{l.portsFreeAt, to})
+	l.changes = append(l.changes, topologyChange{at: l.portsFreeAt, circuits: to})
 }
 
 // Run returns the iteration, given the time at which it ended.

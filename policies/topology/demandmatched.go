@@ -9,6 +9,8 @@ import "slices"
 // here the matrix is exact.
 func demandMatched(m *ruleInput) (*Sequence, error) {
 	bundles, links := m.p.Fabric.Bundles, len(m.p.Fabric.Network.Links)
+
+	// topology returns the circuits for the remaining bytes of each link.
 	topology := func(remaining []float64) []int {
 		load, minimums := m.bundleLoads(remaining), make([]int, len(bundles))
 		for e := range minimums {
@@ -19,6 +21,7 @@ func demandMatched(m *ruleInput) (*Sequence, error) {
 		return m.allocateGreedily(minimums, load)
 	}
 
+	// The first topology is for all bytes.
 	all := make([]float64, links)
 	for _, id := range m.p.networkTransfers() {
 		for _, u := range m.p.Fabric.Routes.Of(id) {
@@ -30,6 +33,8 @@ func demandMatched(m *ruleInput) (*Sequence, error) {
 
 	q := &Sequence{First: topology(all)}
 	m.numSimulated++
+
+	// Simulate the iteration. AwaitLast simulates until some bundle has completed its last transfer.
 	completed := make([]bool, len(bundles))
 	for ok := m.simulator.startIteration(q.First, m.maxCircuits, &pendingSetup{}, never); ok; {
 		now, more := m.evaluator.AwaitLast()
@@ -56,7 +61,7 @@ func demandMatched(m *ruleInput) (*Sequence, error) {
 			}
 		}
 		q.Steps = append(q.Steps, s)
-		m.simulator.applyStep(now, s.Circuits, true)
+		m.simulator.applyStep(now, s.Circuits, duringIteration)
 	}
 
 	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})

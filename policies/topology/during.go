@@ -102,9 +102,10 @@ func (m *Moves) Last() int {
 	return len(m.Runs) - 1
 }
 
-// duringSearch is one search for a sequence of topologies.
+// duringSearch is one search for a sequence of topologies. trySeeds, hillClimb and mutate are
+// in during_search.go, and refine, anneal and eachPair in during_refine.go.
 type duringSearch struct {
-	budgetMeter
+	budgetMeter  // counts evaluations and work; has evaluator, which simulates topologies
 	p            *Problem
 	o            Options
 	static       *Decision // best decision without changes
@@ -228,18 +229,18 @@ func (s *duringSearch) search(even *breakEvenResult) {
 	if s.bestTime > s.static.Makespan {
 		s.best, s.bestTime = s.staticSequence()
 	}
-	s.hillClimb(random.Stream(s.o.Seed, "during"), s.budgetUsed(1))
+	s.hillClimb(random.Stream(s.o.Seed, "during"), s.budgetUsed(wholeBudget))
 	before := s.bestTime
 	if even != nil {
 		for _, q := range even.sequences {
-			s.updateBest(q, 0)
+			s.updateBest(q, unknownMakespan)
 		}
 	}
 
 	s.refine()
 	if s.bestTime < before { // continue from a better start
 		s.reset()
-		s.hillClimb(random.Stream(s.o.Seed, "pairs"), s.budgetUsed(1))
+		s.hillClimb(random.Stream(s.o.Seed, "pairs"), s.budgetUsed(wholeBudget))
 	}
 }
 
@@ -250,8 +251,11 @@ func (s *duringSearch) staticSequence() (*Sequence, engine.Time) {
 
 // seedBudgetShare is the fraction of the budget for the local search from the initial
 // sequences. If its result is still slower than no change, the rest goes to the search
-// from the static topology.
-const seedBudgetShare = 0.6
+// from the static topology. wholeBudget is the fraction 1.
+const (
+	seedBudgetShare = 0.6
+	wholeBudget     = 1
+)
 
 // staticIsOptimal reports whether the bound proves that no change can help.
 func (s *duringSearch) staticIsOptimal() bool { return meetsBound(s.static.Makespan, s.bound) }
@@ -299,17 +303,19 @@ func (s *duringSearch) tryUncharged(q *Sequence) bool {
 	return ok && s.updateBest(q, c)
 }
 
+// unknownMakespan is the argument c of updateBest if the makespan is not known.
+const unknownMakespan = 0
+
 // updateBest makes q the best sequence if it is faster. c is the makespan of an iteration
-// that ends in the state in which it starts, or 0 if unknown. The mean of consecutive
+// that ends in the state in which it starts, or unknownMakespan. The mean of consecutive
 // iterations, from the first one on, must also be faster: they can converge to another
 // cycle. No evaluation is counted.
 func (s *duringSearch) updateBest(q *Sequence, c engine.Time) bool {
-	better := func(c engine.Time) bool { return float64(c) < float64(s.bestTime)*(1-relTol/10) }
-	if !better(c) {
+	if !isFaster(c, s.bestTime) {
 		return false
 	}
 	o, ok := s.simulator.simulateCycle(q)
-	if !ok || !better(o.meanMakespan()) {
+	if !ok || !isFaster(o.meanMakespan(), s.bestTime) {
 		return false
 	}
 	s.best, s.bestTime = q.clone(), max(c, o.meanMakespan())
@@ -317,11 +323,12 @@ func (s *duringSearch) updateBest(q *Sequence, c engine.Time) bool {
 }
 
 // repeatedMakespan returns the makespan of an iteration of q that ends in the state in
-// which it starts. It returns false if none is found in four iterations or if a makespan
+// which it starts. It returns false if none is found in maxTries iterations or if a makespan
 // reaches cutoff.
 func (s *duringSearch) repeatedMakespan(q *Sequence, cutoff engine.Time) (engine.Time, bool) {
+	const maxTries = 4
 	state := s.simulator.closingState(q)
-	for range 4 {
+	for range maxTries {
 		next, ok := s.simulator.run(q, &state, cutoff)
 		if !ok {
 			return 0, false
@@ -348,7 +355,8 @@ func (r *sequenceSimulator) closingState(q *Sequence) pendingSetup {
 			copy(r.target, s.Circuits)
 			continue
 		}
-		r.applyStep(0, q.Steps[i].Circuits, false)
+		const end = 0 // the time of the end; only times after it matter
+		r.applyStep(end, q.Steps[i].Circuits, atIterationEnd)
 	}
 	return r.endState()
 }

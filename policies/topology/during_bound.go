@@ -28,7 +28,7 @@ func (p *Problem) maxCircuitsAlone() []int {
 // faster than in the following relaxation: bundles share the ports of their pods freely
 // outside one window, and use one topology, the best one, inside it.
 type windowBound struct {
-	budgetMeter
+	budgetMeter // limits the boxes of one window; evaluator is the one of fluidEvaluator
 	p           *Problem
 	maxCircuits []int       // see maxCircuitsAlone
 	rates       []float64   // rates of all resources outside the window, indexed by resource
@@ -43,7 +43,7 @@ func newWindowBound(ctx context.Context, p *Problem, maxCircuits []int) (*window
 		return nil, err
 	}
 	m := newBudgetMeter(ctx, searchBudget{SearchOptions: SearchOptions{MaxEvaluations: maxWindowBoxes}},
-		&circuitEvaluator{w, p})
+		&circuitEvaluator{Evaluator: w, problem: p})
 	return &windowBound{budgetMeter: m, p: p, maxCircuits: maxCircuits, rates: rates,
 		delayFree: max(w.Bound(), p.KnownBound)}, nil
 }
@@ -104,8 +104,8 @@ func (h *windowBound) refutes(end, delay engine.Time) bool {
 
 // refutesWindow reports whether no iteration can end by the given time, using a window
 // that starts at from. It searches boxes of topologies in the window, each bounded by its
-// upper corner. Boxes are split until all are refuted, or until one fits the ports and is
-// not refuted.
+// upper corner: the topology with the most circuits of every bundle. Boxes are split until all
+// are refuted, or until the corner of one fits the ports and is not refuted.
 func (h *windowBound) refutesWindow(end, from, delay engine.Time) bool {
 	h.evaluations = 0
 	h.reset()

@@ -92,8 +92,14 @@ func (s *duringSearch) stepMoments() (all []Step) {
 	return all
 }
 
+// Values of the parameter onlyFull of pairTopologies.
+const (
+	fullTopologies = true
+	allTopologies  = false
+)
+
 // pairTopologies returns the topologies from which all sequences of two are enumerated.
-// These are all topologies if that is affordable, else the full ones, else none. If
+// These are all topologies if that is affordable, else the full ones (isFull), else none. If
 // onlyFull is true, only full topologies are considered.
 func (s *duringSearch) pairTopologies(onlyFull bool) [][]int {
 	if !s.isSmall() {
@@ -104,6 +110,8 @@ func (s *duringSearch) pairTopologies(onlyFull bool) [][]int {
 	for _, n := range s.numTransfers {
 		moments += n
 	}
+
+	// eachPair visits about moments*(moments+1) sequences for each ordered pair of topologies.
 	affordable := func() bool {
 		return float64(len(all))*float64(len(all)-1)*float64(moments*(moments+1))*float64(s.iterationWork) <= maxPairWork
 	}
@@ -132,12 +140,12 @@ func (s *duringSearch) refine() {
 	if !s.isSmall() || s.goalReached() {
 		return
 	}
-	top := sequenceCandidate{s.best, s.bestTime}
+	top := sequenceCandidate{q: s.best, makespan: s.bestTime}
 
 	// Anneal and polish from the best pairs, the incumbent and the initial sequences.
 	starts := s.bestFullPairs()
 	if s.best != nil {
-		starts = append(starts, sequenceCandidate{s.best, s.bestTime})
+		starts = append(starts, sequenceCandidate{q: s.best, makespan: s.bestTime})
 	}
 	starts = append(starts, s.startCandidates()...)
 	for i, c := range starts {
@@ -146,15 +154,15 @@ func (s *duringSearch) refine() {
 			random.Stream(s.o.Seed, fmt.Sprint("anneal ", i)))
 		s.polish(maxPolishWork)
 		if s.bestTime < top.makespan {
-			top = sequenceCandidate{s.best, s.bestTime}
+			top = sequenceCandidate{q: s.best, makespan: s.bestTime}
 		}
 	}
 
 	s.best, s.bestTime = top.q, top.makespan
 
 	// Enumerate the remaining pairs of topologies.
-	all := s.pairTopologies(false)
-	if len(all) == len(s.pairTopologies(true)) { // bestFullPairs has enumerated them
+	all := s.pairTopologies(allTopologies)
+	if len(all) == len(s.pairTopologies(fullTopologies)) { // bestFullPairs has enumerated them
 		return
 	}
 	s.eachPair(all, func() engine.Time { return min(s.bestTime, s.static.Makespan) }, func(q *Sequence) bool {
@@ -174,7 +182,7 @@ func (s *duringSearch) bestFullPairs() (best []sequenceCandidate) {
 		return best[len(best)-1].makespan
 	}
 
-	s.eachPair(s.pairTopologies(true), limit, func(q *Sequence) bool {
+	s.eachPair(s.pairTopologies(fullTopologies), limit, func(q *Sequence) bool {
 		s.evaluations++
 		c, ok := s.repeatedMakespan(q, limit())
 		if !ok || c >= limit() || slices.ContainsFunc(best, func(o sequenceCandidate) bool { return o.makespan == c }) {
@@ -186,7 +194,7 @@ func (s *duringSearch) bestFullPairs() (best []sequenceCandidate) {
 		}
 		i, _ := slices.BinarySearchFunc(best, c,
 			func(o sequenceCandidate, c engine.Time) int { return cmp.Compare(o.makespan, c) })
-		best = slices.Insert(best, i, sequenceCandidate{q, c})
+		best = slices.Insert(best, i, sequenceCandidate{q: q, makespan: c})
 		return true
 	})
 
@@ -197,17 +205,19 @@ func (s *duringSearch) bestFullPairs() (best []sequenceCandidate) {
 // the static topology and the best initial sequence. The state and the budget of the
 // search remain unchanged.
 func (s *duringSearch) startCandidates() []sequenceCandidate {
-	before, spent := sequenceCandidate{s.best, s.bestTime}, s.budgetMeter
+	before, spent := sequenceCandidate{q: s.best, makespan: s.bestTime}, s.budgetMeter
 	s.best, s.bestTime = nil, never
 	s.reset()
 	s.trySeeds()
 	q, value := s.staticSequence()
-	all := []sequenceCandidate{{q, value}}
+	all := []sequenceCandidate{{q: q, makespan: value}}
 	if s.best != nil {
-		all = append(all, sequenceCandidate{s.best, s.bestTime})
+		all = append(all, sequenceCandidate{q: s.best, makespan: s.bestTime})
 	}
+
+	// Restore the state. Move workAtStart by the work since reset, so that it is not charged.
 	s.best, s.bestTime = before.q, before.makespan
-	s.charged, s.workAtStart = spent.charged, spent.workAtStart+s.evaluator.Work()-s.budgetMeter.workAtStart
+	s.charged, s.workAtStart = spent.charged, spent.workAtStart+s.evaluator.Work()-s.workAtStart
 	return all
 }
 

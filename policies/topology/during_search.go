@@ -148,7 +148,7 @@ func (s *duringSearch) outlasts(i, e int) bool {
 // free ports to the outer bundles in turn.
 func (s *duringSearch) fitPorts(x []int) {
 	p := s.p
-	p.removeExcess(x, nil, func(pod int) int { return s.largestExcept(x, pod, -1) })
+	p.removeExcess(x, allPods, func(pod int) int { return s.largestExcept(x, pod, noBundle) })
 	free := p.freePorts(x)
 	for changed := true; changed; {
 		changed = false
@@ -161,6 +161,9 @@ func (s *duringSearch) fitPorts(x []int) {
 		}
 	}
 }
+
+// noBundle is the bundle to leave out in largestExcept and minLossBundle if none is left out.
+const noBundle = -1
 
 // largestExcept returns the bundle with the most circuits at the pod, other than except,
 // or -1 if none has any.
@@ -198,10 +201,11 @@ func (s *duringSearch) mutate(q *Sequence, rng *rand.Rand) {
 	if n == 0 { // one change and the change back
 		q.Steps = append(q.Steps, s.randomStep(rng, slices.Clone(q.First)),
 			Step{Bundle: AtEnd, Circuits: slices.Clone(q.First)})
-		s.exchangeCircuits(q, rng, 1, 1)
+		const first, last = 1, 1 // the topology after the first step
+		s.exchangeCircuits(q, rng, first, last)
 		return
 	}
-	switch k := rng.IntN(n); rng.IntN(8) {
+	switch k := rng.IntN(n); rng.IntN(8) { // k is the step to change
 	case 0, 1: // another number of transfers
 		s.shiftStep(&q.Steps[k], rng)
 	case 2: // another event
@@ -303,7 +307,7 @@ func (s *duringSearch) exchangeCircuits(q *Sequence, rng *rand.Rand, from, to in
 			x = q.Steps[k-1].Circuits
 		}
 		x[e] = min(s.maxCircuits[e], max(0, x[e]+amount))
-		s.p.removeExcess(x, nil, func(pod int) int { return s.largestExcept(x, pod, e) })
+		s.p.removeExcess(x, allPods, func(pod int) int { return s.largestExcept(x, pod, e) })
 		if amount < 0 {
 			free := s.p.freePorts(x)
 			for o := range x {

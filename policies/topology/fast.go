@@ -51,7 +51,7 @@ func (p *Problem) geneticFallback(ctx context.Context, o Options, stopped *searc
 	if stopped.expired() {
 		return nil, nil
 	}
-	search := o.newBudget(SearchOptions{max(1, evaluations), o.Fast.TimeLimit})
+	search := o.newBudget(SearchOptions{MaxEvaluations: max(1, evaluations), TimeLimit: o.Fast.TimeLimit})
 	if search.deadline.IsZero() || !stopped.deadline.IsZero() && stopped.deadline.Before(search.deadline) {
 		search.deadline = stopped.deadline
 	}
@@ -64,15 +64,16 @@ func (p *Problem) geneticFallback(ctx context.Context, o Options, stopped *searc
 	return s.decision(), ctx.Err()
 }
 
-// fastSearch is one run of the genetic search.
+// fastSearch is one run of the genetic search. fast_operators.go has the genetic operators,
+// fast_evaluate.go the parallel simulation of a generation, fast_descent.go the local search.
 type fastSearch struct {
-	budgetMeter
-	p          *Problem
-	options    FastOptions
-	service    flow.Service
-	isInner    []bool  // see Problem.innerBundles
-	outerLinks []int32 // links of the bundles that are not inner
-	random     *rand.Rand
+	budgetMeter // counts evaluations; its evaluator is not used
+	p           *Problem
+	options     FastOptions
+	service     flow.Service
+	isInner     []bool  // see Problem.innerBundles
+	outerLinks  []int32 // links of the bundles that are not inner
+	random      *rand.Rand
 
 	evaluators []*circuitEvaluator  // one per worker
 	memo       map[string]memoEntry // results by topologyKey
@@ -121,7 +122,7 @@ func newFastSearch(ctx context.Context, p *Problem, o Options, search searchBudg
 	}
 
 	s.options.Elites = min(s.options.Elites, s.options.Population-1)
-	s.charge(p, 3) // the baselines
+	s.charge(p, int64(len(matrixRules))) // the baselines
 	s.outerLinks = p.linksOf(func(e int) bool { return !s.isInner[e] })
 
 	// More evaluators than workers or individuals would only use memory.

@@ -43,8 +43,9 @@ func (s *fastSearch) visitNeighbours(x []int, visit func([]int)) {
 			if to := x[e] + n; to < 1 || to > s.p.Useful[e] {
 				continue
 			}
+			const firstPod = 0
 			y[e] += n
-			s.visitRepairs(y, e, 0, visit)
+			s.visitRepairs(y, e, firstPod, visit)
 			y[e] -= n
 		}
 	}
@@ -88,7 +89,7 @@ func (s *fastSearch) minimisePorts(limit engine.Time) {
 	var all []*portReduction
 	for _, start := range s.reductionStarts(limit) {
 		for _, order := range s.bundleOrders(len(start.circuits)) {
-			all = append(all, &portReduction{start, order})
+			all = append(all, &portReduction{individual: start, order: order})
 		}
 	}
 

@@ -24,7 +24,8 @@ func (s *fastSearch) evaluate(population []individual, cutoff engine.Time) {
 	keys := make([]string, len(population))
 	for i := range population {
 		population[i].makespan = never
-		if i&(1<<8-1) == 0 && s.interrupted() { // the context is cancelled: simulate no more
+		const individualsPerCheck = 1 << 8
+		if i%individualsPerCheck == 0 && s.interrupted() { // the context is cancelled: simulate no more
 			return
 		}
 		keys[i] = topologyKey(population[i].circuits)
@@ -47,7 +48,7 @@ func (s *fastSearch) evaluate(population []individual, cutoff engine.Time) {
 
 	for i := range population {
 		if k, ok := pending[keys[i]]; ok {
-			s.memo[keys[i]] = memoEntry{unknown[k].makespan, cutoff}
+			s.memo[keys[i]] = memoEntry{makespan: unknown[k].makespan, cutoff: cutoff}
 		}
 		if c := s.memo[keys[i]].makespan; c < cutoff {
 			population[i].makespan = c

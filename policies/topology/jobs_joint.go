@@ -13,9 +13,10 @@ import (
 // does for one job.
 //
 // The bound of a job depends on its own circuits only and does not increase with more
-// circuits. The objective increases with the makespan of every job. The objective at the
-// bounds of a box's upper corner is therefore a lower bound for the box, and best-first
-// branch and bound proves optimality. Each box is first narrowed by the ports that its
+// circuits. The objective increases with the makespan of every job. A box is the set of
+// topologies with lo[e] to hi[e] circuits of each bundle e. The objective at the bounds of its
+// upper corner, hi, is therefore a lower bound for the box, and best-first branch and bound
+// proves optimality. Each box is first narrowed by the ports that its
 // lower corner leaves free, and by the incumbent. A job that must not exceed some
 // makespan to improve on the incumbent needs a minimum number of circuits in each bundle.
 type jointJobsAllocator struct{}

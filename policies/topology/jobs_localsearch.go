@@ -12,11 +12,11 @@ import (
 // ports suffice.
 func (z *jobsSearch) greedyStart() []int {
 	x := slices.Clone(z.shared.Useful)
-	z.shared.removeExcess(x, nil, func(pod int) int {
+	z.shared.removeExcess(x, allPods, func(pod int) int {
 		if z.interrupted() {
 			return -1
 		}
-		return z.minLossBundle(x, pod, -1)
+		return z.minLossBundle(x, pod, noBundle)
 	})
 	return x
 }

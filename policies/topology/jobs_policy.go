@@ -179,7 +179,7 @@ func (p *Problem) evaluateBest(ctx context.Context, x []int, services []flow.Ser
 	for i, service := range services {
 		d.Evaluations++
 		w.SetService(service)
-		if c, ok := w.simulate(x, d.Makespan); ok && float64(c) < float64(d.Makespan)*(1-relTol/10) {
+		if c, ok := w.simulate(x, d.Makespan); ok && isFaster(c, d.Makespan) {
 			d.Makespan, d.Service = c, service
 		}
 		if i+1 < len(services) {

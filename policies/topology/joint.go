@@ -17,6 +17,10 @@ const never = engine.Never
 // the errors of ticks and floating point, much less than a relevant difference.
 const relTol = 1e-9
 
+// isFaster reports whether makespan a is shorter than b by more than rounding errors. The
+// tolerance is a tenth of relTol, so that a search may improve in steps below relTol.
+func isFaster(a, b engine.Time) bool { return float64(a) < float64(b)*(1-relTol/10) }
+
 // tickTolerance is the maximum difference, in ticks, between a makespan and a bound that
 // it meets. It covers the rounding of task ends to ticks.
 const tickTolerance = 16
@@ -24,8 +28,9 @@ const tickTolerance = 16
 // jointAllocator is delta-joint: it chooses circuits and rates together (DELTA-Joint,
 // Eqs. 3 to 18) without an MILP solver. For given circuits, transfers are served by level
 // priority; bounds that hold for any service certify the result. Circuits are searched by
-// branch and bound over boxes of topologies. A box is bounded by its upper corner,
-// because more capacity never increases the bound.
+// branch and bound over boxes of topologies: the topologies with lo[e] to hi[e] circuits of each
+// bundle e (boxes.go). A box is bounded by its upper corner, the topology hi, because more
+// capacity never increases the bound.
 //
 // If a gap remains, the search is repeated with sharper bounds (joint_queuebound.go,
 // joint_pathmean.go). If Options.Tails permits it, a local search then improves the rates
@@ -132,7 +137,7 @@ func (v boxBound) compare(o boxBound) int { return cmp.Compare(v.bound, o.bound)
 
 // jointSearch is a best-first branch and bound over boxes of topologies.
 type jointSearch struct {
-	budgetMeter
+	budgetMeter // counts evaluations and work; has evaluator, which simulates and bounds topologies
 	p           *Problem
 	best        jointResult
 	open        *openBoxes[boxBound]
@@ -361,7 +366,7 @@ func (s *jointSearch) tryTopology(x []int) {
 
 // updateBest makes x the incumbent if its makespan c is shorter.
 func (s *jointSearch) updateBest(x []int, makespan engine.Time, service flow.Service) {
-	if s.isFair && makespan < s.best.makespan || float64(makespan) < float64(s.best.makespan)*(1-relTol/10) {
+	if s.isFair && makespan < s.best.makespan || isFaster(makespan, s.best.makespan) {
 		s.best.circuits, s.best.makespan, s.best.service = slices.Clone(x), makespan, service
 	}
 }
@@ -371,7 +376,7 @@ func (s *jointSearch) updateBest(x []int, makespan engine.Time, service flow.Ser
 // of the budget it removes from the largest bundle.
 func (s *jointSearch) greedyStart() {
 	x := slices.Clone(s.p.Useful)
-	if s.p.removeExcess(x, nil, func(pod int) int {
+	if s.p.removeExcess(x, allPods, func(pod int) int {
 		best, lowest := -1, never
 		for e := range x {
 			switch {

@@ -37,10 +37,10 @@ const (
 
 // meanBounder computes the bounds of means of paths.
 type meanBounder struct {
-	*pathCosts
-	*podChains
-	x    []int   // scratch: the cheapest topology of the current mean
-	path []int32 // scratch: the longest path under x
+	*pathCosts         // times of transfers on paths; its method mix adds a path to a mean
+	*podChains         // its method minimise finds the topology with the lowest value of a mean
+	x          []int   // scratch: the cheapest topology of the current mean
+	path       []int32 // scratch: the longest path under x
 }
 
 // fictitiousPlay mixes up to the given number of paths into the mean m of a box. It returns the
@@ -52,6 +52,8 @@ func (s *jointSearch) fictitiousPlay(m *pathMean, lo, hi []int, paths int) engin
 		if s.meanBudgetUsed() {
 			break
 		}
+
+		// Find the cheapest topology x of the current mean. Its cost is a bound.
 		if m.numPaths == 0 {
 			copy(s.meanBounder.x, hi)
 		} else if bound := m.fixed + s.meanBounder.minimise(s.p, lo, hi, m.cost, s.meanBounder.x); bound > best {
@@ -60,6 +62,8 @@ func (s *jointSearch) fictitiousPlay(m *pathMean, lo, hi []int, paths int) engin
 				break
 			}
 		}
+
+		// Mix the longest path on x into the mean.
 		s.charge(s.p, 1)
 		s.evaluator.provision(s.meanBounder.x)
 		s.meanBounder.path = s.evaluator.LongestPath(s.meanBounder.path[:0])

@@ -28,6 +28,9 @@ func (best *jointResult) searchPriorities(ctx context.Context, p *Problem, seed 
 	if len(rivals) == 0 || best.isProved() {
 		return nil
 	}
+
+	// Start from the tails of the graph. A tail is the time from the end of a transfer to the end of
+	// the work; level priority serves the longest tail first.
 	w := p.acquire(ctx, flow.LevelPriority)
 	defer p.release(w)
 	workAtStart := w.Work()
@@ -50,6 +53,8 @@ func (best *jointResult) searchPriorities(ctx context.Context, p *Problem, seed 
 		if rng.IntN(5) == 0 {
 			rule = []flow.Service{flow.LevelPriority, flow.TailPriority}[rng.IntN(2)]
 		}
+
+		// Change the tails of one to four transfers, and simulate.
 		changed := slices.Clone(tails)
 		for range 1 + rng.IntN(4) {
 			perturbTail(rng, changed, rivals[rng.IntN(len(rivals))], float64(best.makespan))
@@ -64,7 +69,7 @@ func (best *jointResult) searchPriorities(ctx context.Context, p *Problem, seed 
 			continue
 		}
 		tails, service, current = changed, rule, c // equal makespans are accepted, so that the search moves on
-		if float64(c) < float64(best.makespan)*(1-relTol/10) {
+		if isFaster(c, best.makespan) {
 			best.makespan, best.service, best.tails = c, rule, changed
 		}
 	}

@@ -111,7 +111,7 @@ func (g *Loan) chooseForBorrower(ctx context.Context, p, to *Problem, ties LoanT
 		}
 		spent += n * to.evaluationCost()
 		g.Evaluations += n
-		if float64(c) < float64(shortest)*(1-relTol/10) {
+		if isFaster(c, shortest) {
 			best, shortest = i, c
 		}
 	}

@@ -13,10 +13,12 @@ import (
 // seconds converts a number of ticks to seconds.
 func seconds(ticks float64) float64 { return ticks / float64(engine.Second) }
 
-// milpInstance returns the problem in the form of package milp. upper is an upper bound
-// on the makespan of solutions, and intervals is K. narrow restricts interval indices by
-// the anchors of Alg. 1 in addition to the precedence constraints.
+// milpInstance returns the problem in the form of package milp, for milpRun.build. The model
+// divides the iteration into K time intervals. upper is an upper bound on the makespan of
+// solutions, and intervals is K. Each transfer may be active only in a range of intervals; with
+// narrow, this range is also restricted by the anchors of Alg. 1 of DELTA.
 func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals int, narrow bool) (*milp.Instance, error) {
+	// The pods, the bundles of circuits between them, and the NICs (groups).
 	in := &milp.Instance{Upper: upper.Seconds(), Intervals: intervals}
 	for _, pod := range p.Fabric.Pods {
 		in.Pods = append(in.Pods, pod.Ports)
@@ -28,6 +30,8 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 	for _, g := range p.Fabric.Network.Groups {
 		in.Groups = append(in.Groups, g.Rate)
 	}
+
+	// The intervals in which each transfer may be active: by precedence alone, or by the anchors also.
 	windows, err := p.Windows(ctx, WindowOptions{Upper: upper, Intervals: intervals, Margin: AnchorMargin})
 	if err != nil {
 		return nil, err
@@ -36,9 +40,12 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 	if narrow {
 		first, last = windows.Min, windows.Max
 	}
+
+	// The tasks. Head and Tail are the minimum times before the start and after the end of a task.
+	// The resources of a route are links, numbered below firstGroup, and groups.
 	bundleOf := p.bundleOfLink()
 	spans := p.unlimitedSpans()
-	groups := p.Fabric.Network.GroupResource(0)
+	firstGroup := p.Fabric.Network.GroupResource(0)
 	for i := range p.Graph.Tasks {
 		t := &p.Graph.Tasks[i]
 		task := milp.Task{
@@ -51,16 +58,17 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 			task.FirstInterval, task.LastInterval = first[index], last[index]
 			task.Rate = spans.Full[i]
 			for _, u := range p.Fabric.Routes.Of(int32(i)) {
-				if u.Resource < groups {
+				if u.Resource < firstGroup {
 					task.Link, task.Bundle = int(u.Resource), int(bundleOf[u.Resource])
 					continue
 				}
-				task.Uses = append(task.Uses, milp.Use{Group: int(u.Resource - groups), Weight: u.Weight})
+				task.Uses = append(task.Uses, milp.Use{Group: int(u.Resource - firstGroup), Weight: u.Weight})
 			}
 		}
 		in.Tasks = append(in.Tasks, task)
 	}
 
+	// The dependencies between tasks.
 	for i := range p.Graph.Tasks {
 		for _, e := range p.Graph.Out(int32(i)) {
 			in.Deps = append(in.Deps, milp.Dependency{From: i, To: int(e.To), Lag: e.Lag.Seconds()})
@@ -71,18 +79,20 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 }
 
 // milpSchedule simulates topology x and returns the simulation as a solution of the
-// model. Intervals are bounded by starts and ends of transfers. Rates that change within
-// an interval are replaced by the volume sent in it. This satisfies all capacity
-// constraints because they are linear.
+// model, which can be the solver's start. Intervals are bounded by starts and ends of transfers.
+// Rates that change within an interval are replaced by the volume sent in it. This satisfies all
+// capacity constraints because they are linear.
 func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Service) (*milp.Schedule, error) {
-	n, err := p.Fabric.Provision(x)
+	network, err := p.Fabric.Provision(x)
 	if err != nil {
 		return nil, err
 	}
-	trace, err := flow.Run(ctx, p.Graph, n, p.Fabric.Routes, flow.Options{Service: service, Rates: true})
+	trace, err := flow.Run(ctx, p.Graph, network, p.Fabric.Routes, flow.Options{Service: service, Rates: true})
 	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
+
+	// Interval j lies between times[j] and times[j+1].
 	s := &milp.Schedule{Circuits: slices.Clone(x), Makespan: trace.Makespan.Seconds()}
 	windows := &Windows{Task: p.networkTransfers()}
 	windows.recordIntervals(trace)
@@ -91,13 +101,15 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 		s.Times = append(s.Times, t.Seconds())
 	}
 
-	// Record start, end and volume of each transfer.
+	// Record start and end of each task, and allocate its volumes in all intervals.
 	s.Sent = make([][]float64, len(p.Graph.Tasks))
 	for i := range p.Graph.Tasks {
 		s.Start, s.End = append(s.Start, trace.Start[i].Seconds()), append(s.End, trace.End[i].Seconds())
 		s.Sent[i] = make([]float64, max(0, len(times)-1))
 	}
 
+	// A transfer has the rate steps[k].Rate from steps[k].At to steps[k+1].At. Divide this among the
+	// intervals that overlap with it.
 	for _, id := range windows.Task {
 		sum := 0.0
 		steps := trace.Rates(id)
@@ -107,10 +119,10 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 			}
 			first, _ := slices.BinarySearch(times, steps[k].At)
 			for j := max(0, first-1); j+1 < len(times) && times[j] < steps[k+1].At; j++ {
-				span := min(times[j+1], steps[k+1].At) - max(times[j], steps[k].At)
-				if span > 0 {
-					s.Sent[id][j] += span.Seconds() * steps[k].Rate
-					sum += span.Seconds() * steps[k].Rate
+				overlap := min(times[j+1], steps[k+1].At) - max(times[j], steps[k].At)
+				if overlap > 0 {
+					s.Sent[id][j] += overlap.Seconds() * steps[k].Rate
+					sum += overlap.Seconds() * steps[k].Rate
 				}
 			}
 		}

@@ -54,9 +54,11 @@ func (m *ruleInput) transferDepths() (depth []int, deepest int) {
 	return depth, deepest
 }
 
-// layeredSequence returns the sequence with one topology per group of layers. ends are
-// the transfer ends of Problem.transferEnds.
+// layeredSequence returns the sequence with one topology per group of layers. depth[id] is the
+// layer of transfer id, from 0 to deepest; a group has the given number of layers. ends are the
+// transfer ends of Problem.transferEnds.
 func (m *ruleInput) layeredSequence(depth []int, deepest, layers int, ends [][]engine.Time) *Sequence {
+	// The bytes on each link, and the transfers of each bundle, of each group.
 	groups := deepest/layers + 1
 	load, count := make([][]float64, groups), make([][]int, groups)
 	for i := range groups {
@@ -76,6 +78,8 @@ func (m *ruleInput) layeredSequence(depth []int, deepest, layers int, ends [][]e
 		}
 	}
 
+	// The topology of a group starts when the transfers of all groups before it have ended: carried
+	// counts these transfers per bundle.
 	q, carried := &Sequence{}, make([]int, len(m.maxCircuits))
 	for i := range groups {
 		x := m.allocateGreedily(m.p.ones(), m.bundleLoads(load[i]))

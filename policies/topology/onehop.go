@@ -84,7 +84,7 @@ func (p *Problem) newOneHopDemand() *oneHopDemand {
 // the given time, up to rounding errors.
 func (d *oneHopDemand) minCircuits(end engine.Time) []int {
 	x := make([]int, len(d.circuitTime))
-	ticks := float64(end-d.overhead)*(1+1e-12) + 0.01
+	ticks := float64(end-d.overhead)*(1+1e-12) + 0.01 // slightly more, because load has rounding errors
 	for e, load := range d.circuitTime {
 		n := math.MaxInt32 // more than the ports of any pod
 		if needed := math.Ceil(load / ticks); ticks > 0 && needed < float64(n) {

@@ -28,12 +28,12 @@ type makespanLimit struct {
 // portMinimiser finds the minimum ports with which the makespan stays within a limit
 // (DELTA, Eq. 4).
 type portMinimiser struct {
-	makespanLimit
-	budgetMeter
-	p       *Problem
-	service flow.Service
-	tails   []float64 // see Decision.Tails
-	groups  [][]int   // bundles from which circuits are removed together; nil means each bundle separately
+	makespanLimit // the condition: limit and fixedService
+	budgetMeter   // counts evaluations; has evaluator, which simulates and bounds topologies
+	p             *Problem
+	service       flow.Service
+	tails         []float64 // see Decision.Tails
+	groups        [][]int   // bundles from which circuits are removed together; nil means each bundle separately
 
 	circuits []int
 	makespan engine.Time
@@ -149,7 +149,8 @@ func (s *portMinimiser) run(x []int) {
 		}
 	}
 
-	s.removeGreedily(slices.Collect(slices.Chunk(numbers.Below(len(x)), 1)))
+	const bundlesPerGroup = 1
+	s.removeGreedily(slices.Collect(slices.Chunk(numbers.Below(len(x)), bundlesPerGroup)))
 	s.prove()
 }
 

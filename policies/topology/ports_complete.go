@@ -24,8 +24,9 @@ func (q *portSearch) completeBox(b *box[int]) {
 		c.maxPorts[i] = maxPorts
 	}
 
-	if remaining > 0 { // the lower corner has been simulated
-		c.try(0, remaining)
+	if remaining > 0 { // if it is 0, the only topology is the lower corner, which has been simulated
+		const firstIndex = 0
+		c.try(firstIndex, remaining)
 	}
 	if remaining < maxPorts && b.value < q.ceiling && !q.mustStop() {
 		q.open.add(b.lo, b.hi, b.value+1)
@@ -56,6 +57,8 @@ func (c *boxCompletion) try(i, remaining int) {
 		return
 	}
 
+	// Try the maximum of further circuits of the bundle first. free always has the ports that the
+	// current n leaves.
 	e, low := c.openBundles[i], c.x[c.openBundles[i]]
 	n := min(c.box.hi[e]-low, c.search.p.maxAdditional(c.free, e), remaining/c.portsPerCircuit[i])
 	c.search.p.allocate(c.free, e, n)

@@ -26,8 +26,10 @@ type portSolution struct {
 }
 
 // portSearch is a best-first search over boxes of topologies in the order of their
-// minimum ports. More capacity never increases a bound, so a box is empty if the bound of
-// its upper corner exceeds the limit. For other boxes there are two cases:
+// minimum ports. A box is the set of topologies with lo[e] to hi[e] circuits of each bundle e;
+// lo is its lower corner, hi its upper corner. More capacity never increases a bound, so a box
+// is empty if the bound of its upper corner exceeds the limit. For other boxes there are two
+// cases:
 //
 //   - If rates are free, more circuits do no harm. A lower corner within the limit has
 //     the minimum ports of its box. A box whose lower corner exceeds the limit is split
@@ -37,14 +39,14 @@ type portSolution struct {
 //     inner bundles. A box with a single choice of inner bundles is enumerated in the
 //     order of ports, from a common simulated prefix.
 type portSearch struct {
-	*portMinimiser
-	goal         portGoal
-	ceiling      int               // maximum ports of a solution
-	open         *openBoxes[int]   // by ports: all topologies of a box with fewer ports have been visited
-	lowerCorners map[string]bool   // whether a simulated lower corner keeps the limit, by topologyKey
-	branchOn     []bool            // bundles at which boxes are split
-	outerLinks   []int32           // links of the other bundles
-	forker       *circuitEvaluator // evaluator of common prefixes; nil if the service does not support forks
+	*portMinimiser // the makespan limit, the budget and the evaluator
+	goal           portGoal
+	ceiling        int               // maximum ports of a solution
+	open           *openBoxes[int]   // by ports: all topologies of a box with fewer ports have been visited
+	lowerCorners   map[string]bool   // whether a simulated lower corner keeps the limit, by topologyKey
+	branchOn       []bool            // bundles at which boxes are split
+	outerLinks     []int32           // links of the other bundles
+	forker         *circuitEvaluator // evaluator of common prefixes; nil if the service does not support forks
 
 	solutions []portSolution
 	// floor is a lower bound on the ports of every topology within the limit that is not
@@ -80,7 +82,8 @@ func (q *portSearch) close() {
 
 // run searches until all boxes are settled, the goal is reached or the budget is used.
 func (q *portSearch) run() {
-	q.push(q.minCircuits(), slices.Clone(q.p.Useful), 0)
+	const minPorts = 0
+	q.push(q.minCircuits(), slices.Clone(q.p.Useful), minPorts)
 	unfinished := q.open.explore(func(ports int) bool { return ports > q.ceiling || q.isDone() }, q.mustStop, func(b *box[int]) bool {
 		if q.isDominated(b.lo) {
 			return true
@@ -128,7 +131,7 @@ func (q *portSearch) lowerCornerKeepsLimit(lo []int) bool {
 
 // addSolution records a topology within the limit.
 func (q *portSearch) addSolution(x []int, c engine.Time) {
-	q.solutions = append(q.solutions, portSolution{slices.Clone(x), q.p.Fabric.Ports(x), c, q.service})
+	q.solutions = append(q.solutions, portSolution{circuits: slices.Clone(x), used: q.p.Fabric.Ports(x), makespan: c, service: q.service})
 	if q.goal != paretoFrontier {
 		q.ceiling = min(q.ceiling, q.p.portsOf(x))
 		q.floor = min(q.floor, q.ceiling+1)

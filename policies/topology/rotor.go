@@ -106,14 +106,15 @@ func (m *ruleInput) matchings() (colour []int, colours int) {
 	return colour, colours
 }
 
-// rotorTopologies returns the cycle of topologies. In each, one more switch has moved to
-// its next matching.
+// rotorTopologies returns the cycle of topologies. matching is the matching of each bundle, and
+// matchings their number. Before topology 0, switch s has matching s. From each topology to the
+// next one, one switch moves to its next matching: switch k mod switches before topology k+1.
 func (m *ruleInput) rotorTopologies(matching []int, matchings, switches int) [][]int {
 	all := make([][]int, matchings*switches)
 	for k := range all {
 		x := make([]int, len(m.maxCircuits))
 		for s := range switches {
-			// The matching of switch s, which started with matching s.
+			// Switch s has moved (k+switches-1-s)/switches times before topology k.
 			turn := (s + (k+switches-1-s)/switches) % matchings
 			for e, b := range m.p.Fabric.Bundles {
 				if matching[e] != turn {

@@ -90,7 +90,7 @@ func (m *ruleInput) simulate(q *Sequence) (iterationCycle, bool) {
 	cycle, ok := m.simulator.simulateCycle(q)
 	m.numSimulated += int64(len(cycle.runs))
 	if !ok && len(cycle.runs) == maxIterations {
-		cycle.start, ok = 1, true
+		cycle.start, ok = 1, true // iteration 1 is the second one
 	}
 	return cycle, ok
 }
@@ -108,10 +108,6 @@ func (m *ruleInput) breakEven(rule func(m *ruleInput) (*Sequence, error)) (engin
 	d, err := longestDelay(m.static.Makespan, minRuleDelay, isFasterAt)
 	return max(0, d), err
 }
-
-// isFaster reports whether a makespan is shorter than the makespan of the static decision
-// by more than rounding errors.
-func isFaster(c, static engine.Time) bool { return float64(c) < float64(static)*(1-relTol/10) }
 
 // minRuleDelay is the shortest delay at which rules are tried. Rotations have very many
 // steps at shorter delays.

@@ -179,7 +179,7 @@ func (r *sequenceSimulator) run(q *Sequence, from *pendingSetup, cutoff engine.T
 		if r.observe != nil {
 			r.observe(last)
 		}
-		r.applyStep(now, s.Circuits, true)
+		r.applyStep(now, s.Circuits, duringIteration)
 	}
 
 	// Complete the iteration, then make the steps at its end.
@@ -189,7 +189,7 @@ func (r *sequenceSimulator) run(q *Sequence, from *pendingSetup, cutoff engine.T
 	for ; last < len(q.Steps); last++ {
 		switch s := &q.Steps[last]; {
 		case s.Bundle == AtEnd:
-			r.applyStep(r.current.Makespan, s.Circuits, false)
+			r.applyStep(r.current.Makespan, s.Circuits, atIterationEnd)
 		default:
 			r.current.Fired = append(r.current.Fired, engine.Never)
 		}
@@ -232,7 +232,7 @@ func (r *sequenceSimulator) endState() pendingSetup {
 	for e, list := range r.setups {
 		for _, a := range list {
 			if a.at > end {
-				to.setups[e] = append(to.setups[e], circuitSetup{a.at - end, a.n})
+				to.setups[e] = append(to.setups[e], circuitSetup{at: a.at - end, n: a.n})
 			}
 		}
 	}
@@ -299,9 +299,15 @@ func (r *sequenceSimulator) scheduleSetups(e int, now engine.Time) {
 	}
 }
 
-// applyStep makes a step at a given time. Removed circuits stop immediately; those being
-// set up are removed first. Added circuits carry data after the delay. live is true while
-// the iteration is simulated, and false at its end.
+// Values of the parameter live of applyStep.
+const (
+	duringIteration = true
+	atIterationEnd  = false
+)
+
+// applyStep makes a step at a given time. Removed circuits stop immediately; circuits that are
+// being set up are removed first. Added circuits carry data after the delay. live states whether
+// the simulation of the iteration continues.
 func (r *sequenceSimulator) applyStep(now engine.Time, to []int, live bool) {
 	r.current.Fired = append(r.current.Fired, now)
 	same := slices.Equal(to, r.target)
@@ -311,6 +317,7 @@ func (r *sequenceSimulator) applyStep(now engine.Time, to []int, live bool) {
 		r.stoppedUntil = up
 	}
 	for e, n := range to {
+		// d is the number of circuits that the bundle gains.
 		d := n - r.target[e]
 		if d == 0 && (same || !r.StopsAll) {
 			continue
@@ -318,7 +325,7 @@ func (r *sequenceSimulator) applyStep(now engine.Time, to []int, live bool) {
 		r.target[e] = n
 		list := slices.DeleteFunc(r.setups[e], func(a circuitSetup) bool { return a.at <= now })
 		if d > 0 && up > now {
-			list = append(list, circuitSetup{up, d})
+			list = append(list, circuitSetup{at: up, n: d})
 		}
 		for ; d < 0 && len(list) > 0; d++ {
 			if list[len(list)-1].n--; list[len(list)-1].n == 0 {
@@ -369,7 +376,7 @@ func (r *sequenceSimulator) simulateCycle(q *Sequence) (cycle iterationCycle, ok
 		if !ok {
 			return cycle, false
 		}
-		cycle.runs = append(cycle.runs, Run{r.current.Makespan, slices.Clone(r.current.Fired)})
+		cycle.runs = append(cycle.runs, Run{Makespan: r.current.Makespan, Fired: slices.Clone(r.current.Fired)})
 		cycle.startStates, state = append(cycle.startStates, state), next
 	}
 	return cycle, false

@@ -54,7 +54,7 @@ type topologyChange struct {
 // relative to the start of iteration n. The first change is long before, because the
 // first iteration starts with its topology in place.
 func topologyTimeline(q *Sequence, runs []Run, n int) []topologyChange {
-	all := []topologyChange{{-engine.Never / 4, q.First}}
+	all := []topologyChange{{at: -engine.Never / 4, circuits: q.First}}
 	start := engine.Time(0)
 	for _, run := range runs[:n] {
 		start -= run.Makespan
@@ -62,7 +62,7 @@ func topologyTimeline(q *Sequence, runs []Run, n int) []topologyChange {
 	for _, run := range runs[:n+1] {
 		for i, t := range run.Fired {
 			if t < engine.Never && !slices.Equal(q.Steps[i].Circuits, all[len(all)-1].circuits) {
-				all = append(all, topologyChange{start + t, q.Steps[i].Circuits})
+				all = append(all, topologyChange{at: start + t, circuits: q.Steps[i].Circuits})
 			}
 		}
 		start += run.Makespan

@@ -43,7 +43,8 @@ func (p *Problem) Optimum(ctx context.Context, seed uint64, tails bool) (*Decisi
 			return nil, err
 		}
 	}
-	return p.minimisePorts(ctx, best.decision(), makespanLimit{limit: withTolerance(best.makespan, 0)},
+	const noTolerance = 0
+	return p.minimisePorts(ctx, best.decision(), makespanLimit{limit: withTolerance(best.makespan, noTolerance)},
 		&Options{}, searchBudget{maxWork: sharedWork / 2})
 }
 

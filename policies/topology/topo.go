@@ -105,14 +105,15 @@ func (p *Problem) linksOf(selects func(e int) bool) (links []int32) {
 	return links
 }
 
-// topoSearch is one search of delta-topo.
+// topoSearch is one search of delta-topo. A box is the set of topologies with lo[e] to hi[e]
+// circuits of each bundle e (boxes.go).
 type topoSearch struct {
-	budgetMeter
-	p       *Problem
-	service flow.Service
-	bounder *circuitEvaluator       // second evaluator, so that bounds do not disturb a forked simulation
-	isInner []bool                  // see Problem.innerBundles
-	open    *openBoxes[engine.Time] // by their lower bounds
+	budgetMeter // counts evaluations and work; has evaluator, which simulates topologies
+	p           *Problem
+	service     flow.Service
+	bounder     *circuitEvaluator       // second evaluator, so that bounds do not disturb a forked simulation
+	isInner     []bool                  // see Problem.innerBundles
+	open        *openBoxes[engine.Time] // by their lower bounds
 
 	circuits    []int                  // the incumbent; nil before the first one
 	best        engine.Time            // makespan of circuits
@@ -346,7 +347,7 @@ func (s *topoSearch) neighbour(x []int, e, d int) []int {
 	y := slices.Clone(x)
 	y[e] = n
 	others := func(o int) bool { return o != e }
-	if !s.p.removeExcess(y, nil, func(pod int) int { return s.p.largestBundle(y, pod, others) }) {
+	if !s.p.removeExcess(y, allPods, func(pod int) int { return s.p.largestBundle(y, pod, others) }) {
 		return nil
 	}
 	if d < 0 {

@@ -87,7 +87,8 @@ func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error
 	if o.Intervals > 0 {
 		w.Intervals = o.Intervals
 	}
-	w.TopoMin, w.TopoMax = p.indexWindows(w.Task, w.Intervals, nil, nil)
+	var noAnchors []int
+	w.TopoMin, w.TopoMax = p.indexWindows(w.Task, w.Intervals, noAnchors, noAnchors)
 	from, to := make([]int, len(w.Task)), make([]int, len(w.Task))
 	for i := range w.Task {
 		from[i], to[i] = w.First[i]-o.Margin, w.Last[i]+o.Margin

@@ -19,7 +19,7 @@ func Kautz(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if p.Degree == 1 {
 		name = "ring"
 	}
-	return staticCandidates(p, o, staticNetwork{name, KautzGraph(p.GPUs, p.Degree)})
+	return staticCandidates(p, o, staticNetwork{origin: name, topology: KautzGraph(p.GPUs, p.Degree)})
 }
 
 // KautzGraph returns the topology of Kautz.
@@ -39,8 +39,8 @@ func Circulant(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return staticCandidates(p, o, staticNetwork{"circulant graph",
-		circulantGraph(p.GPUs, p.Degree, o.Stop)})
+	return staticCandidates(p, o, staticNetwork{origin: "circulant graph",
+		topology: circulantGraph(p.GPUs, p.Degree, o.Stop)})
 }
 
 // CirculantGraph returns the topology of Circulant.

@@ -46,7 +46,7 @@ func newDirectPhase(list []permutation, k int) directPhase {
 		loads[i] = list[i].slots
 	}
 	links, _ := shareLinks(loads, k)
-	return directPhase{list, links}
+	return directPhase{permutations: list, links: links}
 }
 
 // circuit is a connection of a phase: its receiver, links and chunks.
@@ -70,7 +70,7 @@ next:
 			}
 		}
 
-		list = append(list, circuit{p.to[u], f.links[i], p.chunks[u]})
+		list = append(list, circuit{to: p.to[u], links: f.links[i], chunks: p.chunks[u]})
 	}
 
 	return list

@@ -25,9 +25,9 @@ func MixNet(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	networks := []staticNetwork{{"greedy cycles", greedyCycles(p, p.Degree)}}
+	networks := []staticNetwork{{origin: "greedy cycles", topology: greedyCycles(p, p.Degree)}}
 	if p.Degree > 1 {
-		networks = append(networks, staticNetwork{"greedy cycle and circuits", greedyCircuits(p)})
+		networks = append(networks, staticNetwork{origin: "greedy cycle and circuits", topology: greedyCircuits(p)})
 	}
 	return staticCandidates(p, o, networks...)
 }
@@ -64,7 +64,7 @@ func pairRequests(p *plan.Problem, t scaleup.Topology) []circuitRequest {
 	tie := drawTies(p)
 	for f, c := range p.Chunks {
 		if f/n != f%n {
-			list = append(list, circuitRequest{int32(f), c, circuits[f], int32(tie[f])})
+			list = append(list, circuitRequest{pair: int32(f), chunks: c, circuits: circuits[f], tie: int32(tie[f])})
 		}
 	}
 	return list

@@ -19,7 +19,7 @@ func StaticRing(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if o.Schedule == "" {
 		o.Schedule = SchedulePacked
 	}
-	return staticCandidates(p, o, staticNetwork{"rings", Rings(p.GPUs, p.Degree)})
+	return staticCandidates(p, o, staticNetwork{origin: "rings", topology: Rings(p.GPUs, p.Degree)})
 }
 
 // Rings returns the topology of StaticRing.
@@ -66,8 +66,8 @@ func TopoOpt(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return staticCandidates(p, o, staticNetwork{"union of shifted rings",
-		ShiftedRings(p.GPUs, p.Degree)})
+	return staticCandidates(p, o, staticNetwork{origin: "union of shifted rings",
+		topology: ShiftedRings(p.GPUs, p.Degree)})
 }
 
 // ShiftedRings returns the topology of TopoOpt.

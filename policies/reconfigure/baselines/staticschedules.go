@@ -119,7 +119,7 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 		}
 
 		hops, slots := hopBounds(p, s)
-		floors = append(floors, floor{net, hops, slots})
+		floors = append(floors, floor{staticNetwork: net, hops: hops, slots: slots})
 	}
 
 	if schedule != ScheduleFluid && (schedule != ScheduleStrongest ||

@@ -100,10 +100,10 @@ func ringSets(q, k int) []ringSet {
 		}
 	}
 
-	list := []ringSet{{fmt.Sprintf("ring %d", q), one}}
+	list := []ringSet{{name: fmt.Sprintf("ring %d", q), offsets: one}}
 	if k > 1 && q > 2 {
-		list = append(list, ringSet{fmt.Sprintf("ring %d both ways", q), bidirectional},
-			ringSet{fmt.Sprintf("%d strides %d", min(k, q-1), q), strides})
+		list = append(list, ringSet{name: fmt.Sprintf("ring %d both ways", q), offsets: bidirectional},
+			ringSet{name: fmt.Sprintf("%d strides %d", min(k, q-1), q), offsets: strides})
 	}
 	return list
 }

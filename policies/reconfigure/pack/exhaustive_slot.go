@@ -74,8 +74,8 @@ func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 				x.arriving[w][v]++
 			}
 			last := len(s.phases) - 1
-			s.sends = append(s.sends, transmission{plan.Tx{Phase: int32(last), Slot: s.phases[last].slots,
-				From: int32(u), To: int32(w), Dst: int32(v)}, transit})
+			s.sends = append(s.sends, transmission{Tx: plan.Tx{Phase: int32(last), Slot: s.phases[last].slots,
+				From: int32(u), To: int32(w), Dst: int32(v)}, transit: transit})
 			if s.chooseSends(x, u, i) {
 				return true
 			}

@@ -284,7 +284,7 @@ func (p *planMembers) build() (*Plan, error) {
 		if len(v) != 7 {
 			return nil, fmt.Errorf(`member "tx": entry %d is of %d numbers; want 7: phase, slot, from, to, source, destination, chunk`, i, len(v))
 		}
-		out.Tx = append(out.Tx, Tx{v[0], v[1], v[2], v[3], v[4], v[5], v[6]})
+		out.Tx = append(out.Tx, Tx{Phase: v[0], Slot: v[1], From: v[2], To: v[3], Src: v[4], Dst: v[5], Chunk: v[6]})
 	}
 
 	return out, nil
@@ -317,7 +317,7 @@ func (p *planMembers) setSteps(out *Plan) error {
 		}
 		m := Message{Phase: v[0], Step: v[1], From: v[2], To: v[3]}
 		for v = v[4:]; len(v) > 0; v = v[4:] {
-			m.Pieces = append(m.Pieces, Piece{v[0], v[1], v[2], v[3]})
+			m.Pieces = append(m.Pieces, Piece{Shard: v[0], From: v[1], To: v[2], Origin: v[3]})
 		}
 		messages[m.Phase] = append(messages[m.Phase], m)
 	}

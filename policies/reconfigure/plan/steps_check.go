@@ -131,7 +131,7 @@ func (c *stepsChecker) checkPhase(i int) error {
 			}
 
 			c.byShard[e.Shard] = append(c.byShard[e.Shard],
-				movedPiece{x.Phase, x.Step, x.From, x.To, e.From, e.To, e.Origin})
+				movedPiece{phase: x.Phase, step: x.Step, fromGPU: x.From, toGPU: x.To, fromPart: e.From, toPart: e.To, origin: e.Origin})
 		}
 
 		if bytes := p.Size(&x); bytes > f.MaxMessageBytes[x.Step] {

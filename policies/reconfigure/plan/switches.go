@@ -78,7 +78,7 @@ func (p *Plan) checkSwitches() error {
 				return fmt.Errorf("%w: topology %d: edge %d->%d is on switch %d of %d", ErrBroken, i,
 					t[e].From, t[e].To, s, k)
 			}
-			current := use{int32(i) + 1, int32(e)}
+			current := use{phase: int32(i) + 1, edge: int32(e)}
 			for _, end := range []*use{&out[t[e].From*k+s], &in[t[e].To*k+s]} {
 				if end.phase == current.phase {
 					f := t[end.edge]
