@@ -21,7 +21,7 @@ type LowerBound struct {
 // ignored.
 func (l *LowerBound) tighten(seconds float64, reason string, a ...any) {
 	if seconds > l.Seconds && !math.IsInf(seconds, 1) {
-		*l = LowerBound{Seconds: seconds, Reason: fmt.Sprintf(reason, a...)}
+		*l = LowerBound{seconds, fmt.Sprintf(reason, a...)}
 	}
 }
 
@@ -143,7 +143,7 @@ func (z *boundFinder) minCut(ctx context.Context, root int32, to []int32, revers
 			break
 		}
 		if flow := g.maxFlow(z.Group[root], z.Group[r], cut.capacity); flow < cut.capacity {
-			cut = rankCut{capacity: flow, rank: r}
+			cut = rankCut{flow, r}
 		}
 	}
 	return cut
@@ -216,7 +216,7 @@ func (z *boundFinder) boundGather(ctx context.Context, reversed bool) {
 func (z *boundFinder) boundAllReduce(ctx context.Context) {
 	var edges []edge
 	for _, l := range z.links {
-		edges = append(edges, edge{a: l.From, b: l.To, capacity: l.Rate})
+		edges = append(edges, edge{l.From, l.To, l.Rate})
 	}
 	n := int(z.Network.Nodes)
 	out := z.minCut(ctx, 0, z.otherRanks(0), false)

@@ -293,10 +293,10 @@ func (e *CallError) Unwrap() error { return ErrCall }
 func (c *Call) check(nodes int32) error {
 	n := len(c.Group)
 	bad := func(field, format string, a ...any) error {
-		return &CallError{Field: field, text: c.Kind.String() + " " + fmt.Sprintf(format, a...)}
+		return &CallError{field, c.Kind.String() + " " + fmt.Sprintf(format, a...)}
 	}
 	if int(c.Kind) >= len(kindNames) {
-		return &CallError{Field: "", text: "the kind is not known"}
+		return &CallError{"", "the kind is not known"}
 	}
 	if n < 2 {
 		return bad("", "among %d ranks; want at least 2", n)

@@ -26,7 +26,7 @@ func (d data) slice(from, to int64) data {
 	for _, s := range d {
 		size := s.To - s.From
 		if lo, hi := max(0, from), min(size, to); lo < hi {
-			part = append(part, Span{From: s.From + lo, To: s.From + hi})
+			part = append(part, Span{s.From + lo, s.From + hi})
 		}
 		from, to = from-size, to-size
 	}
@@ -77,16 +77,16 @@ func join(parts ...data) data {
 func (c *Call) vector(n int) data {
 	switch {
 	case c.Kind != AllToAll:
-		return data{{From: 0, To: c.Bytes}}
+		return data{{0, c.Bytes}}
 	case c.Sizes == nil:
-		return data{{From: 0, To: c.Bytes * int64(n) * int64(n)}}
+		return data{{0, c.Bytes * int64(n) * int64(n)}}
 	}
 
 	sum := int64(0)
 	for _, s := range c.Sizes {
 		sum += s
 	}
-	return data{{From: 0, To: sum}}
+	return data{{0, sum}}
 }
 
 // blocks returns the blocks of a call among n ranks: by sender and receiver for an all-to-all,
@@ -99,7 +99,7 @@ func (c *Call) blocks(n int) (pair func(from, to int) data, block func(rank int)
 	if c.Sizes == nil {
 		return func(from, to int) data {
 			k := int64(from*n + to)
-			return data{{From: k * c.Bytes, To: (k + 1) * c.Bytes}}
+			return data{{k * c.Bytes, (k + 1) * c.Bytes}}
 		}, nil
 	}
 
@@ -113,6 +113,6 @@ func (c *Call) blocks(n int) (pair func(from, to int) data, block func(rank int)
 		if start[k] == start[k+1] {
 			return nil
 		}
-		return data{{From: start[k], To: start[k+1]}}
+		return data{{start[k], start[k+1]}}
 	}, nil
 }

@@ -58,7 +58,7 @@ func (h *Holdings) Begin(kind Kind, first, limit, cell, from, to int) {
 	case AllReduce, AllGather, Broadcast:
 		to = -1
 	}
-	p := promise{first: first, limit: limit, cell: cell, from: from, to: to}
+	p := promise{first, limit, cell, from, to}
 	h.promises = append(h.promises, p)
 
 	for r := first; r < limit; r++ {

@@ -32,7 +32,7 @@ func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
 			node := flow.Src
 			for _, step := range paths.Steps(w) {
 				l := paths.Out(node, step)
-				shares[flow] = append(shares[flow], share{link: l, of: paths.ShareOf(class, w)})
+				shares[flow] = append(shares[flow], share{l, paths.ShareOf(class, w)})
 				node = s.rankLinks.network.Links[l].To
 			}
 		}
@@ -44,7 +44,7 @@ func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
 	for i, t := range s.Transfers {
 		if t.Link < 0 {
 			for _, x := range shares[engine.Flow{Src: s.Group[t.Src], Dst: s.Group[t.Dst]}] {
-				load[linkRound{link: x.link, round: round[i]}] += x.of * float64(t.Bytes)
+				load[linkRound{x.link, round[i]}] += x.of * float64(t.Bytes)
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (s *Schedule) assignLinks(load map[linkRound]float64) {
 			busy := 0.0
 			for k := range parallel {
 				l := parallel[(first+int64(k))%int64(len(parallel))]
-				carried := load[linkRound{link: l, round: round[i]}]
+				carried := load[linkRound{l, round[i]}]
 				rate := s.rankLinks.network.Links[l].Rate
 				if end := (carried + float64(t.Bytes)) / rate; best < 0 || end < earliest ||
 					end == earliest && carried/rate < busy {
@@ -92,12 +92,12 @@ func (s *Schedule) assignLinks(load map[linkRound]float64) {
 				}
 			}
 
-			load[linkRound{link: best, round: round[i]}] += float64(t.Bytes)
+			load[linkRound{best, round[i]}] += float64(t.Bytes)
 			t.Link = best
 		}
 
 		// The previous transfer on the same link in the same stream.
-		k := track{src: t.Src, dst: t.Dst, link: t.Link, stream: t.stream}
+		k := track{t.Src, t.Dst, t.Link, t.stream}
 		t.Previous = -1
 		if before, ok := last[k]; ok {
 			t.Previous = before

@@ -86,7 +86,7 @@ func weakestPartition(ctx context.Context, nodes int, edges []edge, incident []f
 	byLater := make([][]edge, nodes) // edges by their end with the higher number
 	for _, e := range edges {
 		a, b := min(e.a, e.b), max(e.a, e.b)
-		byLater[b] = append(byLater[b], edge{a: a, b: b, capacity: e.capacity})
+		byLater[b] = append(byLater[b], edge{a, b, e.capacity})
 	}
 	var (
 		y    = make([]float64, nodes)

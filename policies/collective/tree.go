@@ -47,12 +47,12 @@ func (b *builder) newMesh(j *subCall) *mesh {
 				continue
 			}
 			for _, l := range b.rankLinks.links[[2]int32{r, q}] {
-				m.arcs[down][i] = append(m.arcs[down][i], meshArc{to: k, link: l})
+				m.arcs[down][i] = append(m.arcs[down][i], meshArc{k, l})
 				fastest = max(fastest, b.problem.Network.Links[l].Rate)
 				m.count++
 			}
 			for _, l := range b.rankLinks.links[[2]int32{q, r}] {
-				m.arcs[up][i] = append(m.arcs[up][i], meshArc{to: k, link: l})
+				m.arcs[up][i] = append(m.arcs[up][i], meshArc{k, l})
 			}
 		}
 	}
@@ -197,8 +197,8 @@ func (f *forest) grow(d, chunk int, root int32) bool {
 			u := t.order[scanned]
 			for _, w := range f.arcs[d][u] {
 				if f.depth[w.to] < 0 {
-					heap.Push(growthBranch{key: f.hopLength*float64(f.depth[u]+1) + f.length[d][w.link],
-						seq: seq, from: u, arc: w})
+					heap.Push(growthBranch{f.hopLength*float64(f.depth[u]+1) + f.length[d][w.link],
+						seq, u, w})
 					seq++
 					waiting++
 				}

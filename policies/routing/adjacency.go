@@ -11,12 +11,12 @@ import (
 )
 
 // adjacency is a network as routers of shortest paths see it: the live links of each node in
-// order of creation.
+// order of creation. An arc is a live link, numbered by source and then by creation. A port is the
+// number of a link among the links out of its node; paths (engine.Paths) are lists of ports.
 type adjacency struct {
-	nodes  int
-	degree int // ports per node, as in engine.Paths
-	// link is indexed by node*degree+port; -1 if there is no link.
-	link     []int32
+	nodes    int
+	degree   int            // maximum number of ports of a node
+	link     []int32        // link of each port, indexed by node*degree+port; -1 if there is no link
 	out      *graph.Digraph // live links; the class of an arc is its port
 	reversed *graph.Digraph // live links in reverse direction
 }
@@ -29,8 +29,8 @@ func newAdjacency(p *Problem) (*adjacency, error) {
 	g := &adjacency{nodes: int(n.Nodes)}
 
 	// Number the outgoing links of each node in order of creation.
-	port := make([]int32, len(n.Links))
-	count := make([]int32, n.Nodes)
+	port := make([]int32, len(n.Links)) // indexed by link
+	count := make([]int32, n.Nodes)     // links out of each node so far
 	for i, l := range n.Links {
 		if l.From < 0 || l.To < 0 || l.From >= n.Nodes || l.To >= n.Nodes {
 			return nil, fmt.Errorf("routing: %s joins nodes %d and %d; want nodes below %d",
@@ -83,7 +83,7 @@ func (g *adjacency) step(k int32) engine.Step {
 // destinationTree holds the hops from every node to one destination, computed by breadth-first
 // search.
 type destinationTree struct {
-	*graph.Tree            // over reversed links, rooted at the destination
+	*graph.Tree            // over reversed links; Breadth(dst) sets Dist, the hops to dst of each node
 	net         *adjacency // the network
 }
 

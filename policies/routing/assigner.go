@@ -14,7 +14,8 @@ import (
 type pathAssigner struct {
 	geometry *geometry // of the torus
 	problem  *Problem  // flows to route
-	// Choose is called for one flow per class; nil means for each flow.
+	// symmetry gives the classes of flows for which choose is called once. If it is nil, choose is
+	// called for each flow.
 	symmetry *Symmetry
 	// choose returns the ports of a flow's path, or of several paths separated by engine.Arrived.
 	// It returns nil if there is no path; reason then says why. If symmetry is set, results are
@@ -28,10 +29,9 @@ type pathAssigner struct {
 
 // visitFlows calls do with each flow and the ports chosen for it, until do returns false.
 func (l *pathAssigner) visitFlows(do func(i int, f engine.Flow, ports []engine.Step) bool) {
-	// With symmetry, the choice for a class is computed at its first flow.
+	// portsByClass holds the choice for each class, computed at its first flow. It is nil if every
+	// class is one flow.
 	var portsByClass [][]engine.Step
-
-	// Otherwise every class is one flow.
 	if l.symmetry != nil && len(l.symmetry.Sources) < l.geometry.Nodes() {
 		portsByClass = make([][]engine.Step, l.symmetry.Classes())
 	}
@@ -75,7 +75,7 @@ func (l *pathAssigner) assignPaths(ctx context.Context) (*engine.Paths, error) {
 	var path []engine.Step
 	var err error
 	l.visitFlows(func(i int, f engine.Flow, ports []engine.Step) bool {
-		if i&0xfff == 0 && ctx.Err() != nil {
+		if i%flowsPerCheck == 0 && ctx.Err() != nil {
 			err = ctx.Err()
 			return false
 		}
@@ -105,6 +105,9 @@ func (l *pathAssigner) assignPaths(ctx context.Context) (*engine.Paths, error) {
 	}
 	return set.paths, err
 }
+
+// flowsPerCheck is the number of flows or classes after which a loop over them checks its context.
+const flowsPerCheck = 1 << 12
 
 // unreachablePairs collects pairs without a path, for an error message.
 type unreachablePairs struct {

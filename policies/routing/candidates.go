@@ -161,7 +161,8 @@ func (c *Candidates) Paths(f engine.Flow) [][]engine.Step {
 	if c.use == UseAll || hasDown && c.use == UseAnyDead || len(paths) == 0 {
 		paths = c.appendWild(f, paths, c.rule.Free)
 		if len(paths) == 0 && !c.rule.Free && c.geometry.Shift != nil {
-			paths = c.appendWild(f, paths, true)
+			const free = true
+			paths = c.appendWild(f, paths, free)
 		}
 	}
 
@@ -206,7 +207,7 @@ func containsPath(paths [][]engine.Step, path []engine.Step) bool {
 
 // SetChannels sets the virtual channels of a candidate's ports, for a path that starts at from.
 func (c *Candidates) SetChannels(from int32, path []engine.Step) {
-	c.geometry.setChannels(from, path, true)
+	c.geometry.setChannels(from, path, segmentRule)
 }
 
 // assigner returns a pathAssigner that calls choose for one flow of each class and gives all flows

@@ -6,6 +6,12 @@ import (
 	"sim/engine"
 )
 
+// Values of the parameter segments of setChannels.
+const (
+	datelineRule = false
+	segmentRule  = true
+)
+
 // setChannels sets the virtual channels of a path from a node by one of two rules, if all links
 // have two channels. Otherwise all hops use channel 0.
 //
@@ -38,7 +44,8 @@ func (z *geometry) setChannels(from int32, path []engine.Step, segments bool) {
 			from = z.neighbour[k]
 		}
 
-		// Hops from index beyond on use channel 1.
+		// Set beyond such that hops from index beyond on use channel 1, earlier ones channel 0: all
+		// hops of the group if beyond is i, none if it is end.
 		switch {
 		case z.hasTwoChannels && (i < wild && beyond > 0 || i >= wild && beyond < 0 && segments):
 			beyond = i

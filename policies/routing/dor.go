@@ -26,7 +26,7 @@ type DimensionOrder struct {
 // Route routes the flows of a torus or mesh. The error wraps ErrUnserved on other graphs, and if
 // some path has a link that is down.
 func (r DimensionOrder) Route(ctx context.Context, p *Problem, _ Options) (*Decision, error) {
-	_, l, err := r.assigner(p, 0)
+	_, l, err := r.assigner(p, noSeed)
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +46,9 @@ func (r DimensionOrder) Route(ctx context.Context, p *Problem, _ Options) (*Deci
 
 	return d, nil
 }
+
+// noSeed is the seed of DimensionOrder, which draws no random numbers.
+const noSeed = 0
 
 // assigner prepares the paths. It returns no Candidates; the result type is shared with WildRule.
 func (r DimensionOrder) assigner(p *Problem, _ uint64) (*Candidates, *pathAssigner, error) {

@@ -9,9 +9,8 @@ import (
 
 // Units for which ECMP and RandomShortest draw links (their options Draw).
 const (
-	DrawPair = "pair" // each pair of nodes, at each node of its path
-	// Each node and destination, so that paths to a destination merge.
-	DrawNode   = "node"
+	DrawPair   = "pair"   // each pair of nodes, at each node of its path
+	DrawNode   = "node"   // each node and destination, so that paths to a destination merge
 	DrawPacket = "packet" // each packet at each node
 )
 
@@ -21,8 +20,15 @@ var Draws = []string{DrawPair, DrawNode, DrawPacket}
 // maxHopEntries limits the table of next hops, destinations times nodes. An entry has six bytes.
 const maxHopEntries = 1 << 28
 
+// Values of the parameter byRoutes of routeByDraw.
+const (
+	uniformLinks = false
+	byNumPaths   = true
+)
+
 // routeByDraw routes flows along the shortest paths that c selects. If c is nil, packets draw
-// their links: uniformly, or with byRoutes in proportion to the number of shortest paths.
+// their links: uniformly, or with byRoutes in proportion to the number of shortest paths that
+// continue by the link.
 func (p *Problem) routeByDraw(ctx context.Context, draw string, byRoutes bool, c *nextHopSelector) (*Decision, error) {
 	switch {
 	case c != nil:
@@ -107,5 +113,6 @@ func (p *Problem) routePerPacket(ctx context.Context, byRoutes bool) (*Decision,
 	return d, nil
 }
 
-// minWeight keeps the share of a path above 0 if other paths are far more numerous.
+// minWeight keeps the share of a path above 0 if other paths are far more numerous. It is near
+// the smallest positive float32 with full precision, 1.2e-38.
 const minWeight = 1e-37

@@ -39,7 +39,8 @@ type ForwardingTables struct {
 // maxTags limits the tags of a destination to what 16 bits can represent.
 const maxTags = 1 << 16
 
-// maxTableSize limits the entries of all tables, used or not, of two bytes each.
+// maxTableSize limits the entries of all tables, used or not. They have two bytes each, so the
+// tables have at most 4 GiB.
 const maxTableSize = 1 << 31
 
 // Compile builds the tables for the paths of flows, which must pass Paths.Check. The paths to a
@@ -103,15 +104,13 @@ func Compile(n *engine.Network, flows []engine.Flow, paths *engine.Paths) (*Forw
 type tableCompiler struct {
 	tables      *ForwardingTables // the result
 	paths       *engine.Paths
-	chipEntries []int64 // indexed by node
-	// lastPath is the number of the path that visited the node last, indexed by node.
-	lastPath  []int64
-	numPaths  int64 // paths so far
-	tableSize int64 // entries of all tables so far
-	// sorted has the paths to the current destination, the longest first.
-	sorted     []destinationPath
-	table      []engine.Step // tables of the current destination, by tag
-	emptyTable []engine.Step // engine.Arrived for each node
+	chipEntries []int64           // used entries of each chip, indexed by node
+	lastPath    []int64           // number of the path that visited the node last, indexed by node
+	numPaths    int64             // paths so far
+	tableSize   int64             // entries of all tables so far
+	sorted      []destinationPath // paths to the current destination, the longest first
+	table       []engine.Step     // tables of the current destination, by tag
+	emptyTable  []engine.Step     // engine.Arrived for each node
 }
 
 // destinationPath is a path to the current destination.
@@ -165,6 +164,7 @@ func (c *tableCompiler) compileDestination(dst int32, flows []int32) error {
 			c.table = append(c.table, c.emptyTable...)
 		}
 
+		// Enter the path in the table of its tag.
 		table, node := c.table[tag*nodes:], t.src
 		for _, s := range steps {
 			if table[node] == engine.Arrived {

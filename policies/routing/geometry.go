@@ -25,16 +25,13 @@ type geometry struct {
 	isUp           []bool // whether the link may be used
 	linksDown      int    // number of links that may not be used
 	hasTwoChannels bool   // all links have at least two virtual channels
-	// Dimensions in the order in which they are routed.
-	order []int
-	// Whether wrap-around links are shifted, indexed by dimension.
-	isTwisted []bool
+	order          []int  // dimensions in the order in which they are routed
+	isTwisted      []bool // whether wrap-around links are shifted, indexed by dimension
 
-	// Hop vectors of twisted tori. Other tori have a closed form.
-	// vectorsByOffset is indexed by destination minus source; nil unless nodes are identical.
-	vectorsByOffset [][][]int
-	// vectorsBySource is indexed by source, computed on demand; nil if nodes are identical.
-	vectorsBySource []atomic.Pointer[vectorTable]
+	// Shortest hop vectors of twisted tori; both are nil for other tori, which have a closed form.
+	// vectorsByOffset is used if nodes are identical, and vectorsBySource otherwise.
+	vectorsByOffset [][][]int                     // indexed by destination minus source
+	vectorsBySource []atomic.Pointer[vectorTable] // indexed by source, computed on demand
 }
 
 // vectorTable holds the shortest hop vectors from one node. The vectors to node d are start[d] up
@@ -176,7 +173,6 @@ func (z *geometry) searchVectors(from int32) *vectorTable {
 	// used. It appends a vector if its norm is minimal, which holds for the first total that
 	// reaches a node.
 	var extend func(node int32, k, hops, total int)
-
 	extend = func(node int32, k, hops, total int) {
 		if k == dims {
 			if hops == 0 && (norm[node] < 0 || norm[node] == total) {
@@ -210,8 +206,9 @@ func (z *geometry) searchVectors(from int32) *vectorTable {
 		v[d] = 0
 	}
 
+	const firstDim = 0
 	for h := 0; missing > 0; h++ {
-		extend(from, 0, h, h)
+		extend(from, firstDim, h, h)
 	}
 
 	// Join the lists of all destinations.

@@ -25,13 +25,20 @@ func (p *Problem) MakespanBound(ctx context.Context, split bool) (engine.Time, e
 	return in.makespanBound(ctx, p, split)
 }
 
+// Values of the parameter split of makespanBound.
+const (
+	singlePaths = false
+	splitPaths  = true
+)
+
 // makespanBound computes Problem.MakespanBound by relaxation to machine scheduling.
 //
 // Give each link a length. A transfer occupies all links together for at least its bits times the
 // length of its shortest path. So the links are one machine with a fixed capacity per second,
 // transfers are its jobs, and dependencies order the jobs (see flow.Evaluator.Bound). Each
-// element of lengths, indexed by orbit, is such a machine. So are lengths of 1, and the links out
-// of each node and into each node. Each link must be an orbit of its own.
+// element of lengths, which is indexed by orbit, gives one such machine. Further machines are all
+// links with length 1, the links out of each node, and the links into each node. Each link must
+// be an orbit of its own.
 func (in *routeInstance) makespanBound(
 	ctx context.Context,
 	p *Problem,
@@ -40,7 +47,8 @@ func (in *routeInstance) makespanBound(
 ) (engine.Time, error) {
 	lengths = append(lengths, slices.Repeat([]float64{1}, in.numOrbits))
 
-	// Index of the first machine of lengths; nodes have two machines each.
+	// Each machine is a link of a network m: links 0..nodes-1 for the links out of each node, then
+	// one per node for the links into it, then one per element of lengths.
 	firstLength := int32(2 * in.nodes)
 	m := &engine.Network{Nodes: int32(in.nodes), Links: make([]engine.Link, int(firstLength)+len(lengths))}
 	fastest := make([]float64, in.nodes) // fastest link out of each node
@@ -57,6 +65,7 @@ func (in *routeInstance) makespanBound(
 		fastest[l.From] = max(fastest[l.From], l.Rate)
 	}
 
+	// The distances of all pairs, for each element of lengths.
 	tasks := p.Graph.Tasks
 	r := &engine.Routes{Start: make([]int32, len(tasks)+1), FlowCap: make([]float64, len(tasks))}
 	t := newStateTree(in.unrestricted())
@@ -77,6 +86,7 @@ func (in *routeInstance) makespanBound(
 		}
 	}
 
+	// Each transfer uses the machines of its source, its destination and all lengths.
 	for id, z := range tasks {
 		if dist := distances[engine.Flow{Src: z.Src, Dst: z.Dst}]; z.Kind == engine.Transfer && dist != nil {
 			if !split {

@@ -13,9 +13,8 @@ import (
 // Paths over which Multipath spreads a pair (Multipath.Over), and how packets are split
 // (Multipath.Split).
 const (
-	OverShortest = "shortest" // shortest paths of any graph, on channel 0
-	// Live candidates of wild-first routing, on their channels.
-	OverWildFirst = "wild-first"
+	OverShortest  = "shortest"   // shortest paths of any graph, on channel 0
+	OverWildFirst = "wild-first" // live candidates of wild-first routing, on their channels
 
 	PerPath = "per-path" // equal shares per path
 	PerHop  = "per-hop"  // equal shares per next link at each node
@@ -51,7 +50,7 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 	}
 
 	// With symmetry, one flow per class is routed. Flows from a node to itself need no path.
-	symmetry, reduced := p.Symmetry(1), *p
+	symmetry, reduced := p.Symmetry(anyTranslation), *p
 	if symmetry != nil && len(symmetry.Sources) == g.nodes {
 		symmetry = nil
 	}
@@ -120,8 +119,8 @@ type pathSampler struct {
 	options Multipath        // number of paths and split
 	tree    *destinationTree // of the current destination
 	paths   *engine.Paths    // result
-	// Draws in proportion to the number of shortest paths.
-	selector *nextHopSelector
+
+	selector *nextHopSelector // draws links in proportion to the number of shortest paths
 	seed     uint64
 	random   rand.PCG
 	results  [][]engine.Step // paths of the current pair
@@ -137,7 +136,8 @@ func (s *pathSampler) add(f engine.Flow) error {
 	s.path = s.path[:0]
 
 	// If there are more paths than wanted, they are drawn.
-	if !s.listPaths(f.Src, f.Dst, 1) {
+	const wholeShare = 1
+	if !s.listPaths(f.Src, f.Dst, wholeShare) {
 		s.results = s.results[:0]
 		s.shares = s.shares[:0]
 		s.random.Seed(s.seed^multipathStream, uint64(f.Src)<<32|uint64(f.Dst))
@@ -273,7 +273,7 @@ func (m wildMultipath) assigner(p *Problem, seed uint64) (*Candidates, *pathAssi
 		return nil, nil, err
 	}
 	var stream rand.PCG
-	return c, c.assigner(p, 1, func(f engine.Flow) (all []engine.Step) {
+	return c, c.assigner(p, anyTranslation, func(f engine.Flow) (all []engine.Step) {
 		for k, ports := range m.candidates(c, f, seed, &stream) {
 			if k > 0 {
 				all = append(all, engine.Arrived)

@@ -63,7 +63,8 @@ func (o OptimisedRouter) neighbourCap(p *Problem) int {
 	case p.Torus != nil && !p.RatesDiffer():
 		return 2
 	}
-	return -1
+	const unlimited = -1
+	return unlimited
 }
 
 // withDefaults replaces zero options by their defaults for a problem and its instance.
@@ -129,7 +130,7 @@ func (o OptimisedRouter) Route(ctx context.Context, p *Problem, options Options)
 		options:         options,
 		problem:         q,
 		given:           p,
-		symmetry:        q.Symmetry(1),
+		symmetry:        q.Symmetry(anyTranslation),
 		seed:            options.Seed,
 	}
 

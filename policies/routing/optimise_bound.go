@@ -14,21 +14,26 @@ import (
 type dualBound struct {
 	in   *routeInstance
 	tree *stateTree // unrestricted paths
-	// capacity is the number of links of an orbit, or their relative rates if rates differ;
-	// indexed by orbit.
+	// capacity is the number of links of an orbit, or the sum of their relative rates if rates
+	// differ; indexed by orbit.
 	capacity       []float64
-	nodesPerSource float64 // nodes that each source represents
-	// length is the best lengths so far, whole numbers; indexed by orbit.
-	length []float64
-	value  float64 // bound that length proves
+	nodesPerSource float64   // nodes that each source represents
+	length         []float64 // best lengths so far, whole numbers; indexed by orbit
+	value          float64   // bound that length proves
 
-	packing float64 // bound for one path per pair (packingBound)
-	// All demands are multiples of it; 0 if there is no such unit.
-	demandUnit float64
+	packing    float64 // bound for one path per pair (packingBound)
+	demandUnit float64 // all demands are multiples of this unit; 0 if there is no such unit
 }
 
-// maxLength is the largest length after rounding to whole numbers.
+// maxLength is the largest length after rounding to whole numbers. Sums of less than 2^29 such
+// lengths are exact in float64.
 const maxLength = 1 << 24
+
+// Values of the parameter onlyContracted of tryLengths.
+const (
+	anyLengths        = false
+	contractedLengths = true
+)
 
 // newDualBound returns a bound without lengths.
 func newDualBound(in *routeInstance) *dualBound {
@@ -74,8 +79,9 @@ func (b *dualBound) tryLengths(ctx context.Context, length []float64, onlyContra
 		return false
 	}
 
-	// The sum of demand times distance over all pairs.
-	var total [4]float64 // partial sums round less
+	// The sum of demand times distance over all pairs. It is divided into partial sums, because
+	// smaller sums have smaller rounding errors.
+	var total [4]float64
 	for s, src := range in.sources {
 		if ctx.Err() != nil {
 			return false
@@ -116,7 +122,7 @@ func (b *dualBound) tryUnitLengths(shortest *candidatePaths) {
 func (b *dualBound) trySimpleLengths(ctx context.Context, shortest *candidatePaths) {
 	b.tryUnitLengths(shortest)
 	for _, cut := range b.cuts() {
-		b.tryLengths(ctx, cut, false)
+		b.tryLengths(ctx, cut, anyLengths)
 	}
 }
 
@@ -128,7 +134,7 @@ func (b *dualBound) lowerBound() float64 {
 // useBound takes over the bound that an equilibration has proved.
 func (b *dualBound) useBound(ctx context.Context, spread *equilibration) {
 	if b.in.hasWholeDemands {
-		b.tryLengths(ctx, spread.bestLength, false)
+		b.tryLengths(ctx, spread.bestLength, anyLengths)
 	} else if v := spread.bound * (1 - 1e-10); v > b.value { // a margin for rounding errors of its sums
 		b.value = v
 	}

@@ -11,18 +11,21 @@ import (
 // dependency graph (Dally and Seitz, 1987) of the paths of all flows has no cycle. All flows
 // count, not one per class, since translations of a path can cross wrap-around links elsewhere.
 //
-// A channel is node*channelsPerNode + port*channelsPerLink + channel. A dependency is
-// channel*channelsPerNode plus the outgoing channel that the path takes at the next node.
+// A channel is numbered node*channelsPerNode + port*channelsPerLink + virtual channel. The part
+// below channelsPerNode is an outgoing channel of the node. A dependency is numbered
+// channel*channelsPerNode + the outgoing channel that the path takes at the next node.
 type cycleBreaker struct {
 	in    *routeInstance
 	rules *Candidates // sets the channels of paths
 	// orbit has the nodes of an orbit, indexed like Symmetry.Sources.
 	orbit           [][]int32
-	channelsPerNode int    // outgoing channels per node
-	isBanned        []bool // no path may have the dependency any more
-	// Some pair has no path without the dependency; overrides isBanned.
-	isRequired   []bool
-	useCount     []int32       // chosen paths with the dependency
+	channelsPerNode int // outgoing channels per node
+
+	// Indexed by dependency.
+	isBanned   []bool  // no path may have the dependency any more
+	isRequired []bool  // some pair has no path without the dependency; overrides isBanned
+	useCount   []int32 // chosen paths with the dependency
+
 	path         []engine.Step // scratch of pathDependencies
 	dependencies []int32       // scratch of pathDependencies
 }
@@ -136,7 +139,7 @@ func (a *cycleBreaker) findCycle(state []uint8, next []int32, path *[]int32) []i
 				k++
 			}
 
-			// All outgoing channels are done: go back to the previous channel.
+			// If all outgoing channels are done, go back to the previous channel.
 			if next[channel] = k + 1; k == fan {
 				state[channel] = closed
 				if len(stack) == 0 {
@@ -217,8 +220,9 @@ func (a *cycleBreaker) makeAcyclic(
 	s *pathAssignmentSearch,
 	c *candidatePaths,
 ) (*candidatePaths, error) {
+	const maxRounds = 200 // of bans; if a cycle is left after them, topologicalOrder fails below
 	s.path = append(s.path[:0], s.best...)
-	for range 200 { // rounds of bans
+	for range maxRounds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

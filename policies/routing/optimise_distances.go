@@ -12,12 +12,14 @@ import (
 type nodeDistances struct {
 	tree      *graph.Tree // over components
 	length    []float64   // indexed by orbit
-	component []int32     // indexed by node
-	// Distances from a component, on demand; nil if every node is a component.
+	component []int32     // component of each node
+	// cached is indexed by component: the distances from it to all components, computed on demand.
+	// It is nil if every node is a component.
 	cached [][]float64
 }
 
-// minNodesPerComponent is the number of nodes per component from which contraction saves time.
+// minNodesPerComponent is the mean number of nodes per component from which on contraction saves
+// time.
 const minNodesPerComponent = 8
 
 // newNodeDistances prepares distances on the graph of t.

@@ -15,23 +15,23 @@ import (
 // little is identical, it needs tens of shortest-path searches per source. Methods that move all
 // pairs at once need thousands.
 type equilibration struct {
-	*pathFinder
+	*pathFinder // finds shortest paths: in (the instance), startSource and findPath
 	// candidates has the paths so far; new ones are generated as in column generation.
-	candidates *candidatePaths
-	amount     []float64 // demand on a path, indexed by path
-	load       []float64 // indexed by orbit
-	// Marginal cost of load, times load per unit of demand; indexed by orbit.
-	length []float64
-	// Lengths of the last path search, indexed by orbit.
-	searchLength []float64
-	steepness    float64 // exponent of lengths per unit of load
-	maxDemand    float64 // largest demand of a pair
-	// Crossings by the new path minus the old one, indexed by orbit; 0 between exchanges.
-	net       []int8
-	crossings []loadChange // the nonzero values of net
+	candidates   *candidatePaths
+	amount       []float64 // demand on a path, indexed by path
+	load         []float64 // indexed by orbit
+	length       []float64 // marginal cost of load, times load per unit of demand; indexed by orbit
+	searchLength []float64 // length at the last path search
+	steepness    float64   // exponent of lengths per unit of load
+	maxDemand    float64   // largest demand of a pair
 
-	// Proved bounds.
-	// Tries lengths on the links of highest load; nil if path searches suffice.
+	// Scratch of exchange: crossings of the new path minus crossings of the old one, indexed by
+	// orbit, and the nonzero ones of these. net is 0 between exchanges.
+	net       []int8
+	crossings []loadChange
+
+	// dual tries lengths on the links of highest load, to prove bounds. It is nil if the path
+	// searches prove good bounds themselves.
 	dual *dualBound
 	// costExcess is the relative excess of the present cost over shortest paths, at the last
 	// path search.
@@ -166,9 +166,9 @@ func (x *equilibration) exchange(from, to int32) {
 		return
 	}
 
-	// If each unit changes all loads by 1, the exact solution of fromCost*exp(-steepness*amount)
-	// = toCost*exp(steepness*amount). Otherwise a Newton step on the logarithm of the ratio,
-	// which is nearly linear.
+	// Move the amount after which both costs are equal. If each unit changes all loads by 1, this is
+	// the exact solution of fromCost*exp(-steepness*amount) = toCost*exp(steepness*amount).
+	// Otherwise it is a Newton step on the logarithm of the ratio of costs, which is nearly linear.
 	amount := min(x.amount[from], math.Log(fromCost/toCost)/(x.steepness*(fromSlope/fromCost+toSlope/toCost)))
 
 	// Update loads and lengths. Most links change by one crossing, which shares one exponential.
@@ -202,6 +202,8 @@ type loadChange struct {
 // addPaths generates the shortest path of each pair by the present lengths. It keeps the lengths
 // if they improve the bound, which it proves in the same searches (see dualBound).
 func (x *equilibration) addPaths(ctx context.Context) {
+
+	// sum is the sum of the lengths of all links, total the sum of demand times shortest distance.
 	copy(x.searchLength, x.length)
 	total, sum := 0.0, 0.0
 	for o, l := range x.searchLength {
@@ -222,7 +224,7 @@ func (x *equilibration) addPaths(ctx context.Context) {
 		if ctx.Err() != nil {
 			return // run reports the error
 		}
-		x.startSource(s, x.searchLength, false)
+		x.startSource(s, x.searchLength, givenLengths)
 		for i := x.in.firstPair[s]; i < x.in.firstPair[s+1]; i++ {
 			minCost := math.Inf(1)
 			for k := x.candidates.first[i]; k >= 0; k = x.candidates.next[k] {
@@ -252,23 +254,29 @@ func (x *equilibration) addPaths(ctx context.Context) {
 
 // Parameters of equilibration.
 const (
-	// Relative saving of cost for which a path is added.
+	// minSaving is the relative saving of cost from which on a path is added.
 	minSaving = 1e-3
-	// Relative gap at which the linear program counts as solved.
-	solvedGap    = 1e-5
-	minSteepness = 20.0 // first and last steepness of lengths
+	// solvedGap is the relative gap at which the linear program counts as solved.
+	solvedGap = 1e-5
+	// minSteepness and maxSteepness are the first and the last steepness of lengths.
+	minSteepness = 20.0
 	maxSteepness = 1e5
-	// Loads have settled if a round lowers the maximum by less than this over steepness; on
-	// large graphs for costExcess.
+	// settledDecrease determines when loads have settled at a steepness: if a round lowers the
+	// maximum load by less than settledDecrease / steepness, relatively. On large graphs, costExcess
+	// must be less than this.
 	settledDecrease = 0.5
-	minExponent     = -300. // smallest exponent of lengths, above underflow
-	exchangeRounds  = 3     // rounds of exchanges between path searches
-	// The same on large graphs, whose path searches take longer.
+	// minExponent is the smallest exponent of lengths. exp(-300) is above underflow.
+	minExponent = -300.
+	// exchangeRounds is the number of rounds of exchanges between path searches. Large graphs have
+	// largeExchangeRounds, because their path searches take longer.
+	exchangeRounds      = 3
 	largeExchangeRounds = 10
-	// Exponent of costs per largest demand when one path per pair is chosen.
+	// roundingExponent is the exponent of costs per largest demand in roundToPaths.
 	roundingExponent = 4.
-	// Rounds per steepness; the maximum is four times as many.
+	// minRoundsPerSteepness is the minimum number of rounds at a steepness. The maximum is
+	// maxRoundsPerSteepness.
 	minRoundsPerSteepness = 4
+	maxRoundsPerSteepness = 4 * minRoundsPerSteepness
 )
 
 // copyFrom splits demand as another equilibration does, as far as the graph of x allows its
@@ -307,7 +315,7 @@ func (x *equilibration) totalCost() (cost float64) {
 // while their distances are cheap to compute.
 func (x *equilibration) proveBound(ctx context.Context) {
 	for steepness := maxSteepness; steepness >= minSteepness; steepness /= 4 {
-		if x.setLengths(steepness); !x.dual.tryLengths(ctx, x.length, true) {
+		if x.setLengths(steepness); !x.dual.tryLengths(ctx, x.length, contractedLengths) {
 			return
 		}
 		x.bound = max(x.bound, x.dual.value)
@@ -345,12 +353,12 @@ func (x *equilibration) run(ctx context.Context, rounds, maxArcs int) (int, erro
 			}
 
 			// Change the steepness when loads have settled, at the latest after
-			// 4*minRoundsPerSteepness rounds.
+			// maxRoundsPerSteepness rounds.
 			balanced := k >= minRoundsPerSteepness && maxLoad > last*(1-settledDecrease/steepness)
 			if isLarge {
 				balanced = k > 0 && x.costExcess < settledDecrease/steepness
 			}
-			if balanced || k >= 4*minRoundsPerSteepness {
+			if balanced || k >= maxRoundsPerSteepness {
 				break
 			}
 			last = maxLoad

@@ -11,7 +11,7 @@ type pathFinder struct {
 	in      *routeInstance
 	tree    *stateTree                 // tree of the current source
 	between *graph.BidirectionalSearch // search per pair; nil on small graphs
-	length  []float64
+	length  []float64                  // of the arcs, indexed by orbit
 	// isPairwise reports whether pairs of the current source are searched one by one.
 	isPairwise  bool
 	endState    int32   // state at which the last path found ends
@@ -19,9 +19,15 @@ type pathFinder struct {
 	arcsScanned int     // approximate work so far
 }
 
-// maxPairwisePairs is the maximum of pairs per source, times states per node, that are searched
-// one by one.
+// maxPairwisePairs limits the number of pairs of a source, times the states per node, that are
+// searched one by one. With more pairs, one tree takes less time.
 const maxPairwisePairs = 16
+
+// Values of the parameter hops of startSource.
+const (
+	givenLengths = false
+	unitLengths  = true
+)
 
 // newPathFinder returns a finder for paths of w.
 func newPathFinder(in *routeInstance, w *stateGraph) *pathFinder {

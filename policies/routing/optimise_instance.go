@@ -12,24 +12,24 @@ import (
 // so all links of an orbit have the same load. It is the number of times that the paths of one
 // flow per class cross the orbit.
 type routeInstance struct {
-	*adjacency
-	symmetry  *Symmetry // nil on graphs that are not tori
-	numOrbits int       // number of link orbits
-	// Link orbit, indexed by node*degree+port; -1 if there is no usable link.
-	orbit    []int32
-	rateKind []int32 // index in loadPerUnit, indexed by orbit
-	// Load that one unit of demand adds to a link of each rate; nil if rates are equal.
+	*adjacency           // the network: nodes, degree, link and out (live links)
+	symmetry   *Symmetry // nil on graphs that are not tori
+	numOrbits  int       // number of link orbits
+	orbit      []int32   // link orbit, indexed by node*degree+port; -1 if there is no usable link
+	rateKind   []int32   // index in loadPerUnit, indexed by orbit
+	// loadPerUnit is the load that one unit of demand adds to a link of each rate; nil if rates are
+	// equal.
 	loadPerUnit []float64
 	isAllToAll  bool // the demand is uniform all-to-all
-	// isAllToAll, and all nodes of the fault-free network are identical.
-	isUniform bool
+	isUniform   bool // isAllToAll, and all nodes of the fault-free network are identical
 
 	// Pairs are sorted by source. The pairs of sources[i] are firstPair[i] up to firstPair[i+1].
 	pairs           []engine.Flow // one per class with flows
 	class           []int32       // class of the symmetry, or flow, indexed by pair
 	demand          []float64     // indexed by pair
 	hasWholeDemands bool          // all demands are whole numbers
-	// isNeighbour is the nodes are adjacent in the fault-free network, indexed by pair.
+	// isNeighbour reports whether the nodes are adjacent in the fault-free network, indexed by
+	// pair.
 	isNeighbour []bool
 	sources     []int32 // sources of pairs
 	firstPair   []int32
@@ -59,7 +59,7 @@ func newRouteInstance(p *Problem, y *Symmetry) (*routeInstance, error) {
 			for dst := range int32(g.nodes) {
 				if src != dst {
 					in.pairs = append(in.pairs, engine.Flow{Src: src, Dst: dst})
-					in.class = append(in.class, int32(s*g.nodes)+dst)
+					in.class = append(in.class, int32(s*g.nodes)+dst) // as Symmetry.Class
 					in.demand = append(in.demand, 1)
 				}
 			}
@@ -158,10 +158,9 @@ func (in *routeInstance) numberOrbits(p *Problem) {
 // channel rule that restricts the next hops. Paths start in state 0 of their source and end in
 // any state of their destination. The class of an arc is the orbit of its link.
 type stateGraph struct {
-	graph.Digraph
-	// states is the states per node; node a has a*states up to (a+1)*states.
-	states int
-	steps  []engine.Step // indexed by arc
+	graph.Digraph               // its nodes are states; the class of an arc is the orbit of its link
+	states        int           // states per node; node a has a*states up to (a+1)*states
+	steps         []engine.Step // port and channel of each arc
 }
 
 // unrestricted returns the state graph of all paths, with all hops on channel 0.

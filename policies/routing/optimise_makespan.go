@@ -95,7 +95,8 @@ func (x *makespanSearch) search(ctx context.Context, budget int64) error {
 	s.restoreBest()
 	var bestTrace *engine.Trace
 	excess := s.overload()
-	for k := 0; ; k++ {
+	for k := 0; ; k++ { // k counts the starts
+		// Descend from the present assignment, and keep the best result.
 		if s.overload() <= excess && r.isSafe(x.choice) {
 			var err error
 			if x.current, x.trace, err = x.simulate(ctx); err != nil {
@@ -144,7 +145,8 @@ func (r *optimiser) wildFirstChoice() (*routeChoice, error) {
 		return nil, nil
 	}
 
-	// rules has the candidates of the search, picks the selection of WildRule.Route.
+	// rules lists the candidates of the search. picks selects a path as WildRule.Route does, so it
+	// has the defaults of WildRule.Route.
 	rules, err := NewCandidates(r.problem, r.wild)
 	if err != nil {
 		return nil, err
@@ -161,8 +163,10 @@ func (r *optimiser) wildFirstChoice() (*routeChoice, error) {
 	if err != nil {
 		return nil, nil // some pair has no such path
 	}
+
+	// Replace the path of each pair by the selected one.
 	in := r.in
-	s := newPathAssignmentSearch(in, c, r.seed, max(0, r.NeighbourCap), 0)
+	s := newPathAssignmentSearch(in, c, r.seed, r.searchCap(), noBudget)
 	clear(s.load)
 	clear(s.neighbourLoad)
 	for i, f := range in.pairs {
@@ -293,11 +297,11 @@ func (r *optimiser) setMakespanBounds(ctx context.Context) error {
 	in := r.in
 
 	// Bounds by machine scheduling.
-	bound, err := in.makespanBound(ctx, r.problem, false, lengths...)
+	bound, err := in.makespanBound(ctx, r.problem, singlePaths, lengths...)
 	if err != nil {
 		return err
 	}
-	if r.makespanBoundSplit, err = in.makespanBound(ctx, r.problem, true, lengths...); err != nil {
+	if r.makespanBoundSplit, err = in.makespanBound(ctx, r.problem, splitPaths, lengths...); err != nil {
 		return err
 	}
 

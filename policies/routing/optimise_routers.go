@@ -236,5 +236,5 @@ func (r *optimiser) choiceOfPaths(w *engine.Paths) *pathAssignmentSearch {
 		c.add(int32(i))
 	}
 
-	return newPathAssignmentSearch(in, c, r.seed, max(0, r.NeighbourCap), 0).withBest()
+	return newPathAssignmentSearch(in, c, r.seed, r.searchCap(), noBudget).withBest()
 }

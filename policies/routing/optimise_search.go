@@ -100,14 +100,13 @@ type pathAssignmentSearch struct {
 	candidates *candidatePaths // paths to choose from
 	path       []int32         // present path, indexed by pair
 	load       []float64       // present load, indexed by orbit
-	// Load of one unit from every node to each neighbour, indexed by orbit.
+	// neighbourLoad is the load if every node sends one unit to each neighbour, indexed by orbit.
 	neighbourLoad []float64
 	neighbourCap  int // maximum of neighbourLoad; 0 means no cap
 
 	// Costs of the present sweep.
-	beta float64 // exponent per unit of load
-	// Costs of paths are raised at random by up to this fraction.
-	noise float64
+	beta  float64   // exponent per unit of load
+	noise float64   // costs of paths are raised at random by up to this fraction
 	cost  []float64 // exp(beta*(load-level)), indexed by orbit
 	level float64   // maximum load when beta was set; avoids overflow
 
@@ -123,6 +122,13 @@ type pathAssignmentSearch struct {
 	addedCost      []float64
 	revisitsOrbits bool // paths may cross an orbit repeatedly
 }
+
+// Arguments of newPathAssignmentSearch for an assignment that is not searched, or not limited.
+const (
+	noBudget = 0
+	noCap    = 0
+	anySeed  = 0 // without a search, no random numbers are drawn
+)
 
 // newPathAssignmentSearch returns a search that starts with the first candidate of each pair.
 func newPathAssignmentSearch(
@@ -158,7 +164,9 @@ func newPathAssignmentSearch(
 	return s
 }
 
-// Values of beta, times maxDemand, in the first and the last sweep of a descent.
+// minBeta and maxBeta are the values of beta, times maxDemand, in the first and the last sweep of a
+// descent. At maxBeta, one unit of demand more multiplies the cost by e^20, so only the maximum
+// load matters.
 const (
 	minBeta = 0.02
 	maxBeta = 20
@@ -352,6 +360,15 @@ func (s *pathAssignmentSearch) withBest() *pathAssignmentSearch {
 	return s
 }
 
+const (
+	// minSweeps and maxSweeps limit the sweeps of a descent. Between them, a descent has as many
+	// sweeps as the budget can pay.
+	minSweeps = 8
+	maxSweeps = 40
+	// maxStaleSweeps is the number of sweeps without a lower load after which a descent ends.
+	maxStaleSweeps = 8
+)
+
 // run searches until the maximum load is at most target or the budget is spent. Each descent is a
 // sequence of sweeps with rising beta, with noise from the second descent on. If addPaths is not
 // nil, it is called before each sweep and may add candidates.
@@ -366,9 +383,9 @@ func (s *pathAssignmentSearch) run(ctx context.Context, target float64, addPaths
 		// A descent: sweeps with rising beta, until the budget is spent or the load has stopped
 		// falling.
 		s.noise = noiseLevels[round%len(noiseLevels)]
-		steps := int(min(40, max(8, s.budget/int64(len(s.candidates.next)+1))))
+		steps := int(min(maxSweeps, max(minSweeps, s.budget/int64(len(s.candidates.next)+1))))
 		stale, lastLoad := 0, math.Inf(1)
-		for k := 0; k < steps && s.budget > 0 && stale < 8; k++ {
+		for k := 0; k < steps && s.budget > 0 && stale < maxStaleSweeps; k++ {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

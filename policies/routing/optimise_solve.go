@@ -11,35 +11,28 @@ import (
 	"sim/engine"
 )
 
-// optimiser is one run of OptimisedRouter.
+// optimiser is one run of OptimisedRouter. search lists the steps.
 type optimiser struct {
-	OptimisedRouter
-	wild    WildRule // wild-first paths of tori
-	options Options  // of other routers
-	// After translation to the canonical fault (Problem.canonical).
-	problem  *Problem
-	given    *Problem  // before the translation
-	symmetry *Symmetry // nil if the problem has no torus
-	seed     uint64
+	OptimisedRouter           // the options: Budget, Rounds, NeighbourCap, ...
+	wild            WildRule  // wild-first paths of tori
+	options         Options   // of other routers
+	problem         *Problem  // after translation to the canonical fault (Problem.canonical)
+	given           *Problem  // before the translation
+	symmetry        *Symmetry // nil if the problem has no torus
+	seed            uint64
 
-	in       *routeInstance // problem by classes and orbits
-	progress *progress      // of the kind of paths being searched
-	dual     *dualBound     // lower bound on the maximum load
-	// maxBoundWork is the maximum of arcs scanned by the search for the bound.
-	maxBoundWork int
-	// Channel rule of the wild-first paths being searched.
-	rules    *Candidates
-	shortest *pathGenerator // one path of the minimum number of hops per pair
-	// Linear program over all paths; nil until it is needed.
-	spread *equilibration
-	// freeLoad is the minimum load found, including paths that may deadlock.
-	freeLoad float64
-	best     *routeChoice // best choice free of deadlock
-	// mayDeadlock reports whether no paths free of deadlock join all pairs, so best may
-	// deadlock.
-	mayDeadlock bool
-	// isRouterOptimal reports whether another router meets the bound, so the search can stop.
-	isRouterOptimal bool
+	in           *routeInstance // problem by classes of flows and orbits of links
+	progress     *progress      // of the kind of paths being searched
+	dual         *dualBound     // lower bound on the maximum load
+	maxBoundWork int            // limit of the arcs scanned by the search for the bound
+	rules        *Candidates    // channel rule of the wild-first paths being searched
+	shortest     *pathGenerator // one path of the minimum number of hops per pair
+	spread       *equilibration // linear program over all paths; nil until it is needed
+	freeLoad     float64        // minimum load found, including paths that may deadlock
+	best         *routeChoice   // best choice free of deadlock
+	// mayDeadlock means that no paths free of deadlock join all pairs, so best may deadlock.
+	mayDeadlock     bool
+	isRouterOptimal bool // another router meets the bound, so the search can stop
 
 	makespanBound, makespanBoundSplit engine.Time // lower bounds on the end of Problem.Graph
 
@@ -159,6 +152,9 @@ const (
 // whole numbers. The optimum is then hardly smaller.
 const closeGap = 5e-4
 
+// searchCap returns the neighbours' cap for newPathAssignmentSearch, in which 0 means no cap.
+func (r *optimiser) searchCap() int { return max(noCap, r.NeighbourCap) }
+
 // goal is the maximum load at which a search can stop.
 func (r *optimiser) goal() float64 {
 	return r.dual.lowerBound() * (1 + roundingTol)
@@ -249,7 +245,7 @@ func (r *optimiser) searchUpDown(ctx context.Context) error {
 	}
 
 	// First search, which generates candidates as it proceeds.
-	s := newPathAssignmentSearch(in, generator.candidates, r.seed, max(0, r.NeighbourCap), r.Budget/16)
+	s := newPathAssignmentSearch(in, generator.candidates, r.seed, r.searchCap(), r.Budget/16)
 	s.progress = r.progress.part(0, searchShare)
 	if err := s.run(ctx, r.goal(), func() error { return generator.addCheaper(ctx, s) }); err != nil {
 		return err
@@ -266,7 +262,7 @@ func (r *optimiser) searchUpDown(ctx context.Context) error {
 		// candidates.
 		from := s
 		if in != r.in {
-			from = newPathAssignmentSearch(r.in, r.shortest.candidates, r.seed, 0, 0).withBest()
+			from = newPathAssignmentSearch(r.in, r.shortest.candidates, r.seed, noCap, noBudget).withBest()
 		}
 		if err := r.solveSpread(ctx, from); err != nil {
 			return err
@@ -305,7 +301,7 @@ func (r *optimiser) searchUnrestricted(ctx context.Context) error {
 	if r.freeLoad <= r.goal() || r.spread == nil {
 		return nil
 	}
-	s := newPathAssignmentSearch(r.in, r.spread.candidates, r.seed, max(0, r.NeighbourCap),
+	s := newPathAssignmentSearch(r.in, r.spread.candidates, r.seed, r.searchCap(),
 		r.Budget/8).withBest()
 	if r.spread.between != nil {
 		r.spread.roundToPaths(s)
@@ -354,18 +350,18 @@ func (r *optimiser) noteLoad(s *pathAssignmentSearch) {
 // minimum number of hops. It reports whether these paths meet it, as they do on trees and if a
 // node has one link.
 func (r *optimiser) meetsBottleneckBound(ctx context.Context) bool {
-	load := newPathAssignmentSearch(r.in, r.shortest.candidates, 0, 0, 0).load
+	load := newPathAssignmentSearch(r.in, r.shortest.candidates, anySeed, noCap, noBudget).load
 	length := make([]float64, len(load))
 	maxLoad := maxOf(load)
 	if k := slices.Index(load, maxLoad); k >= 0 {
 		length[k] = 1
 	}
-	r.dual.tryLengths(ctx, length, false)
+	r.dual.tryLengths(ctx, length, anyLengths)
 	return maxLoad <= r.goal()
 }
 
 // maxPairs is the number of pairs up to which pairs are routed individually if symmetry does not
-// help.
+// help. Each pair takes memory for its candidates and time in each sweep.
 const maxPairs = 1 << 20
 
 // setResult makes the best choice the result.

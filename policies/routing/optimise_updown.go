@@ -60,7 +60,7 @@ func (in *routeInstance) breadthOrder(root int32) []int32 {
 }
 
 // maxBoundArcs limits the arcs scanned by searches whose results serve only for comparison or
-// bounds: some seconds.
+// bounds. Such a search takes some seconds, and then ends with the bound so far.
 const maxBoundArcs = 100_000_000
 
 // largeGraphArcs is the number of arcs scanned by searches from all sources above which a graph
@@ -87,18 +87,20 @@ func (in *routeInstance) deadlockFree(p *Problem) *stateGraph {
 			channels = min(channels, int(max(1, l.Channels)))
 		}
 	}
-	return in.upDownGraph(in.breadthOrder(0), channels)
+	const root = 0
+	return in.upDownGraph(in.breadthOrder(root), channels)
 }
 
 // pathGenerator generates candidate paths: for each pair the path of minimum cost (the pricing
 // step of column generation).
 type pathGenerator struct {
-	*pathFinder
-	candidates *candidatePaths // result
-	length     []float64       // cost of a link, indexed by orbit
+	*pathFinder                 // finds shortest paths: startSource and findPath
+	candidates  *candidatePaths // result
+	length      []float64       // cost of a link, indexed by orbit
 }
 
-// maxStoredSteps limits the steps of generated candidates in memory.
+// maxStoredSteps limits the steps of generated candidates. With their orbits they take 6 bytes
+// each, 0.8 GB at the limit. Beyond it, no further paths are generated.
 const maxStoredSteps = 1 << 27
 
 // startPaths returns a generator with one path of the minimum number of hops per pair. The error
@@ -131,7 +133,7 @@ func (in *routeInstance) startPaths(
 			}
 
 			if !searched {
-				generator.startSource(s, generator.length, true)
+				generator.startSource(s, generator.length, unitLengths)
 				searched = true
 			}
 			if generator.findPath(i, math.MaxFloat64) == math.MaxFloat64 {
@@ -179,9 +181,9 @@ func (x *pathGenerator) addCheaper(ctx context.Context, s *pathAssignmentSearch)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		x.startSource(k, x.length, false)
+		x.startSource(k, x.length, givenLengths)
 
-		// About the work of as many path evaluations.
+		// Charge the search: scanning four arcs takes about as long as one path evaluation.
 		s.budget -= int64(len(x.tree.To)+int(x.in.firstPair[k+1]-x.in.firstPair[k])) / 4
 		for i := x.in.firstPair[k]; i < x.in.firstPair[k+1]; i++ {
 			cost := 0.0

@@ -59,8 +59,10 @@ func (r *optimiser) searchWildFirst(ctx context.Context, rule WildRule) error {
 	if err != nil {
 		return err
 	}
-	s := newPathAssignmentSearch(r.in, c, r.seed, max(0, r.NeighbourCap),
-		max(r.Budget/16, min(r.Budget/2, 12*int64(len(c.next)))))
+
+	// The budget allows 12 evaluations of each path, but is between 1/16 and 1/2 of the whole budget.
+	budget := max(r.Budget/16, min(r.Budget/2, 12*int64(len(c.next))))
+	s := newPathAssignmentSearch(r.in, c, r.seed, r.searchCap(), budget)
 	if err := r.improve(ctx, s); err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func (r *optimiser) pathLister(rules *Candidates) func(f engine.Flow) [][]engine
 	if !t.Symmetric() || t.Shift != nil {
 		return rules.Paths
 	}
-	y := newSymmetry(t, r.problem.translations(1))
+	y := newSymmetry(t, r.problem.translations(anyTranslation))
 	if y.Classes() >= len(r.in.pairs) {
 		return rules.Paths
 	}

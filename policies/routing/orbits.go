@@ -15,9 +15,8 @@ import (
 // translations of each other take the same ports, on channels of their own. The loads of 16
 // million flows thus follow from 32,000 paths.
 type Orbits struct {
-	*Symmetry
-	// On channel 0, indexed by class; empty from a node to itself.
-	ports        [][]engine.Step
+	*Symmetry                    // the classes of flows: Sources, Orbit, Class and Flow
+	ports        [][]engine.Step // path of each class, on channel 0; empty from a node to itself
 	geometry     *geometry
 	usesSegments bool  // channels follow the segment rule
 	classSize    int64 // flows per class
@@ -44,11 +43,11 @@ func (r *Row) Orbits(ctx context.Context, p *Problem, o Options) (*Orbits, *Deci
 // commutes with translations that preserve the parity of all coordinates, which is checked here
 // for all nodes.
 func (r DimensionOrder) routeOrbits(ctx context.Context, p *Problem, _ Options) (*Orbits, *Decision, error) {
-	_, l, err := r.assigner(p, 0)
+	_, l, err := r.assigner(p, noSeed)
 	if err != nil {
 		return nil, nil, err
 	}
-	l.symmetry = p.Symmetry(2)
+	l.symmetry = p.Symmetry(evenTranslation)
 	for a, orbit := range l.symmetry.Orbit {
 		for d := range l.geometry.Dims {
 			if (l.geometry.Coord(int32(a), d)-l.geometry.Coord(l.symmetry.Sources[orbit], d))%2 != 0 {
@@ -106,7 +105,7 @@ func (l *pathAssigner) routeOrbits(ctx context.Context) (*Orbits, error) {
 
 	// Verify that each path is live and ends at its destination.
 	for c := range z.ports {
-		if c&0xfff == 0 && ctx.Err() != nil {
+		if c%flowsPerCheck == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		f := l.symmetry.Flow(int32(c))
@@ -234,7 +233,8 @@ func (z *Orbits) channelScopes() []channelScope {
 			continue
 		}
 
-		// A segment has one port. Scopes start at every segment except the last.
+		// A segment has one port. A scope ports[first:i] starts at node start; its second segment
+		// starts at index middle. Scopes start at every segment except the last.
 		first := 0
 		middle := 0
 		node := from

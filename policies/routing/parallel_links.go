@@ -10,7 +10,7 @@ import (
 // destination use the same one of the parallel links to the next node. The destinations are
 // distributed so that these links carry nearly equal traffic.
 type parallelChoice struct {
-	// Arcs to use instead of the first parallel one, indexed by destination.
+	// replaced lists the arcs to use instead of the first parallel one, indexed by destination.
 	replaced [][]nodeArc
 }
 
@@ -46,11 +46,8 @@ func newParallelChoice(ctx context.Context, p *Problem, z *destinationTree) (*pa
 		return nil, nil
 	}
 
-	// Indexed by the first of a group of parallel arcs.
-	all := make([][]parallelTraffic, len(g.out.To))
-
-	// Traffic to dst that leaves a node, indexed by node.
-	traffic := make([]float64, g.nodes)
+	all := make([][]parallelTraffic, len(g.out.To)) // indexed by the first of a group of parallel arcs
+	traffic := make([]float64, g.nodes)             // traffic to dst that leaves a node, indexed by node
 	start, byDst := flowsByDestination(g.nodes, p.Flows)
 
 	// Sum up the traffic over each group of parallel links, per destination.

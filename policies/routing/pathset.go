@@ -13,7 +13,7 @@ import (
 // channel changes where a path crosses a wrap-around link.
 type pathSet struct {
 	paths *engine.Paths // result; Class is indexed by flow
-	// Hash table with linear probing: a path, or -1 if free.
+	// slots is a hash table with linear probing: the index of a path, or -1 if the slot is free.
 	slots  []int32
 	hashes []uint32 // indexed by path
 }
@@ -29,6 +29,7 @@ func newPathSet(degree int, link []int32, flows int) *pathSet {
 
 // intern returns the index of a path and adds the path if it is new.
 func (s *pathSet) intern(path []engine.Step) (int32, error) {
+	// A multiplicative hash (Fibonacci hashing): 2^64 divided by the golden ratio.
 	const prime = 0x9E3779B97F4A7C15
 	h := uint64(len(path)) * prime
 	for _, k := range path {

@@ -110,13 +110,19 @@ type Symmetry struct {
 	Torus   *torus.Torus
 	Sources []int32 // the lowest node of each orbit
 	Orbit   []int32 // index in Sources, indexed by node
-	// Translation from the source of its orbit to the node, indexed by node.
-	Shift []int32
+	Shift   []int32 // translation from the source of its orbit to the node, indexed by node
 }
+
+// Values of the parameter every of Problem.Symmetry.
+const (
+	anyTranslation  = 1
+	evenTranslation = 2 // preserves the parity of coordinates, by which breakTie decides
+)
 
 // Symmetry returns the translations that map live links to live links. In each dimension these
 // are the multiples of its smallest period, which is rounded up to a multiple of every. For
-// example, a tie-breaking rule by even and odd coordinates has period 2.
+// example, a tie-breaking rule by even and odd coordinates has period 2. A translation is given
+// as the node to which it maps node 0.
 //
 // Only the identity remains if the nodes are not identical, the problem is not Uniform, or link
 // rates differ. The result is nil for graphs that are not tori.

@@ -136,13 +136,14 @@ func ByName(name string) *Row {
 // checked is false if it is not. The error equals the error of Route: it wraps ErrUnserved and
 // names the first pair without a path.
 func (r *Row) CheckServes(p *Problem, o Options) (checked bool, err error) {
-	led, ok := r.router(o).(interface {
+	// Only routers on tori have a pathAssigner, which checks one flow per class.
+	assigning, ok := r.router(o).(interface {
 		assigner(p *Problem, seed uint64) (*Candidates, *pathAssigner, error)
 	})
 	if !ok || p.Torus == nil {
 		return false, nil
 	}
-	_, l, err := led.assigner(p, o.Seed)
+	_, l, err := assigning.assigner(p, o.Seed)
 	if err != nil {
 		return true, err
 	}

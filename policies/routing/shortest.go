@@ -41,7 +41,7 @@ type ECMP struct {
 
 // Route routes the flows of any graph; for errors see Shortest.Route.
 func (e ECMP) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	return p.routeByDraw(ctx, e.Draw, false, e.selector(o.Seed))
+	return p.routeByDraw(ctx, e.Draw, uniformLinks, e.selector(o.Seed))
 }
 
 // selector returns the rule by which paths continue; nil if each packet draws its links.
@@ -60,7 +60,7 @@ type RandomShortest struct {
 
 // Route routes the flows of any graph; for errors see Shortest.Route.
 func (r RandomShortest) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	return p.routeByDraw(ctx, r.Draw, true, r.selector(o.Seed))
+	return p.routeByDraw(ctx, r.Draw, byNumPaths, r.selector(o.Seed))
 }
 
 // selector returns the rule by which paths continue; nil if each packet draws its links.
@@ -81,17 +81,15 @@ type nextHopSelector struct {
 	mergedArc []int32
 	// parallel spreads paths of ruleFirstCreated over parallel links; nil without such links.
 	parallel *parallelChoice
-	prepared bool // prepare was called
-	// ruleUniform: relative number of shortest paths, indexed by node.
-	numPaths []float64
-	random   rand.PCG // ruleUniform: draws of the current flow
+	prepared bool      // prepare was called
+	numPaths []float64 // ruleUniform: relative number of shortest paths, indexed by node
+	random   rand.PCG  // ruleUniform: draws of the current flow
 	// The arcs of node a on shortest paths are arcs[start[a] : start[a]+count[a]]; not set for
 	// ruleFirstCreated.
-	start []int32
-	count []int32
-	arcs  []int32
-	// ruleUniform: share of the node's shortest paths, indexed like arcs.
-	shares []float64
+	start  []int32
+	count  []int32
+	arcs   []int32
+	shares []float64 // ruleUniform: share of the node's shortest paths, indexed like arcs
 }
 
 // Rules by which the next arc is selected.
@@ -141,8 +139,7 @@ func (c *nextHopSelector) setDestination(z *destinationTree, dst int32) {
 	}
 	c.arcs, c.shares = c.arcs[:0], c.shares[:0]
 
-	// If paths merge, each node has one arc for all of them.
-	// In node order, for locality: neighbours often have close indices.
+	// List the arcs of each node, in node order for locality: neighbours often have close indices.
 	for a := range int32(z.net.nodes) {
 		if c.start[a] = int32(len(c.arcs)); c.rule != ruleFirstCreated && z.Dist[a] > 0 {
 			c.arcs = z.nextArcs(a, c.arcs)
@@ -156,6 +153,7 @@ func (c *nextHopSelector) setDestination(z *destinationTree, dst int32) {
 		}
 	}
 
+	// If paths merge, each node has one arc for all of them.
 	for a := range int32(z.net.nodes) {
 		switch {
 		case z.Dist[a] <= 0 || !c.merges():
@@ -218,7 +216,8 @@ func (c *nextHopSelector) nextArc(u *flowPosition) int32 {
 
 // appendPath appends the steps of a flow to path.
 func (c *nextHopSelector) appendPath(f engine.Flow, path []engine.Step) []engine.Step {
-	for u := c.startFlow(f, -1); u.node != f.Dst; {
+	const noArc = -1 // only arcLoads uses the last arc
+	for u := c.startFlow(f, noArc); u.node != f.Dst; {
 		k := c.mergedArc[u.node]
 		if !c.merges() {
 			k = c.arcs[c.nextArc(&u)]

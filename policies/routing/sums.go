@@ -47,9 +47,9 @@ type arcLoads struct {
 	selector *nextHopSelector // selects the paths
 	net      *adjacency       // network
 	load     []int64          // paths over an arc, indexed by arc of net.out
-	// Arcs of the current destination, indexed like selector.arcs.
-	nextHops []nextHop
-	// Some path continues by this port, indexed by arc*degree+port.
+	nextHops []nextHop        // arcs of the current destination, indexed like selector.arcs
+	// continues reports whether some path continues after an arc by a port, indexed by
+	// arc*degree+port.
 	continues []bool
 }
 
@@ -225,7 +225,8 @@ func (s *arcLoads) Loads() *static.Loads { return &s.loads }
 
 // Channels implements Sums. All paths use one channel.
 func (s *arcLoads) Channels(_ context.Context, n *engine.Network) (int, packet.Cycle, error) {
-	d := packet.NewDependencies(n, s.net.degree, s.net.link, 1)
+	const channels = 1
+	d := packet.NewDependencies(n, s.net.degree, s.net.link, channels)
 	for k := range s.load {
 		for port, then := range s.continues[k*s.net.degree : (k+1)*s.net.degree] {
 			if then {
@@ -237,7 +238,7 @@ func (s *arcLoads) Channels(_ context.Context, n *engine.Network) (int, packet.C
 		}
 	}
 
-	return 1, d.Cycle(), nil
+	return channels, d.Cycle(), nil
 }
 
 // Paths implements Sums.

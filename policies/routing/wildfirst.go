@@ -44,8 +44,8 @@ func (w WildRule) assigner(p *Problem, seed uint64) (*Candidates, *pathAssigner,
 		return nil, nil, err
 	}
 
-	// breakTie has period 2.
-	return c, c.assigner(p, 2, func(f engine.Flow) []engine.Step { return c.pick(f, seed) }), nil
+	// Selected paths depend on breakTie.
+	return c, c.assigner(p, evenTranslation, func(f engine.Flow) []engine.Step { return c.pick(f, seed) }), nil
 }
 
 // pick selects a live candidate of a flow; nil if all are down.
