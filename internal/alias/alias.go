@@ -189,14 +189,16 @@ func Label(name string) string {
 // Metric returns the current name of a metric. The name may have a prefix, such as "reference.", or
 // be a quotient of two metrics.
 func Metric(name string) string {
+	// The name of a job may contain a slash.
 	if over, under, ok := strings.Cut(name, "/"); ok && !strings.HasPrefix(name, "job.") {
-		if a, b := Metric(strings.TrimSpace(over)), Metric(strings.TrimSpace(under)); a != strings.TrimSpace(over) || b != strings.TrimSpace(under) {
+		over, under = strings.TrimSpace(over), strings.TrimSpace(under)
+		if a, b := Metric(over), Metric(under); a != over || b != under {
 			return a + "/" + b
 		}
 		return name
 	}
-	at := strings.LastIndexByte(name, '.') + 1
-	prefix, last := name[:at], name[at:]
+	prefixEnd := strings.LastIndexByte(name, '.') + 1
+	prefix, last := name[:prefixEnd], name[prefixEnd:]
 	for _, r := range Metrics {
 		old, isPattern := strings.CutSuffix(r.Old, "*")
 		if rest, ok := strings.CutPrefix(last, old); ok && (isPattern || rest == "") {

@@ -74,7 +74,7 @@ func splitArgs(cmd *cli.Command, args []string) (flags, positional []string, err
 		name, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		f := findFlag(cmd, name)
 
-		// -j4.
+		// A short flag with its value, such as -j4.
 		if f == nil && name != "" && !strings.HasPrefix(arg, "--") && findFlag(cmd, name[:1]) != nil {
 			name, value, joined = name[:1], arg[2:], true
 			f = findFlag(cmd, name)

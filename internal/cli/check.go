@@ -19,7 +19,7 @@ func (c *command) checkCommand() *cli.Command {
 		Name:      "check",
 		Usage:     "check scenarios without running them, and report all errors",
 		ArgsUsage: "FILE...",
-		Description: describe("",
+		Description: describeExamples(
 			example{"sim check my.toml other.toml", "all errors of both files, with line numbers"},
 			example{"sim check gpt7b --resolved", "the scenario with all defaults, as a start for a file"}),
 		Flags: append(scenarioFlags(),

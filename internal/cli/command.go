@@ -220,7 +220,7 @@ func (c *command) logf(format string, args ...any) {
 }
 
 // maxMessageBytes limits a line on standard error so that it stays readable even if it quotes
-// a long value.
+// a long value. With "sim: " and the end of line, it has fewer than 500 bytes.
 const maxMessageBytes = 490
 
 // hasColours reports whether w is a terminal that shows colours and the environment does not
@@ -288,6 +288,9 @@ To begin:
 
 // example is a command line and its explanation, which may be empty.
 type example [2]string
+
+// describeExamples is describe for a command that needs no text besides its examples.
+func describeExamples(examples ...example) string { return describe("", examples...) }
 
 // describe returns the description of a command for its help text and the manual: the text what,
 // which may be empty, and a list of examples.

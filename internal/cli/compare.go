@@ -56,11 +56,11 @@ func (c *command) compareCommand() *cli.Command {
 			example{"sim compare old new --format markdown --out diff.md", "Markdown for a code review"}),
 		Flags: []cli.Flag{
 			defaultedFlag("fail-over", "how much worse a metric may become: `SHARE`, such as 0.5% or 0.005", formatShare(compare.Rounding)),
-			repeatableFlag("metric", "only metric `NAME` can fail; all for every metric with a better direction (repeatable)", ""),
+			repeatableFlag("metric", "only metric `NAME` can fail; all for every metric with a better direction (repeatable)", noDefault),
 			boolFlag("fail-on-change", "also fail on improvements of simulated metrics and on changes of metrics without a better direction"),
 			boolFlag("wall", "list wall-clock times by row and let them fail; without it they are shown but never fail"),
 			defaultedFlag("wall-fail-over", "with --wall: how much longer a row may take: `SHARE`; growth of up to 10 ms never fails", formatShare(compare.WallFailOver)),
-			repeatableFlag("ignore", "ignore the part `KEY` of row names, as in --ignore scenario (repeatable)", ""),
+			repeatableFlag("ignore", "ignore the part `KEY` of row names, as in --ignore scenario (repeatable)", noDefault),
 			repeatableFlag("where", "compare only the rows that match `KEY=A,B`, with KEY equal to A or B, as in --where seed=1,2 (repeatable)", "all"),
 			boolFlag("all", "also list rows without differences"),
 			defaultedFlag("format", "write `FORMAT`: "+strings.Join(compareFormatNames(), ", "), "text"),
@@ -76,7 +76,8 @@ type regressionList []compare.Regression
 // Error implements error. The regressions themselves are printed by reportRegressions.
 func (r regressionList) Error() string { return text.Plural(len(r), "regression") }
 
-// maxReportedRegressions limits the regressions that are listed on stderr.
+// maxReportedRegressions limits the regressions that are listed on stderr, so that they fit on a
+// screen.
 const maxReportedRegressions = 20
 
 // compare runs sim compare. It reads both results, compares them, prints the differences, and
@@ -96,9 +97,8 @@ func (c *command) compare(cc *cli.Context) error {
 	for i, key := range ignored {
 		ignored[i] = c.currentName(key, alias.Key)
 	}
-	// at is the index of the output format.
-	at := slices.Index(compareFormatNames(), cc.String("format"))
-	if at < 0 {
+	format := slices.Index(compareFormatNames(), cc.String("format"))
+	if format < 0 {
 		names := compareFormatNames()
 		return usagef("flag --format needs %s, not %q%s", strings.Join(names, ", "), cc.String("format"), strings.TrimSuffix(text.DidYouMean(cc.String("format"), names, ""), "; "))
 	}
@@ -159,7 +159,7 @@ func (c *command) compare(cc *cli.Context) error {
 	}
 
 	view := compare.View{All: cc.Bool("all")}
-	write := func(w io.Writer) error { return compareFormats[at].write(found, w, view) }
+	write := func(w io.Writer) error { return compareFormats[format].write(found, w, view) }
 	if path := cc.String("out"); path != "" {
 		if err := c.writeFile(path, read, write); err != nil {
 			return err

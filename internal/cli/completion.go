@@ -34,7 +34,7 @@ func (c *command) completionCommand() *cli.Command {
 		Name:      "completion",
 		Usage:     "print a completion script for a shell",
 		ArgsUsage: "bash|zsh|fish|powershell",
-		Description: describe("",
+		Description: describeExamples(
 			example{"eval \"$(sim completion bash)\"", "in ~/.bashrc"},
 			example{"eval \"$(sim completion zsh)\"", "in ~/.zshrc, after compinit"},
 			example{"sim completion fish | source", "in config.fish"},
@@ -105,8 +105,9 @@ func candidates(app *cli.App, before []string, last string) []string {
 	// The second word depends on the command.
 	cmd := findCommand(app, before[0])
 	if cmd == nil {
-		if before[0] == "help" {
-			return candidates(app, nil, last)
+		if before[0] == "help" { // the names of commands follow
+			var noWords []string
+			return candidates(app, noWords, last)
 		}
 		return nil
 	}

@@ -21,8 +21,11 @@ func boolFlag(name, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: name, DisableDefaultText: true, Usage: usage}
 }
 
+// noDefault is the default text of a flag whose help does not describe its absence.
+const noDefault = ""
+
 // stringFlag returns a flag with a text value. defaultText describes in the help what happens
-// without the flag; "" shows nothing.
+// without the flag.
 func stringFlag(name, usage, defaultText string) cli.Flag {
 	return &cli.StringFlag{Name: name, Usage: usage, DefaultText: defaultText}
 }
@@ -45,9 +48,9 @@ func formatFlag() cli.Flag {
 // scenarioFlags returns the flags that override values of a scenario file.
 func scenarioFlags() []cli.Flag {
 	return []cli.Flag{
-		repeatableFlag("set", "set `KEY=VALUE` in the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)", ""),
+		repeatableFlag("set", "set `KEY=VALUE` in the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)", noDefault),
 		&cli.Uint64Flag{Name: "seed", Usage: "use the random seed `N`", DefaultText: "the scenario's"},
-		repeatableFlag("policy", "run the policy `NAME` instead of those in the scenario (repeatable; see sim list allocators, for tori sim list routers, for several jobs sim list multi_job_allocators)", ""),
+		repeatableFlag("policy", "run the policy `NAME` instead of those in the scenario (repeatable; see sim list allocators, for tori sim list routers, for several jobs sim list multi_job_allocators)", noDefault),
 	}
 }
 
@@ -115,14 +118,14 @@ func runFlagList() []cli.Flag {
 		stringFlag("out", "store the run in `DIR`; with several FILEs, each run in DIR/<scenario>-<hash>", "runs/<scenario>-<hash>"),
 		forceFlag(),
 		&cli.IntFlag{Name: "j", Usage: "use `N` processors; the results do not depend on N", DefaultText: "all"},
-		stringFlag("trace", "write the timelines to `FILE` as a trace for https://ui.perfetto.dev", ""),
+		stringFlag("trace", "write the timelines to `FILE` as a trace for https://ui.perfetto.dev", noDefault),
 		&cli.IntFlag{Name: "trace-tasks", Usage: "with --trace: write the critical path and up to `N` other tasks per timeline, from complete time windows", Value: scenarios.DefaultTimelineTasks},
-		stringFlag("plan-out", "write the plans of policies to `FILE`: rate schedules as CSV, plans of a collective as JSON", ""),
-		stringFlag("routes-out", "write the forwarding tables of each router to `DIR` as CSV", ""),
-		stringFlag("goal-out", "write the simulated tasks to `FILE` as a GOAL schedule; binary if the name ends in .bin", ""),
-		stringFlag("chakra-out", "write the simulated tasks as Chakra execution traces, one file `PREFIX`.N.et per rank N", ""),
-		stringFlag("cm-out", "write the simulated transfers to `FILE` as a connection matrix of htsim", ""),
-		stringFlag("milp-export", "write each mixed-integer linear program (MILP) that a policy solves to `DIR` as MPS and LP", ""),
+		stringFlag("plan-out", "write the plans of policies to `FILE`: rate schedules as CSV, plans of a collective as JSON", noDefault),
+		stringFlag("routes-out", "write the forwarding tables of each router to `DIR` as CSV", noDefault),
+		stringFlag("goal-out", "write the simulated tasks to `FILE` as a GOAL schedule; binary if the name ends in .bin", noDefault),
+		stringFlag("chakra-out", "write the simulated tasks as Chakra execution traces, one file `PREFIX`.N.et per rank N", noDefault),
+		stringFlag("cm-out", "write the simulated transfers to `FILE` as a connection matrix of htsim", noDefault),
+		stringFlag("milp-export", "write each mixed-integer linear program (MILP) that a policy solves to `DIR` as MPS and LP", noDefault),
 		routeCacheFlag(),
 		boolFlag("no-plots", "draw no figures"),
 		formatFlag(),
@@ -131,7 +134,7 @@ func runFlagList() []cli.Flag {
 
 // routeCacheFlag returns --route-cache, which sim run and sim sweep share.
 func routeCacheFlag() cli.Flag {
-	return stringFlag("route-cache", "store the paths of optimising routers in `DIR` and reuse them in later runs", "")
+	return stringFlag("route-cache", "store the paths of optimising routers in `DIR` and reuse them in later runs", noDefault)
 }
 
 // forceFlag returns --force, which sim run and sim sweep share.

@@ -29,24 +29,24 @@ func nameLists() []nameList {
 	var out []nameList
 	// add appends a name to the list of its kind, which is created if it is missing.
 	add := func(i scenarios.PolicyInfo) {
-		at := slices.IndexFunc(out, func(l nameList) bool { return l.kind == i.Kind })
-		if at < 0 {
-			at = len(out)
+		index := slices.IndexFunc(out, func(l nameList) bool { return l.kind == i.Kind })
+		if index < 0 {
+			index = len(out)
 			out = append(out, nameList{kind: i.Kind})
 		}
-		out[at].items = append(out[at].items, i)
+		out[index].items = append(out[index].items, i)
 	}
 	for _, i := range scenarios.Policies() {
 		add(i)
 	}
 	// Names of built-in files have no directory and no extension.
-	for _, of := range []struct {
+	for _, builtIn := range []struct {
 		kind  string
 		names []string
 	}{{"scenarios", scenarios.EmbeddedScenarios()}, {"studies", scenarios.EmbeddedStudies()}} {
-		for _, name := range of.names {
+		for _, name := range builtIn.names {
 			short := strings.TrimSuffix(strings.TrimPrefix(name, "scenarios/"), ".toml")
-			add(scenarios.PolicyInfo{Kind: of.kind, Name: short, Doc: scenarios.Summary(name)})
+			add(scenarios.PolicyInfo{Kind: builtIn.kind, Name: short, Doc: scenarios.Summary(name)})
 		}
 	}
 	// A stored run is described by its scenario and its end.
@@ -62,7 +62,7 @@ func (c *command) listCommand() *cli.Command {
 		Name:      "list",
 		Usage:     "list the names that scenarios can use: policies, models, presets, keys, metrics, built-in scenarios and stored runs",
 		ArgsUsage: "[KIND [NAME]]",
-		Description: describe("",
+		Description: describeExamples(
 			example{"sim list scenarios", "the built-in scenarios, one line each"},
 			example{"sim list routers", "the routers, which are the policies of tori"},
 			example{"sim list keys fabric.torus", "the keys of a kind of fabric or workload"},
@@ -125,11 +125,11 @@ func (c *command) list(kind string) error {
 
 // listKeys prints the keys of a kind or a table, or the keys that begin with a text. If no key
 // does, it returns an error with a suggestion.
-func (c *command) listKeys(of string) error {
-	of = c.currentName(of, alias.Key)
-	known, err := scenarios.WriteKeys(c.stdout, of)
-	if err == nil && known != nil {
-		err = usagef("no key or kind begins with %q%s", of, text.DidYouMean(of, known, "sim list keys lists them all"))
+func (c *command) listKeys(prefix string) error {
+	prefix = c.currentName(prefix, alias.Key)
+	known, err := scenarios.WriteKeys(c.stdout, prefix)
+	if err == nil && known != nil { // nothing was printed; known has all names
+		err = usagef("no key or kind begins with %q%s", prefix, text.DidYouMean(prefix, known, "sim list keys lists them all"))
 	}
 	return err
 }

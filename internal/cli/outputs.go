@@ -24,7 +24,7 @@ func checkOutputs(s *scenarios.Scenario, flags runFlags) error {
 	// lacks has the reasons why an output is not produced. Files of simulated tasks share one
 	// reason.
 	lacks := map[string]string{"--trace": s.NoTraceReason(), "--plan-out": plan, "--routes-out": s.NoRoutesReason()}
-	for _, o := range append(flags.outputFlags(), outputFlag{"--routes-out", flags.routesOut}) {
+	for _, o := range append(flags.outputFlags(), outputFlag{name: "--routes-out", path: flags.routesOut}) {
 		why, other := lacks[o.name]
 		if !other {
 			why = s.NoWorkReason()
@@ -75,16 +75,16 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 	}
 	// create opens an output file at its place.
 	create := func(path string) (*outputFile, error) {
-		at, err := place(path)
+		finalPath, err := place(path)
 
-		// In the run directory, which is new.
-		if err == nil && at != path {
-			err = os.MkdirAll(filepath.Dir(at), 0o777)
+		// In the run directory, which is new, a file may need a directory.
+		if err == nil && finalPath != path {
+			err = os.MkdirAll(filepath.Dir(finalPath), 0o777)
 		}
 		if err != nil {
 			return nil, err
 		}
-		return createOutputFile(path, at, read)
+		return createOutputFile(path, finalPath, read)
 	}
 	o.create = create
 
@@ -101,7 +101,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		case "--plan-out":
 			o.plan = f
 		default:
-			o.workloads = append(o.workloads, workloadFile{w.name, f})
+			o.workloads = append(o.workloads, workloadFile{flag: w.name, file: f})
 		}
 	}
 
@@ -109,11 +109,11 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 	if flags.routesOut == "" {
 		return nil
 	}
-	at, err := place(flags.routesOut)
+	routesDir, err := place(flags.routesOut)
 	if err != nil {
 		return err
 	}
-	if o.createdDirs, err = result.CreateDirs(at); err != nil {
+	if o.createdDirs, err = result.CreateDirs(routesDir); err != nil {
 		return result.Unwritable(flags.routesOut, err)
 	}
 	o.routes = map[string]routeFiles{}

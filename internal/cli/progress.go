@@ -21,7 +21,13 @@ const (
 	// terminal, and lineInterval the time between further lines.
 	firstLineDelay = time.Second
 	lineInterval   = 10 * time.Second
+	// barInterval is the time between updates of the bar.
+	barInterval = 100 * time.Millisecond
 )
+
+// Widths of the bar and of the text next to it, in characters. Together with the percentage and
+// the time they fit into a terminal of 100 columns.
+const barWidth, barMessageWidth = 24, 44
 
 // progressState describes the progress of a run or a sweep.
 type progressState struct {
@@ -39,9 +45,8 @@ type progressMeter struct {
 	// display is the goroutine that shows the progress.
 	display sync.WaitGroup
 
-	mu sync.Mutex
-	// Returns the state; called with mu held.
-	current func() progressState
+	mu      sync.Mutex           // protects the variables from which the state is computed
+	current func() progressState // returns the state; it locks mu
 }
 
 // startMeter shows the state that now returns until stop is called. The argument of now is the
@@ -135,10 +140,10 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 			}
 			line += fmt.Sprintf(", %.3g a second, %s%s to go", rate, how, text.Roughly(max(togo, 1)))
 		}
-		return progressState{line, line, finished + failed, total}
+		return progressState{message: line, line: line, done: finished + failed, total: total}
 	})
 	// look updates the forecast, which takes time itself.
-	look := c.throttle(func() error {
+	look := c.newThrottle(func() error {
 		f, err := left()
 		if err != nil {
 			return err
@@ -161,27 +166,43 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 			finished, total, failed = done, all, bad
 		})
 		if left != nil && done+bad > first {
-			look(false)
+			look.callIfDue()
 		}
 	}
 }
 
-// throttle returns a function that calls do, but only at most about every 200 ms and for at most
-// about 2 % of the time. If must is true, do is called immediately. After an error, do is not
-// called again.
-func (c *command) throttle(do func() error) func(must bool) {
-	var next time.Time
-	failed := false
-	return func(must bool) {
-		begun := c.now()
-		if failed || !must && begun.Before(next) {
-			return
-		}
-		failed = do() != nil
-		// The next call waits for share times the duration of this one.
-		const minInterval, share = 200 * time.Millisecond, 50
-		next = c.now().Add(max(minInterval, share*c.now().Sub(begun)))
+// throttle limits how often a function is called. After an error, the function is not called
+// again.
+type throttle struct {
+	do     func() error
+	now    func() time.Time
+	next   time.Time // earliest time of the next call of callIfDue
+	failed bool
+}
+
+// newThrottle returns a throttle of do.
+func (c *command) newThrottle(do func() error) *throttle { return &throttle{do: do, now: c.now} }
+
+// callIfDue calls the function, but at most about every 200 ms and for at most about 2 % of the
+// time.
+func (t *throttle) callIfDue() {
+	if begun := t.now(); !begun.Before(t.next) {
+		t.callAt(begun)
 	}
+}
+
+// call calls the function immediately.
+func (t *throttle) call() { t.callAt(t.now()) }
+
+// callAt calls the function at time begun, which is now.
+func (t *throttle) callAt(begun time.Time) {
+	if t.failed {
+		return
+	}
+	t.failed = t.do() != nil
+	// The next call waits for waitFactor times the duration of this one.
+	const minInterval, waitFactor = 200 * time.Millisecond, 50
+	t.next = t.now().Add(max(minInterval, waitFactor*t.now().Sub(begun)))
 }
 
 // showLines prints a line after firstLineDelay and then every lineInterval.
@@ -214,7 +235,7 @@ func (m *progressMeter) showBar() {
 	// The terminal itself, because the bar moves the cursor.
 	out := &byteCounter{w: unwrapWriter(m.c.stderr)}
 	pw.SetOutputWriter(out)
-	pw.SetUpdateFrequency(100 * time.Millisecond)
+	pw.SetUpdateFrequency(barInterval)
 	style := progress.StyleDefault
 	if m.c.hasColours(m.c.stderr) {
 		style = progress.StyleBlocks
@@ -224,7 +245,7 @@ func (m *progressMeter) showBar() {
 	style.Options.TimeInProgressPrecision = time.Second
 	style.Visibility.Value, style.Visibility.Speed = false, false
 	pw.SetStyle(style)
-	pw.SetTrackerLength(24)
+	pw.SetTrackerLength(barWidth)
 	tracker := &progress.Tracker{Message: text.Shown(m.current().message)}
 	pw.AppendTracker(tracker)
 	rendered := make(chan struct{})
@@ -236,7 +257,7 @@ func (m *progressMeter) showBar() {
 	}
 
 	// Update the bar until the work ends, then erase it.
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(barInterval)
 	defer tick.Stop()
 	for {
 		s := m.current()
@@ -244,7 +265,7 @@ func (m *progressMeter) showBar() {
 
 		// Never full before the work has ended.
 		tracker.SetValue(int64(min(s.done, max(s.total-1, 0))))
-		tracker.UpdateMessage(fmt.Sprintf("%-44s", text.Shown(s.message)))
+		tracker.UpdateMessage(fmt.Sprintf("%-*s", barMessageWidth, text.Shown(s.message)))
 		select {
 		case <-m.quit:
 			pw.Stop()

@@ -141,7 +141,7 @@ func (c *command) workerCommand() *cli.Command {
 			example{"sim worker nats://host:4222 --idle 10m", "on each machine, until the queue is idle for 10 minutes"}),
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "j", Usage: "compute `N` cells at the same time", DefaultText: "the number of processors"},
-			stringFlag("creds", "read NATS credentials from `FILE`", ""),
+			stringFlag("creds", "read NATS credentials from `FILE`", noDefault),
 			stringFlag("token-file", "read the server's token from `FILE`", "$"+tokenVariable),
 			stringFlag("idle", "end after an idle `TIME` such as 10m", "never"),
 		},
@@ -157,7 +157,8 @@ func (c *command) workerCommand() *cli.Command {
 				return usagef("sim worker needs the address of a server, such as nats://HOST:4222; embedded is for sim sweep")
 			}
 			var err error
-			if o.Token, err = c.queueToken(o.URL, o.Credentials, cc.String("token-file"), ""); err != nil {
+			const noTokenGiven = "" // queueToken finds a token in the address itself
+			if o.Token, err = c.queueToken(o.URL, o.Credentials, cc.String("token-file"), noTokenGiven); err != nil {
 				return err
 			}
 			if text := cc.String("idle"); cc.IsSet("idle") {

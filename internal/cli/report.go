@@ -139,7 +139,8 @@ func compareResults(oldPath, newPath string) (page.Document, error) {
 	var sides [2]*compare.Set
 	for i, path := range []string{oldPath, newPath} {
 		var err error
-		if sides[i], err = compare.Read(path, nil); err != nil {
+		var ignored []string // no part of row names
+		if sides[i], err = compare.Read(path, ignored); err != nil {
 			return page.Document{}, err
 		}
 	}
@@ -161,8 +162,9 @@ func isReplaceable(path string) bool {
 		return true
 	}
 	defer f.Close()
-	// The generator element is near the beginning of a report.
-	head := make([]byte, 4<<10)
+	// The generator element is within the first bytes of a report.
+	const headBytes = 4 << 10
+	head := make([]byte, headBytes)
 	n, _ := io.ReadFull(f, head)
 	return n == 0 || bytes.Contains(head[:n], []byte(page.Generator))
 }
@@ -180,7 +182,7 @@ func figureStyle() page.Style {
 		}
 		l.Series = append(l.Series, line)
 	}
-	// Sample the colour scale.
+	// Sample the colour scale. The page interpolates between samples.
 	const steps = 32
 	for i := range steps + 1 {
 		l.Heat = append(l.Heat, cssColor(sheet.Heat(float64(i)/steps)))

@@ -190,14 +190,14 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 		left = func() (*study.Forecast, error) { return plan.Forecast(ctx, store, nil) }
 	}
 	m, update := c.startSweepProgress(plan.Sweep.Name, flags.workers, left)
-	show := c.throttle(func() error { return store.WritePartial(plan) })
+	show := c.newThrottle(func() error { return store.WritePartial(plan) })
 	// Write partial results only after the first new cell and before the last one.
 	first := -1
 	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Progress: func(done, total, failed int) {
 		if update(done, total, failed); first < 0 {
 			first = done
 		} else if done > first && done+failed < total {
-			show(false)
+			show.callIfDue()
 		}
 	}})
 	m.stop()
@@ -205,12 +205,12 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	// stopped converts the error of an interrupt into a sweepInterrupt.
 	stopped := func(err error) error {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return &sweepInterrupt{status, store.Dir}
+			return &sweepInterrupt{status: status, dir: store.Dir}
 		}
 		return err
 	}
 	if err != nil || len(status.Failed) > 0 {
-		show(true)
+		show.call()
 	}
 	for _, i := range status.Failed {
 		c.logf("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))

@@ -15,7 +15,7 @@ func (c *command) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "version",
 		Usage:       "print the version",
-		Description: describe("", example{"sim version", ""}),
+		Description: describeExamples(example{"sim version", ""}),
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() > 0 {
 				return usagef("sim version takes no arguments")
@@ -35,9 +35,10 @@ func (c *command) manCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "man",
 		Usage:       "print the manual page",
-		Description: describe("", example{"sim man > /usr/local/share/man/man1/sim.1", ""}),
+		Description: describeExamples(example{"sim man > /usr/local/share/man/man1/sim.1", ""}),
 		Action: func(cc *cli.Context) error {
-			page, err := cc.App.ToManWithSection(1)
+			const section = 1 // user commands
+			page, err := cc.App.ToManWithSection(section)
 			if err != nil {
 				return err
 			}

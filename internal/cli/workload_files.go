@@ -27,7 +27,7 @@ func (f *runFlags) outputFlags() (list []outputFlag) {
 			path = chakraFile(path, 0)
 		}
 		if path != "" {
-			list = append(list, outputFlag{"--" + name, path})
+			list = append(list, outputFlag{name: "--" + name, path: path})
 		}
 	}
 	return list
@@ -93,7 +93,8 @@ func (o *outputs) fillWorkloads(w *trace.RankGraph) error {
 // commitWorkloads commits the files, and writes the Chakra files of the further ranks.
 func (o *outputs) commitWorkloads() (failed errorList) {
 	for _, f := range o.workloads {
-		err := f.file.commit(nil)
+		var filled error // fillWorkloads has written the content without an error
+		err := f.file.commit(filled)
 		for rank := 1; f.flag == "--chakra-out" && rank < o.rankTraces.Ranks && err == nil; rank++ {
 			// Open each further file only while it is written.
 			var one *outputFile

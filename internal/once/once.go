@@ -25,6 +25,8 @@ type Value[T any] struct {
 func (v *Value[T]) Get(ctx context.Context, compute func() (T, error)) (T, error) {
 	var none T
 	v.begin.Do(func() { v.turn = make(chan struct{}, 1) })
+
+	// Take the turn if it is free, even if ctx is cancelled: a known value is returned anyway.
 	select {
 	case v.turn <- struct{}{}:
 	default:

@@ -125,7 +125,7 @@ func (r *report) text(file string, line int, s string) {
 	for i, l := range strings.Split(s, "\n") {
 		for _, p := range phrases {
 			for _, m := range p.pattern.FindAllString(l, -1) {
-				r.findings = append(r.findings, finding{file, line + i, m, p.instead})
+				r.findings = append(r.findings, finding{file: file, line: line + i, text: m, instead: p.instead})
 			}
 		}
 	}
@@ -144,35 +144,37 @@ func (r *report) goFile(name string, src []byte) error {
 			r.text(name, files.Position(c.Pos()).Line, c.Text)
 		}
 	}
-	declared := func(id *ast.Ident, isType bool) {
+	add := func(id *ast.Ident, instead string) {
 		line := files.Position(id.Pos()).Line
+		r.findings = append(r.findings, finding{file: name, line: line, text: id.Name, instead: instead})
+	}
+	checkName := func(id *ast.Ident) {
 		for _, w := range camelWords.FindAllString(id.Name, -1) {
 			if instead := words[strings.ToLower(w)]; instead != "" {
-				r.findings = append(r.findings, finding{name, line, id.Name, instead})
+				add(id, instead)
 			}
-		}
-		if isType && isParticiple(id.Name) {
-			r.findings = append(r.findings, finding{name, line, id.Name, "a noun"})
 		}
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.TypeSpec:
-			declared(n.Name, true)
+			if checkName(n.Name); isParticiple(n.Name.Name) {
+				add(n.Name, "a noun")
+			}
 		case *ast.FuncDecl:
-			declared(n.Name, false)
+			checkName(n.Name)
 		case *ast.Field:
 			for _, id := range n.Names {
-				declared(id, false)
+				checkName(id)
 			}
 		case *ast.ValueSpec:
 			for _, id := range n.Names {
-				declared(id, false)
+				checkName(id)
 			}
 		case *ast.AssignStmt:
 			for _, e := range n.Lhs {
 				if id, ok := e.(*ast.Ident); ok && n.Tok == token.DEFINE {
-					declared(id, false)
+					checkName(id)
 				}
 			}
 		}

@@ -57,8 +57,11 @@ func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 func Percent(ratio float64) string {
 	p := 100 * ratio
 	digits := 1
-	if a := math.Abs(p); a > 1e-6 && a < 0.0995 { // would be printed as 0.0 or 0.1
-		digits = min(1-int(math.Floor(math.Log10(a))), 6)
+
+	// One decimal would print such a number as 0.0 or 0.1. Up to 1e-6 % it counts as 0.
+	if a := math.Abs(p); a > 1e-6 && a < 0.0995 {
+		const maxDigits = 6
+		digits = min(1-int(math.Floor(math.Log10(a))), maxDigits)
 	}
 	return strconv.FormatFloat(p, 'f', digits, 64) + " %"
 }
@@ -150,18 +153,18 @@ const maxSuggestions = 4
 // Otherwise these are the words that begin with word, if word has four letters or more.
 func similarNames(word string, known []string) []string {
 	word = strings.ToLower(word)
-	best, at := "", min(3, len(word)/3)+1
+	best, bestEdits := "", min(3, len(word)/3)+1 // at first one more than is accepted
 	var longer []string
 	for _, k := range known {
 		lower := strings.ToLower(k)
 		if len(word) >= 4 && strings.HasPrefix(lower, word) {
 			longer = append(longer, k)
 		}
-		if d := len(k) - len(word); d >= at || -d >= at {
+		if d := len(k) - len(word); d >= bestEdits || -d >= bestEdits {
 			continue
 		}
-		if d := Edits(word, lower); d < at {
-			best, at = k, d
+		if d := Edits(word, lower); d < bestEdits {
+			best, bestEdits = k, d
 		}
 	}
 	if best != "" {
@@ -202,9 +205,10 @@ func Edits(a, b string) int {
 // that is too long ends with three dots.
 func Line(s string, maxBytes int) string {
 	const dots = "..."
+	maxExamined := 4 * maxBytes // the rest of a very long text is not examined
 	var b strings.Builder
 	fits := 0 // length of the longest prefix of b that leaves space for the dots
-	for i, r := range strings.TrimRight(s[:min(len(s), 4*maxBytes)], "\r\n") {
+	for i, r := range strings.TrimRight(s[:min(len(s), maxExamined)], "\r\n") {
 		switch {
 		case r == '\n' || r == '\r':
 			if b.Len() > 0 && !strings.HasSuffix(b.String(), "; ") {
@@ -224,7 +228,7 @@ func Line(s string, maxBytes int) string {
 			fits = b.Len()
 		}
 	}
-	if len(s) > 4*maxBytes {
+	if len(s) > maxExamined {
 		return b.String()[:fits] + dots
 	}
 	return b.String()

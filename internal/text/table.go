@@ -14,12 +14,12 @@ const Width = 100
 // Table is a table of text cells. By default the first column is aligned to the left and the
 // others to the right.
 type Table struct {
-	Heads []string   // column headings; they may have several lines
-	Rows  [][]string // cells, indexed by row and column
-	bold  []bool     // whether to emphasise a row, indexed by row
-	left  []int      // indices of the columns aligned to the left
-	gone  []int      // indices of the hidden columns
-	unit  Unit       // unit of float64 cells, which are times in seconds
+	Heads  []string   // column headings; they may have several lines
+	Rows   [][]string // cells, indexed by row and column
+	bold   []bool     // whether to emphasise a row, indexed by row
+	left   []int      // indices of the columns aligned to the left
+	hidden []int      // indices of the hidden columns
+	unit   Unit       // unit of float64 cells, which are times in seconds
 }
 
 // NewTable returns an empty table with the given column headings.
@@ -36,7 +36,7 @@ func (t *Table) Left(columns ...int) *Table {
 func (t *Table) Show(head string, shown bool) {
 	for i, h := range t.Heads {
 		if h == head && !shown {
-			t.gone = append(t.gone, i)
+			t.hidden = append(t.hidden, i)
 		}
 	}
 }
@@ -82,8 +82,8 @@ func (t *Table) String(bold func(string) string) string {
 	style.Options = table.Options{SeparateHeader: true}
 	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
 	style.Format.Header = text.FormatDefault
-	tw := t.writer(func(cell string, stands bool) string {
-		if stands && bold != nil {
+	tw := t.writer(func(cell string, isBold bool) string {
+		if isBold && bold != nil {
 			return bold(cell)
 		}
 		return cell
@@ -98,8 +98,8 @@ var markdown = strings.NewReplacer("_", `\_`, "*", `\*`, "`", "'", "<", "&lt;")
 
 // Markdown returns the table in Markdown. Emphasised rows are bold.
 func (t *Table) Markdown() string {
-	return t.writer(func(cell string, stands bool) string {
-		if cell = markdown.Replace(cell); stands && cell != "" {
+	return t.writer(func(cell string, isBold bool) string {
+		if cell = markdown.Replace(cell); isBold && cell != "" {
 			return "**" + cell + "**"
 		}
 		return cell
@@ -108,12 +108,12 @@ func (t *Table) Markdown() string {
 
 // writer converts the visible columns to a table of the go-pretty library. The function format
 // is applied to each cell; its second argument is true for cells of emphasised rows.
-func (t *Table) writer(format func(cell string, stands bool) string) table.Writer {
+func (t *Table) writer(format func(cell string, isBold bool) string) table.Writer {
 	tw := table.NewWriter()
 	visibleCells := func(cells []string, format func(string) string) table.Row {
 		row := table.Row{}
 		for i, cell := range cells {
-			if !slices.Contains(t.gone, i) {
+			if !slices.Contains(t.hidden, i) {
 				row = append(row, format(cell))
 			}
 		}
@@ -125,7 +125,7 @@ func (t *Table) writer(format func(cell string, stands bool) string) table.Write
 	}
 	var columns []table.ColumnConfig
 	for i := range t.Heads {
-		if slices.Contains(t.gone, i) {
+		if slices.Contains(t.hidden, i) {
 			continue
 		}
 		align := text.AlignRight

@@ -14,8 +14,8 @@ type Unit struct {
 	digits int     // decimals
 }
 
-// UnitFor returns the unit for times of up to most seconds, with enough decimals for five
-// significant digits of that time.
+// UnitFor returns the unit for times of up to maxSeconds, with enough decimals for five
+// significant digits of that time. Hours and days are used from two of them on.
 func UnitFor(maxSeconds float64) Unit {
 	u := Unit{"ns", 1e9, 4}
 	switch maxSeconds = math.Abs(maxSeconds); {
