@@ -166,7 +166,7 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 			finished, total, failed = done, all, bad
 		})
 		if left != nil && done+bad > first {
-			look.callIfDue()
+			look.callIfAllowed()
 		}
 	}
 }
@@ -176,16 +176,16 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 type throttle struct {
 	do     func() error
 	now    func() time.Time
-	next   time.Time // earliest time of the next call of callIfDue
+	next   time.Time // earliest time of the next call of callIfAllowed
 	failed bool
 }
 
 // newThrottle returns a throttle of do.
 func (c *command) newThrottle(do func() error) *throttle { return &throttle{do: do, now: c.now} }
 
-// callIfDue calls the function, but at most about every 200 ms and for at most about 2 % of the
+// callIfAllowed calls the function, but at most about every 200 ms and for at most about 2 % of the
 // time.
-func (t *throttle) callIfDue() {
+func (t *throttle) callIfAllowed() {
 	if begun := t.now(); !begun.Before(t.next) {
 		t.callAt(begun)
 	}

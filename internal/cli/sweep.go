@@ -197,7 +197,7 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 		if update(done, total, failed); first < 0 {
 			first = done
 		} else if done > first && done+failed < total {
-			show.callIfDue()
+			show.callIfAllowed()
 		}
 	}})
 	m.stop()
