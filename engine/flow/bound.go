@@ -125,7 +125,7 @@ func (b *bounds) sortByHead(z *sim, uses []int32, head []float64) {
 func (b *bounds) oneMachine(z *sim, uses []int32, capacity float64, head, tail []float64) float64 {
 	value, now := 0.0, 0.0
 	b.heap = b.heap[:0]
-	z.workSincePoll += 4 * len(uses)
+	z.workSincePoll += 4 * len(uses) // the cost of the heap
 
 	next := head[z.useTask[uses[0]]] // head of uses[k]
 	for k := 0; k < len(uses) || len(b.heap) > 0; {

@@ -34,7 +34,7 @@ type fairShareBound struct {
 }
 
 // maxPairedTransfers is the maximum number of transfers on a link whose pairs FairBound
-// examines. The number of pairs is quadratic.
+// examines. The number of pairs is quadratic: 256 transfers have 32,640.
 const maxPairedTransfers = 256
 
 // PrepareFairBound declares the resources whose capacities may change between calls of

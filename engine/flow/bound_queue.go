@@ -7,6 +7,10 @@ import (
 	"sim/engine"
 )
 
+// This file computes QueueBound, the sharpest lower bound on the makespan that holds for every
+// service. It builds on bounds (bound.go), which has the one-machine bounds of a resource, and on
+// sim.paths (criticalpaths.go), which has the durations of transfers at full rate.
+
 // queueBound improves heads and tails by the queues before and after a task. The head of a task is a
 // lower bound on its start. Its tail is a lower bound on the time from its end to the end of the
 // graph. The results hold for every service.
@@ -22,8 +26,8 @@ type queueBound struct {
 	start             []int32       // the in-edges of task i are start[i] <= e < start[i+1]
 	from              []int32       // predecessor, indexed by edge
 	lag               []engine.Time // lag, indexed by edge
-	// reachingUses is scratch: the uses of a resource from which the current task can be
-	// reached.
+	// reachingUses is scratch: the uses of a resource by tasks from which a path leads to the
+	// current task of findLongestPaths. A use is one resource used by one transfer.
 	reachingUses  []int32
 	remainingWork int64 // budget left, in edges and uses
 }
@@ -36,8 +40,8 @@ type direction struct {
 	from     []int32
 	lag      []engine.Time
 	head     []float64 // improved heads, indexed by task
-	// dist is the longest path from the task's end to the current task, indexed by task; -1 if
-	// no path exists.
+	// dist is the longest path from a task's end to the start of the current task of
+	// findLongestPaths, indexed by the first task; -1 if no path exists.
 	dist       []float64
 	usesByHead [][]int32 // uses of processed tasks in order of their heads, indexed by resource
 }
@@ -99,7 +103,8 @@ func (e *Evaluator) QueueBound(ctx context.Context, maxWork int64) (bound engine
 	q.remainingWork += budget - budget/2
 	q.computeHeads(ctx, z, b, &q.backward)
 
-	// The bounds of Bound, with the improved heads and tails.
+	// The bounds of Bound, with the improved heads and tails. b.byHead lists the uses of each
+	// resource. Bound and this last part count as one call of Bound each.
 	head, tail := q.forward.head, q.backward.head
 	best := 0.0
 	for i := range z.tasks {
@@ -211,8 +216,8 @@ func (q *queueBound) findLongestPaths(z *sim, s *direction, i int32) {
 	q.charge(z, int(s.position[i]))
 }
 
-// resourceBound returns the bound that resource r implies on the start of the task of the last
-// findLongestPaths. It returns less than that if the bound cannot exceed head.
+// resourceBound returns the bound that resource r implies on the start of the current task, the
+// task of the last findLongestPaths. If the bound cannot exceed head, it returns 0.
 func (q *queueBound) resourceBound(z *sim, b *bounds, s *direction, r int32, head float64) float64 {
 	uses := s.usesByHead[r]
 	q.charge(z, len(uses))
@@ -240,7 +245,8 @@ func (q *queueBound) resourceBound(z *sim, b *bounds, s *direction, r int32, hea
 	return bound
 }
 
-// machineWorkFactor is the cost of one unit of machine work, in visits of an edge.
+// machineWorkFactor is the cost of one unit of the work that machine counts, in visits of an
+// edge. A unit is a step of a heap or a sort.
 const machineWorkFactor = 2
 
 // charge charges visits of edges and uses to the budget.

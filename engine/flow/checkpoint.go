@@ -1,18 +1,25 @@
 package flow
 
-// maxCheckpoints is the maximum number of checkpoints of a pass.
+// This file lets recomputeShares (recompute.go) skip the beginning of a pass. A pass computes
+// the shares of all large components by progressive filling: resources saturate one after the
+// other, at rising levels (rates per weight). When a resource saturates, the rates of its
+// transfers are fixed, and charged to the other resources that they use.
+
+// maxCheckpoints is the maximum number of checkpoints of a pass. A checkpoint has 16 bytes per
+// resource. They are a tenth of all uses apart (saveCheckpoint), so the next pass repeats little.
 const maxCheckpoints = 8
 
-// checkpoint is the state of a pass of recomputeShares after some saturations: the capacity and weight
-// that are left on each resource, after the rates of all saturated classes were charged. If an event
-// changes no resource that saturated before, the next pass resumes there. For 62,250 transfers of random starts through one
-// switch of 250 nodes this saves 17 % of the time.
+// checkpoint is the state of a pass after some saturations: the capacity and weight that are left
+// on each resource, after all rates so far were charged. If an event changes no resource that
+// saturated before the checkpoint, the next pass resumes there. For 62,250 transfers of random
+// starts through one switch of 250 nodes this saves 17 % of the time.
 type checkpoint struct {
-	saturations int    // number of saturations before
-	fills       []fill // indexed by resource
+	saturations int    // number of saturations before; saturated resources are in recomputation.saturations
+	fills       []fill // capacity (free) and weight (load) that are left, indexed by resource
 }
 
-// checkpoints holds the checkpoints of recomputeShares.
+// checkpoints holds the checkpoints of recomputeShares. It is a part of recomputation, whose
+// fields resources, unordered, saturations, fills and numUses describe the current pass.
 type checkpoints struct {
 	saved        [maxCheckpoints]checkpoint // of the last pass, in order
 	numValid     int                        // number of checkpoints that hold for the next pass
@@ -37,7 +44,8 @@ func (p *checkpoints) changePosition(r int32) {
 }
 
 // reviseCheckpoints updates the checkpoints before the first changed resource, and discards the
-// others. The changed resources are in recomputation.unordered.
+// others. The changed resources are in recomputation.unordered. A change of capacity discards all
+// checkpoints, because only changed weights can be corrected.
 func (z *sim) reviseCheckpoints() {
 	p := &z.incremental.recomputation
 	for _, r := range p.unordered {
@@ -62,8 +70,11 @@ func (z *sim) reviseCheckpoints() {
 // reviseCheckpoint updates the weights of the changed resources in a checkpoint before which none of
 // them saturated. It returns false if one of them would now saturate before the checkpoint.
 //
-// Then its candidate, the level at which it would saturate (sim.candidate), is below the last level
-// before the checkpoint also at the checkpoint: rates above the candidate only lower it.
+// To find this out, it compares two levels at the checkpoint: last, at which the last resource
+// saturated, and the candidate of the changed resource, at which it would saturate itself
+// (sim.candidate, free/load). If the resource saturated at a level L before the checkpoint, its
+// candidate would now be at most L, and so at most last: every rate above L that was charged since
+// takes more than its share, and lowers the candidate.
 func (z *sim) reviseCheckpoint(c *checkpoint) bool {
 	p := &z.incremental.recomputation
 	last := p.saturations[c.saturations-1].level
@@ -85,7 +96,7 @@ func (z *sim) reviseCheckpoint(c *checkpoint) bool {
 // saveCheckpoint saves the state of the current pass if enough uses were charged since the last
 // checkpoint.
 func (p *recomputation) saveCheckpoint() {
-	minCharges := p.numUses/(maxCheckpoints+2) + 1 // uses charged between two checkpoints
+	minCharges := p.numUses/(maxCheckpoints+2) + 1 // uses charged between two checkpoints, evenly spaced
 	isSparse := len(p.fills) > 4*len(p.resources)  // a copy of all fills would cost more than a pass
 	if !p.unitWeights || p.numValid == maxCheckpoints || p.charges < minCharges || isSparse {
 		return

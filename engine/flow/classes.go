@@ -188,7 +188,7 @@ func (z *sim) joinClass(id, r int32) {
 			c.others, c.otherResources = append(c.others, u), append(c.otherResources, z.useRes[u])
 		}
 	}
-	s.pushEnd(c, classEnd{s.finish[id], id})
+	s.pushEnd(c, classEnd{finish: s.finish[id], task: id})
 }
 
 // bottleneckUse returns the first use of resource r by a transfer.
@@ -315,6 +315,8 @@ func (z *sim) scheduleNext(r int32) {
 	if c.members > 0 && c.level == 0 {
 		z.endBlocked(r)
 	}
+	// Remove the stale entries when there are more of them than members. The addend avoids frequent
+	// removals in small heaps.
 	if len(c.ends) > 2*int(c.members)+16 {
 		s.removeStale(r)
 	}

@@ -6,9 +6,17 @@ import (
 	"sim/engine"
 )
 
+// This file lets policies that reconfigure a network control a run while it takes place. The
+// run is a run of sim, the simulator of an Evaluator (sim.go): startRun begins it, and
+// runEvents continues it until it ends or until controlledRun.isReached is set.
+
 // controlledRun is the additional state of a controlled run. A controller starts the run with
 // Begin, continues it to chosen events with the Await methods, changes capacities in between,
-// and ends it with Finish. Transfers are counted by class as they end.
+// and ends it with Finish. Transfers are counted by class as they end. The controller chooses
+// the classes, such as one per bundle of circuits.
+//
+// A run ends early, without a makespan, in the cases of Evaluator.Makespan: it reaches the
+// cut-off, nothing can proceed, or the context is cancelled.
 type controlledRun struct {
 	class []int32 // indexed by task; noClass for tasks that are not counted
 	total []int32 // number of transfers, indexed by class
@@ -25,8 +33,8 @@ type controlledRun struct {
 }
 
 // PrepareControl enables controlled runs, in which transfers are counted by class as they end.
-// class is indexed by task, with -1 for tasks that are not counted. It must not change while
-// the evaluator is in use.
+// class is indexed by task. It is a number below classes, or -1 for tasks that are not counted.
+// It must not change while the evaluator is in use.
 func (e *Evaluator) PrepareControl(class []int32, classes int) {
 	s := &controlledRun{
 		awaitedTask: noTask, class: class,
@@ -40,10 +48,12 @@ func (e *Evaluator) PrepareControl(class []int32, classes int) {
 	e.sim.control = s
 }
 
-// Special values of controlledRun.awaitedClass.
+// Special values of controlledRun.awaitedClass. For these, awaitedCount is noCount.
 const (
 	noClass  = -1
 	anyClass = -2
+
+	noCount = 0
 )
 
 // noTask means that the end of no task is awaited.
@@ -55,8 +65,8 @@ func (e *Evaluator) SetPeak(resource int32, bitsPerSecond float64) {
 	e.sim.control.peak[resource] = bitsPerSecond * perTick
 }
 
-// Begin starts a controlled run at the current capacities. It returns false if the run is over
-// already, as Makespan does.
+// Begin starts a controlled run at the current capacities. It returns false if the run has
+// ended early.
 func (e *Evaluator) Begin(cutoff engine.Time) bool {
 	z := e.sim
 	clear(z.control.ended)
@@ -67,25 +77,25 @@ func (e *Evaluator) Begin(cutoff engine.Time) bool {
 }
 
 // Await continues until the given number of transfers of a class have ended, and returns the
-// time. It returns false if the run ends early, as Makespan does.
+// time. It returns false if the run ends early.
 func (e *Evaluator) Await(class, count int32) (engine.Time, bool) {
 	z, s := e.sim, e.sim.control
 	if s.ended[class] >= count {
 		return z.now, true
 	}
-	z.isControlled = e.await(class, count) && s.isReached // otherwise the run has ended early
+	z.isControlled = e.await(class, count) && s.isReached // otherwise the run has ended
 	return z.now, z.isControlled
 }
 
 // AwaitTask continues until a transfer has ended, and returns the time. It returns false if the
-// run ends before, as Makespan does.
+// run ends before.
 func (e *Evaluator) AwaitTask(id int32) (engine.Time, bool) {
 	z := e.sim
 	if z.phase[id] == phaseDone {
 		return z.now, true
 	}
 	z.control.awaitedTask = id
-	z.isControlled = e.await(noClass, 0) && z.control.isReached
+	z.isControlled = e.await(noClass, noCount) && z.control.isReached
 	z.control.awaitedTask = noTask
 	return z.now, z.isControlled
 }
@@ -106,28 +116,29 @@ func (e *Evaluator) Trace() *engine.Trace {
 // returns false if the run ends before.
 func (e *Evaluator) AwaitLast() (engine.Time, bool) {
 	z := e.sim
-	z.isControlled = e.await(anyClass, 0) && z.control.isReached
+	z.isControlled = e.await(anyClass, noCount) && z.control.isReached
 	return z.now, z.isControlled
 }
 
 // AwaitTime continues until a time and returns it; if the time has passed, it returns the
-// current time. It returns false if all tasks end before, or if the run ends early, as Makespan
-// does; Finish distinguishes these.
+// current time. It returns false if all tasks end before, or if the run ends early; Finish
+// distinguishes these.
 func (e *Evaluator) AwaitTime(t engine.Time) (engine.Time, bool) {
 	z := e.sim
 	if t <= z.now || z.numEnded == z.tasks {
 		return z.now, z.numEnded < z.tasks
 	}
-	e.ChangeLater(t, noLink, 0)
-	z.isControlled = e.await(noClass, 0)
+	const noRate = 0 // the change only stops the run
+	e.ChangeLater(t, noLink, noRate)
+	z.isControlled = e.await(noClass, noCount)
 	return z.now, z.isControlled && z.control.isReached
 }
 
 // noLink is the link of a change that only stops a controlled run.
 const noLink = -1
 
-// await continues until the awaited event occurs or the run ends. It returns false if the run
-// ends early.
+// await continues until the awaited event occurs or the run ends. class and count are
+// awaitedClass and awaitedCount. It returns false if the run ends early.
 func (e *Evaluator) await(class, count int32) bool {
 	z, s := e.sim, e.sim.control
 	s.awaitedClass, s.awaitedCount, s.isReached = class, count, false
@@ -142,8 +153,8 @@ func (e *Evaluator) Ended(class int32) (ended, total int32) {
 	return e.sim.control.ended[class], e.sim.control.total[class]
 }
 
-// AddRemaining adds the bytes that remain to be carried over each link to bytes, which is
-// indexed by link.
+// AddRemaining adds to bytes, which is indexed by link, the bytes that each link still has to
+// carry: of transfers that run or have not started.
 func (e *Evaluator) AddRemaining(bytes []float64) {
 	z := e.sim
 	for id := range z.tasks {
@@ -165,7 +176,7 @@ func (e *Evaluator) AddRemaining(bytes []float64) {
 // Finish continues a controlled run to its end. It returns what Makespan would return.
 func (e *Evaluator) Finish() (engine.Time, bool) {
 	z := e.sim
-	ok := z.isControlled && (z.numEnded == z.tasks || e.await(noClass, 0))
+	ok := z.isControlled && (z.numEnded == z.tasks || e.await(noClass, noCount))
 	z.isControlled = false
 	return z.makespan, ok
 }
@@ -188,7 +199,8 @@ func (e *Evaluator) ChangeLater(t engine.Time, link int32, bitsPerSecond float64
 	return k
 }
 
-// change returns the change of a change event.
+// change returns the change of a change event. The changes of the network come first, and then
+// laterChanges; see sim.changeEvent.
 func (z *sim) change(id int32) engine.Change {
 	k := int(id) - 2*z.tasks
 	if n := len(z.net.Changes); k >= n {

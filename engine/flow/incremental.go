@@ -31,8 +31,9 @@ const incrementalThreshold = 64
 // transfers in order of their numbers and subtracts fixed rates in order of level and then of
 // number. Previous events do not change this order.
 type incrementalShares struct {
-	taskClasses
-	recomputation
+	taskClasses   // classes, indexed by resource; bottleneck, indexed by task; number of the update (classes.go)
+	recomputation // resources of large components, numUses and load, for recomputeShares (recompute.go)
+
 	valid        bool // the shares below describe the current run
 	exactSums    bool // all weights are whole numbers, so that their sums do not depend on the order
 	propagate    bool // the next update is propagateShares, not recomputeShares
@@ -186,6 +187,7 @@ func (inc *incrementalShares) chooseMethod(changed int32) {
 // runRounds computes rounds of rising levels until all transfers of active resources have a
 // rate.
 func (z *sim) runRounds() {
+	const beforeRound, inRound = false, true // values of isRound of reachPreviousLevel
 	inc := &z.incremental
 	next, lastShare := 0, 0.0 // next is an index in saturated
 	for !z.interrupted(1) {
@@ -205,7 +207,7 @@ func (z *sim) runRounds() {
 		// A transfer of an active resource whose previous level is below both has no bottleneck at
 		// that level any more.
 		if nextLevel < min(saturatedLevel, nextSaturation) {
-			z.reachPreviousLevel(nextLevel, false)
+			z.reachPreviousLevel(nextLevel, beforeRound)
 			continue
 		}
 
@@ -233,7 +235,7 @@ func (z *sim) runRounds() {
 			if minLevel(inc.saturationQueue) <= edge {
 				z.saturateFirst(share)
 			} else {
-				z.reachPreviousLevel(share, true)
+				z.reachPreviousLevel(share, inRound)
 			}
 		}
 		z.chargeRound(share)
@@ -442,7 +444,7 @@ func (inc *incrementalShares) mergeSaturated() {
 }
 
 // clearSaturation marks resource r as not saturated, because it changed or left the large
-// components. The next update then checks all levels up to its previous one.
+// components. The next update then checks all levels up to its previous one (recheckLevel).
 func (inc *incrementalShares) clearSaturation(r int32) {
 	inc.load[r] = -1 // unknown
 	if !math.IsInf(inc.roundLevel[r], 1) {

@@ -174,9 +174,9 @@ func newModel(g *engine.Graph, n *engine.Network, r *engine.Routes) (*model, err
 	return m, nil
 }
 
-// extendTails extends tails, the longest paths from the tasks' ends to the end of the graph, from the
-// tasks of the caller's graph to all tasks of the model. Start tasks get tail 0. nil stays nil. It returns an error if the number
-// of tails differs from the number of tasks.
+// extendTails extends tails, the longest paths from the tasks' ends to the end of the graph,
+// from the tasks of the caller's graph to all tasks of the model. Start tasks get tail 0. nil
+// stays nil. It returns an error if the number of tails differs from the number of tasks.
 func (m *model) extendTails(tails []float64) ([]float64, error) {
 	switch {
 	case tails == nil:

@@ -7,11 +7,12 @@ import (
 )
 
 // fillWindow is the number of resources among which recomputeShares looks for the next one to
-// saturate. The order in which resources saturate hardly changes from one event to the next.
+// saturate. The order in which resources saturate hardly changes from one event to the next. If
+// one moves by more than the window, the pass is repeated with a queue.
 const fillWindow = 8
 
 // maxUnordered is the maximum number of resources without a place in the previous order for which
-// recomputeShares searches linearly.
+// recomputeShares searches linearly, in each round. With more, a queue is used.
 const maxUnordered = 32
 
 // fill is the capacity and the weight of a resource that are left for the transfers without a rate.
@@ -109,8 +110,9 @@ func (z *sim) recomputeShares(dirty []int32) {
 	p := &inc.recomputation
 	z.includeNew(dirty)
 	z.reviseCheckpoints()
-	if !z.fillByClass(true) && !z.cancelled {
-		z.fillByClass(false)
+	const inPreviousOrder, byQueue = true, false
+	if !z.fillByClass(inPreviousOrder) && !z.cancelled {
+		z.fillByClass(byQueue)
 	}
 	if z.cancelled {
 		inc.valid = false
@@ -118,6 +120,7 @@ func (z *sim) recomputeShares(dirty []int32) {
 		return
 	}
 
+	// Take over the levels of the pass, and count the transfers whose rates changed.
 	changed := int32(0)
 	for _, r := range p.resources {
 		inc.roundLevel[r], p.position[r] = math.Inf(1), -1
@@ -236,7 +239,7 @@ func (z *sim) startFill(inOrder bool) (resumed int) {
 			if p.load[r] < 0 {
 				p.load[r] = z.sumLoad(r)
 			}
-			p.fills[r], p.unfixed[r] = fill{z.capacity[r], p.load[r]}, z.numActive[r]
+			p.fills[r], p.unfixed[r] = fill{free: z.capacity[r], load: p.load[r]}, z.numActive[r]
 			p.numUsed[r], p.capacityUsed[r] = z.numActive[r], z.capacity[r]
 		}
 		if !inOrder && p.saturatedIn[r] != p.pass && p.numUnfixed(r) > 0 {
@@ -351,7 +354,7 @@ func (z *sim) saturateRound(share float64) {
 	first := len(p.saturations)
 	for _, r := range p.round {
 		p.saturatedIn[r] = p.pass
-		p.saturations = append(p.saturations, saturation{r, share, z.candidate(r)})
+		p.saturations = append(p.saturations, saturation{resource: r, level: share, exact: z.candidate(r)})
 	}
 	slices.SortFunc(p.saturations[first:], func(a, b saturation) int { return cmp.Compare(a.exact, b.exact) })
 
@@ -364,8 +367,9 @@ func (z *sim) saturateRound(share float64) {
 		}
 		return
 	}
+	const noCharge = 0 // chargeInOrder charges the rates
 	for _, r := range p.round {
-		z.adoptMembers(r, 0)
+		z.adoptMembers(r, noCharge)
 	}
 	z.chargeInOrder(share)
 }

@@ -5,13 +5,19 @@ import (
 	"slices"
 )
 
+// This file computes the rates of transfers after an event. A resource whose transfers or
+// capacity changed is dirty (sim.markDirty). A use is one resource used by one running
+// transfer; the uses of a resource form a list (runState.firstUse and nextUse).
+
 // component is the scratch space of shareCapacity for one connected component: transfers
 // that are connected, directly or indirectly, through the resources they use.
 type component struct {
-	epoch  int32 // number of the current collection
+	epoch  int32 // number of the current collection (collectComponent), from 1
 	passes int32 // number of calls of shareCapacity
-	// resMark is the epoch in which a resource was collected, indexed by resource. It is -passes if
-	// the resource belongs to a component that was found large in the current call of shareCapacity.
+	// resMark is indexed by resource. A positive mark is the epoch in which the resource was
+	// collected last. The mark -passes means that the resource belongs to a component that was
+	// found large in the current call of shareCapacity. Example: in the third call, the mark is -3.
+	// All other marks are outdated.
 	resMark   []int32
 	taskMark  []int32   // epoch in which a task was collected, indexed by task
 	tasks     []int32   // the collected transfers
@@ -43,9 +49,10 @@ func (c *component) init(m *model) {
 // shareAlone handles transfers that share no resource. fillProgressively or shareByPriority handle
 // small components, and updateShares handles large ones.
 //
-// z.incremental knows the transfers and resources of large components. If these become part of a
-// small component, leaveLarge and releaseTask remove them; clearSaturation reports that a resource
-// changed.
+// z.incremental (incrementalShares, incremental.go) maintains the shares of large components, if
+// its field valid is set. If transfers and resources become part of a small component, leaveLarge
+// and releaseTask remove them there. clearSaturation reports that a resource changed. recheckLevel
+// is above 0 if such a change has not been taken into account.
 func (z *sim) shareCapacity() {
 	z.component.passes++
 	large := z.dirty[:0] // dirty resources in large components
@@ -183,7 +190,8 @@ func (z *sim) freeAllCapacity() {
 }
 
 // relTol is the relative difference below which two fair shares are considered equal. It is
-// far above rounding errors and far below differences between real rates.
+// far above rounding errors, of about 1e-16 per operation, and far below differences between
+// real rates.
 const relTol = 1e-12
 
 // fillProgressively shares the free capacity among tasks by progressive filling (Bertsekas
@@ -216,8 +224,8 @@ func (z *sim) fillProgressively(tasks []int32, weight []float64) {
 		}
 	}
 
-	// Each round fixes the rates at the next bottleneck and visits all transfers without a rate and all
-	// resources.
+	// Each round fixes the rates at the next bottleneck. It visits all transfers without a rate and
+	// all resources; interrupted counts these as work.
 	for len(c.unfixed) > 0 && !z.interrupted(len(c.unfixed)+len(c.resources)) {
 		share := z.minFairShare(c.usedRes)
 		for _, id := range c.unfixed {
@@ -289,7 +297,8 @@ func (z *sim) isBottlenecked(id int32, edge float64) bool {
 }
 
 // levelTolerance is the difference in ticks below which two levels are considered equal. It
-// covers the rounding of the crossing time to a tick and of the levels themselves.
+// covers the rounding of the crossing time to a tick, and of the levels themselves: a level of
+// up to 2^56 ticks, 20 hours, is rounded by at most 8 ticks.
 const levelTolerance = 16
 
 // shareByPriority serves the transfers of the component in order of priority. Transfers of
