@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"sim/engine"
+	"sim/internal/random"
 )
 
 // Sources and the transfers of tasks are called senders. They are numbered: first the
@@ -89,7 +90,7 @@ func (z *sim) newInjectors(w *Work) {
 		m := injector{
 			packetTrain: packetTrain{s.Count, s.Bytes, s.last()}, process: s.Process, order: s.Order,
 			first: s.First, numFlows: s.End - s.First, start: s.Start, stop: s.Stop,
-			interval: s.Every, offset: int64(s.Offset), shuffleKey: mix(mix(s.Seed) + uint64(s.First)), window: s.Window, ackDelay: s.Ack,
+			interval: s.Every, offset: int64(s.Offset), shuffleKey: random.Mix(random.Mix(s.Seed) + uint64(s.First)), window: s.Window, ackDelay: s.Ack,
 		}
 
 		if m.total = s.Count; s.Order != Together {
@@ -168,7 +169,7 @@ func (z *sim) addGreedy(m injector, feedIndex []int32) {
 		feed.flows = flows[len(flows) : len(flows) : len(flows)+int(size)]
 		flows = flows[:len(flows)+int(size)]
 		feed.total = int64(size) * m.count
-		feed.shuffleKey = mix(m.shuffleKey + uint64(i))
+		feed.shuffleKey = random.Mix(m.shuffleKey + uint64(i))
 		z.injectors = append(z.injectors, feed)
 		feedIndex[links[i]] = 0
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"sim/engine"
+	"sim/internal/random"
 )
 
 // pathTable looks up the links of packets. The route of a packet (record.route) is the
@@ -201,7 +202,7 @@ const (
 
 // newStream returns one of the random streams of a run.
 func newStream(seed uint64, name uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, mix(name)))
+	return rand.New(rand.NewPCG(seed, random.Mix(name)))
 }
 
 // checkPaths returns an error if paths do not connect the flows over links of n that are

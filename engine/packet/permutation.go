@@ -1,6 +1,9 @@
 package packet
 
-import "math/bits"
+import (
+	"math/bits"
+	"sim/internal/random"
+)
 
 // permute returns element k of a pseudo-random permutation of 0..n-1 selected by key. It
 // needs no memory.
@@ -17,19 +20,10 @@ func permute(k, n, key uint64) uint64 {
 	for {
 		high, low := k>>half, k&mask
 		for round := range uint64(4) {
-			high, low = low, high^mix(low+key+round<<56)&mask
+			high, low = low, high^random.Mix(low+key+round<<56)&mask
 		}
 		if k = high<<half | low; k < n {
 			return k
 		}
 	}
-}
-
-// mix spreads the bits of x. It is the finaliser of splitmix64 (Steele, Lea and Flood,
-// 2014).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

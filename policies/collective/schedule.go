@@ -21,6 +21,7 @@ type Schedule struct {
 	// from a rank, they are the last transfers of each stream that scatter to this rank; see
 	// builder.sendPhases.
 	gatherWaits map[int32][]int32
+	classes     *transferClasses // nil unless transfers stand for classes; see ExpandClasses
 }
 
 // Transfer moves some of the vector from one rank to another.
@@ -100,6 +101,8 @@ type builder struct {
 	// Argument of Count, called instead of storing a transfer; nil for Expand.
 	visit   func(src, dst int32) error
 	visited int // number of calls of visit
+
+	folder *transferFolder // stores a transfer per class; nil unless for ExpandClasses
 }
 
 // MaxTransfers limits the transfers of a schedule. With their tasks they take about 2 GB.
@@ -164,6 +167,10 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 		b.visitTransfer(src, dst, d)
 		return
 	}
+	if b.folder != nil {
+		b.folder.add(b, src, dst, d, reduce)
+		return
+	}
 	id := int32(len(b.Transfers))
 	if id%(1<<12) == 0 && b.err == nil {
 		b.err = b.ctx.Err()
@@ -187,32 +194,45 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 		stream:     b.stream,
 	}
 
-	// The reads and writes of bytes yield the dependencies.
-	for _, s := range d {
-		b.record(src, s, accessRead, id)
-		how := accessOverwrite
-		if reduce {
-			how = accessAdd
-		}
-		b.record(dst, s, how, id)
+	waits := b.recordWaits(&t, d, id)
+	if g := b.gatherWaitsOf(src, waits); g != nil {
+		b.gatherWaits[id] = g
 	}
-
-	waits := b.after[t.after:]
-
-	// The first gathering transfers of a rank depend on no gathering one.
-	if b.lastScatters != nil && !slices.ContainsFunc(waits, func(w int32) bool {
-		return !b.Transfers[w].Reduce
-	}) {
-		b.gatherWaits[id] = b.lastScatters[src]
-	}
-	slices.Sort(waits)
-	b.after = b.after[:int(t.after)+len(slices.Compact(waits))]
 
 	if len(parallel) > 0 {
 		t.Link = parallel[0]
 	}
 	b.spans = append(b.spans, d...)
 	b.Transfers = append(b.Transfers, t)
+}
+
+// recordWaits notes that transfer id, of data d, accesses its source and destination. It appends to
+// b.after the transfers that it must wait for, in order, each once, and returns them.
+func (b *builder) recordWaits(t *Transfer, d data, id int32) []int32 {
+	write := accessOverwrite
+	if t.Reduce {
+		write = accessAdd
+	}
+	for _, s := range d {
+		b.record(t.Src, s, accessRead, id)
+		b.record(t.Dst, s, write, id)
+	}
+	waits := b.after[t.after:]
+	slices.Sort(waits)
+	waits = slices.Compact(waits)
+	b.after = b.after[:int(t.after)+len(waits)]
+	return waits
+}
+
+// gatherWaitsOf returns the further dependencies of a transfer that waits for the given ones; see
+// Schedule.gatherWaits. Only the first gathering transfers of a rank have any: these depend on no
+// gathering transfer.
+func (b *builder) gatherWaitsOf(src int32, waits []int32) []int32 {
+	isGather := func(w int32) bool { return !b.Transfers[w].Reduce }
+	if b.lastScatters == nil || slices.ContainsFunc(waits, isGather) {
+		return nil
+	}
+	return b.lastScatters[src]
 }
 
 // sendPhases sends the transfers of an algorithm that works in streams. If scatters, scatter(k)
@@ -238,12 +258,10 @@ func (b *builder) sendPhases(streams int, scatters, gathers bool, scatter, gathe
 	// Find the transfers that gathering ranks wait for: per rank and stream the last that scatters.
 	if scatters && gathers {
 		b.lastScatters = make([][]int32, len(b.histories))
-		found := map[[2]int32]bool{} // by rank and stream
-		for i, t := range slices.Backward(b.Transfers[start:]) {
-			if k := [2]int32{t.Dst, t.stream}; !found[k] {
-				found[k] = true
-				b.lastScatters[t.Dst] = append(b.lastScatters[t.Dst], int32(start+i))
-			}
+		if b.folder != nil {
+			b.folder.findLastScatters(b.lastScatters, base)
+		} else {
+			b.findLastScatters(start)
 		}
 	}
 
@@ -252,6 +270,17 @@ func (b *builder) sendPhases(streams int, scatters, gathers bool, scatter, gathe
 	}
 	b.lastScatters = nil
 	b.stream = base + int32(streams)
+}
+
+// findLastScatters sets lastScatters, by the transfers from index start.
+func (b *builder) findLastScatters(start int) {
+	found := map[[2]int32]bool{} // by rank and stream
+	for i, t := range slices.Backward(b.Transfers[start:]) {
+		if k := [2]int32{t.Dst, t.stream}; !found[k] {
+			found[k] = true
+			b.lastScatters[t.Dst] = append(b.lastScatters[t.Dst], int32(start+i))
+		}
+	}
 }
 
 // visitTransfer passes a transfer to visit without storing it.
@@ -276,8 +305,8 @@ type writeHistory []byteSegment
 type byteSegment struct {
 	from int64 // offset of the first byte in the vector
 	// writes are the transfers that wrote the current content. reads are the transfers that have
-	// read it since.
-	writes, reads transferList
+	// read it since, and writesAtRead is writes at the time of the last read.
+	writes, reads, writesAtRead transferList
 }
 
 // transferList is a list of transfers, the latest first. It is an index in transferLists, counted
@@ -299,9 +328,9 @@ func (z *transferLists) push(id int32, l transferList) transferList {
 	return transferList(len(*z))
 }
 
-// appendAfter appends to a slice the transfers of l with numbers above one.
-func (z transferLists) appendAfter(one int32, l transferList, to []int32) []int32 {
-	for l > 0 && z[l-1].id > one {
+// appendUntil appends to a slice the transfers of l before end, which is 0 or a rest of l.
+func (z transferLists) appendUntil(end, l transferList, to []int32) []int32 {
+	for l != end {
 		to = append(to, z[l-1].id)
 		l = z[l-1].rest
 	}
@@ -338,20 +367,18 @@ func (b *builder) record(rank int32, s Span, how accessKind, id int32) {
 		z := &(*v)[k]
 		switch how {
 		case accessRead:
-			b.after = b.lists.appendAfter(-1, z.writes, b.after)
+			b.after = b.lists.appendUntil(0, z.writes, b.after)
 			z.reads = b.lists.push(id, z.reads)
+			z.writesAtRead = z.writes
 		case accessAdd:
-			b.after = b.lists.appendAfter(-1, z.reads, b.after)
+			b.after = b.lists.appendUntil(0, z.reads, b.after)
 			z.writes = b.lists.push(id, z.writes)
 		case accessOverwrite:
-			b.after = b.lists.appendAfter(-1, z.reads, b.after)
-			last := int32(-1)
-			if z.reads > 0 { // the last read already waits for earlier writes
-				last = b.lists[z.reads-1].id
-			}
-			b.after = b.lists.appendAfter(last, z.writes, b.after)
+			// The last read already waits for earlier writes.
+			b.after = b.lists.appendUntil(0, z.reads, b.after)
+			b.after = b.lists.appendUntil(z.writesAtRead, z.writes, b.after)
 			z.writes = b.lists.push(id, 0)
-			z.reads = 0
+			z.reads, z.writesAtRead = 0, 0
 		}
 	}
 }

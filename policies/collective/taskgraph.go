@@ -27,6 +27,9 @@ type AppendOptions struct {
 // Append adds the transfers of a schedule to a graph, in order, so that transfer i is task i of
 // those added. It returns a milestone per rank. It ends when the rank has all data that the call
 // delivers to it, and has sent all data that others need. A schedule may be added more than once.
+//
+// If transfers stand for classes (ExpandClasses), task i is class i, and a single milestone ends
+// with the call. Ready must then be nil.
 func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 	first := int32(len(g.Tasks))
 	g.Grow(len(s.Transfers)+len(s.Group), len(s.after)+4*len(s.Group))
@@ -63,6 +66,16 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 		} else if a.Ready != nil && a.Ready[t.Src] >= 0 {
 			g.AddEdge(a.Ready[t.Src], id, 0)
 		}
+	}
+
+	if s.classes != nil {
+		m := g.AddTask(engine.ComputeAt(s.Group[0], 0))
+		for i := range s.Transfers {
+			if last[i] {
+				g.AddEdge(first+int32(i), m, latency(int32(i)))
+			}
+		}
+		return []int32{m}
 	}
 
 	// A milestone per rank.

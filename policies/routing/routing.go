@@ -40,6 +40,8 @@ type Row struct {
 	// SharesPaths means that flows which are translations of each other share one path. IsSlow
 	// means that the router takes long, while its paths are hardly longer than shortest paths.
 	SharesPaths, IsSlow bool
+	// ReadsGraph reports whether the router chooses paths by the completion time of Problem.Graph.
+	ReadsGraph bool
 	// Shortest means that packets take shortest paths: one path per flow unless DrawsPerHop
 	// holds.
 	Shortest bool
@@ -104,6 +106,7 @@ var Table = []Row{
 		Router:      optionRouter(func(o Options) Router { return o.Optimised }),
 		Reads:       []string{"order", "wild-first", "route-optimised"},
 		AnyGraph:    always,
+		ReadsGraph:  true,
 		SharesPaths: true,
 		IsSlow:      true,
 	},

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"sim/engine"
+	"sim/internal/random"
 )
 
 // Shortest routes every pair along one shortest path of any graph. The path is the result of a
@@ -209,7 +210,7 @@ func (c *nextHopSelector) startFlow(f engine.Flow, lastArc int32) flowPosition {
 // nextArc returns the index in arcs of a flow's next arc, if paths do not merge.
 func (c *nextHopSelector) nextArc(u *flowPosition) int32 {
 	if c.rule == ruleHashed {
-		return c.pickArc(u.node, mix(u.pairHash, uint64(u.node)))
+		return c.pickArc(u.node, random.Mix(u.pairHash+uint64(u.node)))
 	}
 	return c.pickArc(u.node, c.random.Uint64())
 }

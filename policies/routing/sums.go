@@ -7,6 +7,7 @@ import (
 	"sim/engine/packet"
 	"sim/engine/static"
 	"sim/internal/csr"
+	"sim/internal/random"
 )
 
 // Sums holds the link loads of all flows of a problem without their paths.
@@ -200,7 +201,7 @@ func (s *arcLoads) addFlows(c *nextHopSelector, flows []flowPosition, dst int32)
 		for _, u := range flows {
 			var i int32
 			if isHashed { // as pickArc, which is not inlined
-				i = start[u.node] + int32(uniformInt(mix(u.pairHash, uint64(u.node)), int(count[u.node])))
+				i = start[u.node] + int32(uniformInt(random.Mix(u.pairHash+uint64(u.node)), int(count[u.node])))
 			} else {
 				i = c.nextArc(&u)
 			}

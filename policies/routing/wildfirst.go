@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sim/engine"
+	"sim/internal/random"
 )
 
 // Route routes the flows of a torus or mesh and balances them only by chance. A pair that may not
@@ -81,21 +82,13 @@ func (c *Candidates) pick(f engine.Flow, seed uint64) []engine.Step {
 	return all[uniformInt(hash(seed, uint64(f.Src)<<32|uint64(f.Dst)), n)]
 }
 
-// hash mixes numbers with the finaliser of splitmix64 (Steele et al., OOPSLA 2014).
+// hash returns a hash of a sequence of numbers.
 func hash(words ...uint64) uint64 {
 	h := uint64(0)
 	for _, x := range words {
-		h = mix(h, x)
+		h = random.Mix(h + x)
 	}
 	return h
-}
-
-// mix extends a hash by one number.
-func mix(h, x uint64) uint64 {
-	h += x + 0x9E3779B97F4A7C15
-	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
-	h = (h ^ h>>27) * 0x94D049BB133111EB
-	return h ^ h>>31
 }
 
 // uniformInt maps a hash to 0..n-1 uniformly.

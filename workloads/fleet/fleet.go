@@ -15,6 +15,7 @@ package fleet
 
 import (
 	"math/rand/v2"
+	"sim/internal/random"
 	"time"
 )
 
@@ -69,21 +70,12 @@ const (
 // RandomStream returns the random stream of a run with the given kind and number. The kind
 // occupies the upper 16 bits of the identifier that is mixed, and the number the others.
 func RandomStream(seed, kind, number uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, mix(kind<<48^number)))
+	return rand.New(rand.NewPCG(seed, random.Mix(kind<<48^number)))
 }
 
 // HashUniform returns a number in [0, 1) that depends only on the seed, kind and number,
 // not on earlier draws. It uses the upper 53 bits of a hash, because a float64 has a
 // mantissa of 53 bits.
 func HashUniform(seed, kind, number uint64) float64 {
-	return float64(mix(mix(seed^mix(kind))^number)>>11) / (1 << 53)
-}
-
-// mix scrambles a number. It is the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast
-// splittable pseudorandom number generators", 2014).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return float64(random.Mix(random.Mix(seed^random.Mix(kind))^number)>>11) / (1 << 53)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sim/engine"
 	"sim/engine/units"
 	"sim/internal/text"
 	"sim/policies/collective"
@@ -150,6 +151,33 @@ func (c *Call) Expand(
 		}
 	}
 	return row.Expand(ctx, p, c.Options)
+}
+
+// minFoldedTransfers is the number of transfers from which calls are simulated by classes.
+// Smaller calls take less than a second in any case, and every transfer then appears in
+// explanations and timelines.
+const minFoldedTransfers = 1 << 16
+
+// ExpandClasses returns the schedule of the call with one transfer for each class of
+// identical transfers; see collective.Row.ExpandClasses for classOf. The error wraps
+// engine.ErrAsymmetric if transfers are hardly alike, or too few to be divided into
+// classes.
+func (c *Call) ExpandClasses(
+	ctx context.Context, p *collective.Problem, classOf func(engine.Flow) int32,
+) (*collective.Schedule, error) {
+	row, err := collective.ByName(c.Algorithm)
+	if err != nil {
+		return nil, err
+	}
+	if row.Searches {
+		return nil, fmt.Errorf("%w: %s searches for its transfers", engine.ErrAsymmetric, row.Name)
+	}
+	s, err := row.ExpandClasses(ctx, p, c.Options, classOf)
+	if err == nil && s.NumTransfers() < minFoldedTransfers {
+		return nil, fmt.Errorf("%w: %d transfers; want at least %d", engine.ErrAsymmetric,
+			s.NumTransfers(), minFoldedTransfers)
+	}
+	return s, err
 }
 
 // Description describes the call in a few words.

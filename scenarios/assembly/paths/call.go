@@ -4,7 +4,6 @@
 package paths
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +33,9 @@ type expandedCall struct {
 	// messageOverhead is the time for which a sender is busy with starting a
 	// transfer.
 	messageOverhead engine.Time
+	// folded has the transfers of a schedule with classes on the folded network, once
+	// paths are known; nil for other schedules.
+	folded *engine.FoldedGraph
 }
 
 // expandCall expands the collective call of the scenario. The error is
@@ -44,7 +46,17 @@ func (r *routingSystem) expandCall(ctx context.Context) (*trafficLoad, error) {
 		return nil, err
 	}
 	p.Network = r.Direct(p.Network)
-	s, err := r.s.Workload.Call.Expand(ctx, p)
+	call := r.s.Workload.Call
+	if r.foldsCalls() {
+		s, err := call.ExpandClasses(ctx, p, nil)
+		if err == nil {
+			return r.newCallLoad(ctx, s)
+		}
+		if !errors.Is(err, engine.ErrAsymmetric) {
+			return nil, err
+		}
+	}
+	s, err := call.Expand(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -57,36 +69,13 @@ func (r *routingSystem) newCallLoad(
 	ctx context.Context, s *algorithm.Schedule,
 ) (*trafficLoad, error) {
 	c := &expandedCall{Schedule: s, messageOverhead: r.s.Engine.MessageOverhead}
-	type ends struct{ src, dst, link int32 } // of a flow
-	bytes := map[ends]int64{}
-	endsOf := func(i int) ends {
-		t := &s.Transfers[i]
-		return ends{s.Group[t.Src], s.Group[t.Dst], t.Link}
-	}
-
-	for i := range s.Transfers {
-		bytes[endsOf(i)] += s.Transfers[i].Bytes
-	}
-
-	// Sum the bytes of each flow.
-	var all []ends
-	for e := range bytes {
-		all = append(all, e)
-	}
-	slices.SortFunc(all, func(a, b ends) int {
-		return cmp.Or(cmp.Compare(a.src, b.src), cmp.Compare(a.dst, b.dst),
-			cmp.Compare(a.link, b.link))
-	})
-
-	// Number the flows in the order of their ends.
 	t := &collective.Traffic{Name: s.Kind.String(), Nodes: r.numNodes()}
-	index := make(map[ends]int32, len(all))
-	for f, e := range all {
-		index[e] = int32(f)
-		t.Flows = append(t.Flows, engine.Flow{Src: e.src, Dst: e.dst})
-		t.Bytes = append(t.Bytes, bytes[e])
-		t.Message = max(t.Message, bytes[e], s.Bytes)
-		c.linkOfFlow = append(c.linkOfFlow, e.link)
+	pairs, pairOf := s.Pairs()
+	for _, pair := range pairs {
+		t.Flows = append(t.Flows, pair.Flow)
+		t.Bytes = append(t.Bytes, pair.Bytes)
+		t.Message = max(t.Message, pair.Bytes, s.Bytes)
+		c.linkOfFlow = append(c.linkOfFlow, pair.Link)
 	}
 
 	l := &trafficLoad{
@@ -119,9 +108,7 @@ func (r *routingSystem) newCallLoad(
 	// Tasks after the transfers are barriers, which have no flow and no place in
 	// the order of packets.
 	c.flowOfTask = make([]int32, len(l.graph.Tasks))
-	for i := range s.Transfers {
-		c.flowOfTask[i] = index[endsOf(i)]
-	}
+	copy(c.flowOfTask, pairOf)
 	if ordersPackets {
 		ranks := s.Ranks()
 		c.sendOrder = append(ranks, make([]int32, len(l.graph.Tasks)-len(ranks))...)
@@ -255,6 +242,9 @@ func (r *routingSystem) pinCallLinks(
 	if err == nil {
 		d.Paths, err = r.load.pinnedPaths(visible, d.Paths)
 	}
+	if err == nil && r.load.call.HasClasses() {
+		r, err = r.foldCall(ctx, visible, d.Paths)
+	}
 	return r, err
 }
 
@@ -270,6 +260,13 @@ func (r *routingSystem) balanceCall(
 		return r, nil
 	}
 
+	return r.withSchedule(ctx, s)
+}
+
+// withSchedule returns the system with another schedule of its call.
+func (r *routingSystem) withSchedule(
+	ctx context.Context, s *algorithm.Schedule,
+) (*routingSystem, error) {
 	l, err := r.newCallLoad(ctx, s)
 	if err != nil {
 		return nil, err

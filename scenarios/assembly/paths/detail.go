@@ -35,7 +35,7 @@ func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
 		o.Files = append(o.Files, a.DescribePackets(&p)...)
 	}
 
-	a.addTimeline(&p, o.TimelineTasks)
+	a.addTimeline(ctx, &p, o.TimelineTasks)
 	o.Detail.Policies = append(o.Detail.Policies, p)
 
 	routes := assembly.Routes{

@@ -4,6 +4,7 @@
 package paths
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -43,6 +44,10 @@ func (r *routingSystem) nodeOrbits(n *engine.Network) []int32 {
 // scenario.
 func (a *routingResult) foldMessages() error {
 	r := a.system
+	if r.load.call != nil {
+		a.classGraph = r.load.call.folded
+		return nil
+	}
 	if r.s.Engine.Level != "flow" || r.load.graph != nil {
 		return nil
 	}
@@ -78,4 +83,86 @@ func (a *routingResult) foldMessages() error {
 		fmt.Sprintf("level flow would take hours: the paths of %s carry %.0f flows without symmetry, "+
 			"which may all end at different times", a.Row.Policy, flows),
 		`set engine.level = "packet" or "static"`)
+}
+
+// foldsCalls reports whether a collective call may be simulated by classes of
+// identical transfers. The order of packets, the order in which a node starts
+// messages, and the parts of tiers need each transfer.
+func (r *routingSystem) foldsCalls() bool {
+	return r.s.Engine.Level == "flow" && r.Tiers == nil && r.s.Engine.MessageOverhead == 0 &&
+		r.s.Fabric.FailAt == 0
+}
+
+// maxFoldAttempts limits the expansions of a call with finer and finer classes.
+const maxFoldAttempts = 4
+
+// foldCall folds the network for the classes of a call, whose flows take the given
+// paths on n. If classes are too coarse for these paths, it returns a copy of r
+// with finer ones, and if transfers are hardly alike, one with every transfer.
+func (r *routingSystem) foldCall(
+	ctx context.Context, n *engine.Network, paths *engine.Paths,
+) (*routingSystem, error) {
+	flows := new(engine.Graph) // a task per flow
+	for k, f := range r.load.flows {
+		// The latency of several paths is that of the longest, which classes of links
+		// do not determine.
+		first, end := paths.Of(paths.ClassOf(int32(k)))
+		if end-first > 1 && r.hasLatency() {
+			return r.withAllTransfers(ctx)
+		}
+		flows.AddTask(engine.Task{Kind: engine.Transfer, Src: f.Src, Dst: f.Dst})
+	}
+	routes, err := engine.RoutesOf(flows, n, paths, r.load.flows)
+	if err != nil {
+		return nil, err
+	}
+
+	p, err := r.callProblem()
+	if err != nil {
+		return nil, err
+	}
+	p.Network = r.Direct(p.Network)
+	for range maxFoldAttempts {
+		c := r.load.call
+		small, folded, classOf, err := c.FoldRoutes(n, routes)
+		if err == nil {
+			c.folded = &engine.FoldedGraph{Graph: r.load.graph, Network: small, Routes: folded}
+			return r, nil
+		}
+		if !errors.Is(err, engine.ErrAsymmetric) {
+			return nil, err
+		}
+		if classOf == nil {
+			break
+		}
+		s, err := r.s.Workload.Call.ExpandClasses(ctx, p, classOf)
+		if errors.Is(err, engine.ErrAsymmetric) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r, err = r.withSchedule(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return r.withAllTransfers(ctx)
+}
+
+// withAllTransfers returns a copy of r in which each transfer of a call stands for
+// itself. It returns r if there is no call with classes.
+func (r *routingSystem) withAllTransfers(ctx context.Context) (*routingSystem, error) {
+	if r.load.call == nil || !r.load.call.HasClasses() {
+		return r, nil
+	}
+	p, err := r.callProblem()
+	if err != nil {
+		return nil, err
+	}
+	p.Network = r.Direct(p.Network)
+	s, err := r.s.Workload.Call.Expand(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return r.withSchedule(ctx, s)
 }

@@ -25,6 +25,11 @@ func (r *routingSystem) choosePaths(
 	ctx context.Context, row *routing.Row,
 ) (a *routingResult, after *routing.Decision, err error) {
 	name, router, options := row.Name, row.Router, r.s.options()
+	if row.ReadsGraph {
+		if r, err = r.withAllTransfers(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
 	visible := r.visibleNetwork()
 	begin := time.Now()
 	d, sums, err := r.callRouter(ctx, row, visible)

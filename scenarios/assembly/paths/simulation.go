@@ -39,11 +39,11 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 		return err
 	}
 
-	// Simulate one task per class of identical messages, if there are such
+	// Simulate one task per class of identical transfers, if there are such
 	// classes.
 	job, decision := &run.Job, &run.Decision
 	if f := a.classGraph; f != nil {
-		job = &composition.Job{Graph: f.Graph}
+		job = &composition.Job{Graph: f.Graph, WithArrivalDelays: run.WithArrivalDelays}
 		decision = composition.NewRouteDecision(f.Network, f.Routes, flow.Options{})
 		decision.ArrivalDelays = a.arrivalDelays
 	}

@@ -3,6 +3,7 @@
 package paths
 
 import (
+	"context"
 	"fmt"
 
 	"sim/scenarios/assembly"
@@ -17,8 +18,14 @@ const maxStoredTasks = 2000
 // addTimeline adds the timeline of the simulation to p, with about limit tasks. If
 // limit is 0, it adds only the tracks of nodes and links, and only for at most
 // maxStoredTasks tasks.
-func (a *routingResult) addTimeline(p *result.Simulation, limit int) {
+func (a *routingResult) addTimeline(ctx context.Context, p *result.Simulation, limit int) {
 	isRequested := limit > 0
+	if c := a.system.load.call; c != nil && c.HasClasses() {
+		if isRequested {
+			a.addFullTimeline(ctx, p, limit)
+		}
+		return
+	}
 	if a.Trace == nil || len(a.Trace.End) != len(a.Graph.Tasks) {
 		if isRequested {
 			p.Timeline = &result.Timeline{
@@ -34,6 +41,25 @@ func (a *routingResult) addTimeline(p *result.Simulation, limit int) {
 	if len(a.Graph.Tasks) <= maxStoredTasks {
 		t := a.timeline(maxStoredTasks)
 		p.Nodes, p.Links = t.Tracks(), t.Links
+	}
+}
+
+// addFullTimeline adds the timeline of a call that was simulated by classes of
+// identical transfers. It simulates each transfer. The timeline is missing if ctx is
+// cancelled.
+func (a *routingResult) addFullTimeline(ctx context.Context, p *result.Simulation, limit int) {
+	r, err := a.system.withAllTransfers(ctx)
+	if err == nil {
+		full := &routingResult{
+			system: r, paths: a.paths, routerNetwork: a.routerNetwork, workers: a.workers,
+		}
+		full.Row.Metrics = map[string]float64{}
+		if err = full.simulate(ctx, nil); err == nil {
+			full.addTimeline(ctx, p, limit)
+		}
+	}
+	if err != nil {
+		p.Timeline = &result.Timeline{Omitted: "all: " + err.Error()}
 	}
 }
 

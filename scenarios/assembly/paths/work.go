@@ -17,6 +17,10 @@ func (r *routingSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, e
 		return nil, assembly.ExportError(r.s.Name, "workload.microbatches",
 			"the step is too large to write the tasks of all GPUs", "choose fewer micro-batches")
 	}
+	r, err := r.withAllTransfers(ctx)
+	if err != nil {
+		return nil, err
+	}
 	w := &trace.RankGraph{Graph: r.load.graph}
 
 	// Traffic without dependencies is a graph of independent transfers, if all
@@ -36,7 +40,6 @@ func (r *routingSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, e
 			return nil, assembly.ExportError(r.s.Name, "workload.kind",
 				"it is more transfers than are written", "choose a smaller fabric")
 		}
-		var err error
 		if w.Graph, err = t.Graph(); err != nil {
 			return nil, err
 		}
