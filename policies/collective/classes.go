@@ -86,7 +86,7 @@ func sortPairs(pairs []Pair, pairOf []int32) ([]Pair, []int32) {
 	return sorted, pairOf
 }
 
-// Limits of ExpandClasses. Schedules whose transfers are hardly alike are given up, because Expand
+// Limits of ExpandClasses. Schedules with few identical transfers are given up, because Expand
 // then takes less time.
 const (
 	maxClassPasses = 4       // expansions, each with finer classes of pairs
@@ -103,8 +103,8 @@ const (
 // result refine it. Transfers of one class then start and end together, provided that the
 // resulting classes of pairs fit the network and its paths. FoldRoutes checks this.
 //
-// The error wraps engine.ErrAsymmetric if the transfers are hardly alike, if ranks are joined by
-// parallel links, or if links keep the order of the schedule. Other errors are those of Expand.
+// The error wraps engine.ErrAsymmetric if few transfers are identical, if ranks are joined by
+// parallel links, or if links keep the order of the schedule. Expand describes the other errors.
 // The returned schedule has no Spans, and Check, Balance and Ranks do not apply to it.
 func (r Row) ExpandClasses(
 	ctx context.Context, p *Problem, o Options, classOf func(engine.Flow) int32,
@@ -255,7 +255,7 @@ func (z *transferFolder) findLastScatters(of [][]int32, first int32) {
 	}
 }
 
-// hash returns a hash of what the transfers of a class have in common.
+// hash returns a hash of the common properties of a class: the class of its pair, size and waits.
 func (z *transferFolder) hash(t Transfer, pair int32, waits []int32) uint64 {
 	h := random.Mix(uint64(z.pairClass[pair]))
 	h = random.Mix(h ^ uint64(t.Bytes))
@@ -266,13 +266,13 @@ func (z *transferFolder) hash(t Transfer, pair int32, waits []int32) uint64 {
 	return h
 }
 
-// find returns the class of a transfer, or -1 if it is the first of its class.
+// find returns the class of a transfer, or -1 if the transfer is the first of its class.
 func (z *transferFolder) find(
 	b *builder, t Transfer, pair int32, waits, gatherWaits []int32,
 ) int32 {
 	contains := func(class int32) bool {
 		c := &b.Transfers[class]
-		end := t.after // the dependencies of t follow those of the last class
+		end := t.after // where the dependencies of the last class end
 		if int(class)+1 < len(b.Transfers) {
 			end = b.Transfers[class+1].after
 		}
@@ -340,37 +340,35 @@ func (z *transferFolder) schedule(s *Schedule) *Schedule {
 	return s
 }
 
-// FoldRoutes folds a network for a schedule with classes, whose pairs have the given routes on it.
-// It returns the folded network and, for the tasks of Append, the routes on it. If the classes do not fit
-// the routes, it returns engine.ErrAsymmetric and the classOf with which ExpandClasses yields finer ones;
-// see engine.FoldUses.
-func (s *Schedule) FoldRoutes(
-	n *engine.Network, routes *engine.Routes,
-) (small *engine.Network, folded *engine.Routes, classOf func(engine.Flow) int32, err error) {
+// FoldRoutes returns the routes of the tasks of Append for a schedule with classes. routes has the
+// routes of the pairs on n. If the classes do not fit the routes, it returns engine.ErrAsymmetric and
+// a classOf with which ExpandClasses yields finer classes. The classOf is nil if no classes fit; see
+// engine.FoldUses.
+func (s *Schedule) FoldRoutes(n *engine.Network, routes *engine.Routes) (
+	folded *engine.Routes, classOf func(engine.Flow) int32, err error,
+) {
 	c := s.classes
-	small, ofPair, refined, err := engine.FoldUses(n, c.pairClass, routes)
+	ofPairs, refined, err := engine.FoldUses(n, c.pairClass, routes, nil)
 	if err != nil {
 		if refined == nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 		finer := make(map[engine.Flow]int32, len(c.pairs))
 		for k := range c.pairs {
 			finer[c.pairs[k].Flow] = refined[k]
 		}
-		return nil, nil, func(f engine.Flow) int32 { return finer[f] }, err
+		return nil, func(f engine.Flow) int32 { return finer[f] }, err
 	}
 
 	tasks := len(s.Transfers) + 1 // with the milestone
-	folded = engine.NewRoutes(tasks, func(uses []engine.Use, class int32) []engine.Use {
+	return engine.NewRoutes(tasks, func(uses []engine.Use, class int32) []engine.Use {
 		if int(class) == len(s.Transfers) {
 			return uses
 		}
-		for _, u := range ofPair.Of(refined[c.pairOf[class]]) {
-			uses = append(uses, engine.Use{
-				Resource: u.Resource, Weight: u.Weight * float64(c.perPair[class]),
-			})
+		for _, u := range ofPairs.Of(c.pairClass[c.pairOf[class]]) {
+			u.Weight *= float64(c.perPair[class])
+			uses = append(uses, u)
 		}
 		return uses
-	})
-	return small, folded, nil, nil
+	}), nil, nil
 }

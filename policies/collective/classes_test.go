@@ -134,9 +134,9 @@ func TestClasses(t *testing.T) {
 		s, err := row.ExpandClasses(t.Context(), p, Options{}, nil)
 		for err == nil {
 			pairs, _ := s.Pairs()
-			small, routes, classOf, fault := s.FoldRoutes(n, routePairs(t, n, pairs))
+			routes, classOf, fault := s.FoldRoutes(n, routePairs(t, n, pairs))
 			if fault == nil {
-				checkClasses(t, full, s, n, small, routes)
+				checkClasses(t, full, s, n, routes)
 				folded[row.Name]++
 				return
 			}
@@ -158,7 +158,7 @@ func TestClasses(t *testing.T) {
 }
 
 // checkClasses fails if the schedule s of classes does not agree with the full schedule.
-func checkClasses(t *rapid.T, full, s *Schedule, n, small *engine.Network, folded *engine.Routes) {
+func checkClasses(t *rapid.T, full, s *Schedule, n *engine.Network, folded *engine.Routes) {
 	pairs, pairOf := full.Pairs()
 	if got, _ := s.Pairs(); !slices.Equal(got, pairs) {
 		t.Fatalf("pairs %v, want %v", got, pairs)
@@ -171,7 +171,7 @@ func checkClasses(t *rapid.T, full, s *Schedule, n, small *engine.Network, folde
 	slices.Sort(want)
 
 	var got []engine.Time
-	for class, end := range runSchedule(t, s, small, folded) {
+	for class, end := range runSchedule(t, s, n, folded) {
 		c := s.classes
 		for _, k := range c.pairClass {
 			if k == c.pairClass[c.pairOf[class]] {

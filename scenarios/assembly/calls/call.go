@@ -160,8 +160,8 @@ const minFoldedTransfers = 1 << 16
 
 // ExpandClasses returns the schedule of the call with one transfer for each class of
 // identical transfers; see collective.Row.ExpandClasses for classOf. The error wraps
-// engine.ErrAsymmetric if transfers are hardly alike, or too few to be divided into
-// classes.
+// engine.ErrAsymmetric if few transfers are identical, or if there are too few to be
+// divided into classes.
 func (c *Call) ExpandClasses(
 	ctx context.Context, p *collective.Problem, classOf func(engine.Flow) int32,
 ) (*collective.Schedule, error) {

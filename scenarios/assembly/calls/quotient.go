@@ -80,112 +80,35 @@ func (f *Quotient) Traffic(name string, nodes int, g *engine.Graph) (*traffic.Tr
 
 // Routes returns the routes of a folded graph g on network n. The function route returns the routes
 // of a graph with one transfer per flow. The function part returns the part of the network that a
-// resource belongs to, such as its tier.
-//
-// Resources are divided into classes. The resources of one class have the same rate, latency and
-// part, and carry equally many transfers of each class. A class of resources is represented by its first
-// resource, and the weight of a transfer is the number of identical transfers on this resource. If
-// the transfers of a class use equally many resources of each class, then all have the same rate at
-// any time under max-min fair sharing: resources of a class have the same share, so they saturate
-// together. The folded graph then ends when the whole graph ends. Otherwise Routes returns
+// resource belongs to, such as its tier. A transfer uses one resource of each class of
+// indistinguishable resources, with the number of identical transfers on it as weight.
+// If the classes of transfers do not fit their routes (engine.FoldUses), Routes returns
 // ErrAsymmetric.
 func (f *Quotient) Routes(
 	g *engine.Graph, n *engine.Network, part func(resource int32) int,
 	route func(g *engine.Graph) (*engine.Routes, error),
 ) (*engine.Routes, error) {
-	if len(n.Changes) > 0 {
-		return nil, fmt.Errorf("%w: links change during the run", ErrAsymmetric)
-	}
-
-	// Route each flow once per class.
-	flows, first := &engine.Graph{}, make([]int32, len(f.Flows)+1)
+	flows, class := &engine.Graph{}, []int32{}
 	for c, all := range f.Flows {
 		for _, x := range all {
 			flows.AddTask(engine.Task{Kind: engine.Transfer, Src: x.Src, Dst: x.Dst, Flows: 1, Bytes: 1})
+			class = append(class, int32(c))
 		}
-		first[c+1] = int32(len(flows.Tasks))
 	}
 	r, err := route(flows)
 	if err != nil {
 		return nil, err
 	}
-	if r.FlowCap != nil {
-		return nil, fmt.Errorf("%w: rates of flows are limited", ErrAsymmetric)
+	folded, _, err := engine.FoldUses(n, class, r, part)
+	if errors.Is(err, engine.ErrAsymmetric) {
+		return nil, fmt.Errorf("%w: %w", ErrAsymmetric, err)
 	}
-
-	// Sum the weights of each class on each resource.
-	type load struct {
-		class  int32
-		weight float64
+	if err != nil {
+		return nil, err
 	}
-	loads := make([][]load, n.Resources())
-	for c := range int32(len(f.Flows)) {
-		for task := first[c]; task < first[c+1]; task++ {
-			for _, u := range r.Of(task) {
-				l := loads[u.Resource]
-				if k := len(l) - 1; k < 0 || l[k].class != c {
-					loads[u.Resource] = append(l, load{c, u.Weight})
-				} else {
-					l[k].weight += u.Weight
-				}
-			}
-		}
-	}
-
-	// The representative of each resource is the first one with the same properties.
-	representative, found := make([]int32, len(loads)), map[string]int32{}
-	for i, l := range loads {
-		latency := engine.Time(0)
-		if i < len(n.Links) {
-			latency = n.Links[i].Latency
-		}
-		key := fmt.Sprint(n.Rate(int32(i)), latency, part(int32(i)), l)
-		if _, ok := found[key]; !ok {
-			found[key] = int32(i)
-		}
-		representative[i] = found[key]
-	}
-
-	// All flows of a class must use the same classes of resources.
-	uses := make([][]engine.Use, len(f.Flows))
-	for c := range int32(len(f.Flows)) {
-		var want []engine.Use
-		for task := first[c]; task < first[c+1]; task++ {
-			own := slices.Clone(r.Of(task))
-			for k := range own {
-				own[k].Resource = representative[own[k].Resource]
-			}
-			if task == first[c] {
-				uses[c] = slices.Clone(own)
-			}
-			slices.SortFunc(own, func(a, b engine.Use) int {
-				return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Weight, b.Weight))
-			})
-			if task == first[c] {
-				want = own
-			} else if !slices.Equal(own, want) {
-				a, b := f.Flows[c][0], f.Flows[c][task-first[c]]
-				return nil, fmt.Errorf("%w: paths from %d to %d and from %d to %d have different links or loads",
-					ErrAsymmetric, a.Src, a.Dst, b.Src, b.Dst)
-			}
-		}
-
-		// A flow may use several resources of one class, which have the same load.
-		used := uses[c][:0]
-		for _, u := range uses[c] {
-			isSame := func(v engine.Use) bool { return v.Resource == u.Resource }
-			if !slices.ContainsFunc(used, isSame) {
-				l := loads[u.Resource]
-				k := slices.IndexFunc(l, func(x load) bool { return x.class == c })
-				used = append(used, engine.Use{Resource: u.Resource, Weight: l[k].weight})
-			}
-		}
-		uses[c] = used
-	}
-
 	return engine.NewRoutes(len(g.Tasks), func(all []engine.Use, task int32) []engine.Use {
 		if g.Tasks[task].Kind == engine.Transfer {
-			all = append(all, uses[f.Class[task]]...)
+			all = append(all, folded.Of(f.Class[task])...)
 		}
 		return all
 	}), nil

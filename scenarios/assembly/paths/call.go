@@ -33,7 +33,7 @@ type expandedCall struct {
 	// messageOverhead is the time for which a sender is busy with starting a
 	// transfer.
 	messageOverhead engine.Time
-	// folded has the transfers of a schedule with classes on the folded network, once
+	// folded has the transfers of a schedule with classes and their folded routes, once
 	// paths are known; nil for other schedules.
 	folded *engine.FoldedGraph
 }

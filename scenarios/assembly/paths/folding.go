@@ -98,14 +98,14 @@ const maxFoldAttempts = 4
 
 // foldCall folds the network for the classes of a call, whose flows take the given
 // paths on n. If classes are too coarse for these paths, it returns a copy of r
-// with finer ones, and if transfers are hardly alike, one with every transfer.
+// with finer ones, and if few transfers are identical, one with every transfer.
 func (r *routingSystem) foldCall(
 	ctx context.Context, n *engine.Network, paths *engine.Paths,
 ) (*routingSystem, error) {
 	flows := new(engine.Graph) // a task per flow
 	for k, f := range r.load.flows {
-		// The latency of several paths is that of the longest, which classes of links
-		// do not determine.
+		// Of several paths, the longest determines the latency, and classes of links do not
+		// determine the longest.
 		first, end := paths.Of(paths.ClassOf(int32(k)))
 		if end-first > 1 && r.hasLatency() {
 			return r.withAllTransfers(ctx)
@@ -124,9 +124,9 @@ func (r *routingSystem) foldCall(
 	p.Network = r.Direct(p.Network)
 	for range maxFoldAttempts {
 		c := r.load.call
-		small, folded, classOf, err := c.FoldRoutes(n, routes)
+		folded, classOf, err := c.FoldRoutes(n, routes)
 		if err == nil {
-			c.folded = &engine.FoldedGraph{Graph: r.load.graph, Network: small, Routes: folded}
+			c.folded = &engine.FoldedGraph{Graph: r.load.graph, Network: n, Routes: folded}
 			return r, nil
 		}
 		if !errors.Is(err, engine.ErrAsymmetric) {
