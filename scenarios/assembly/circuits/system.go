@@ -255,7 +255,7 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sys.IdealReference, err = composition.NewIdealReference(ctx, sys.interPodGraph, n, r)
+	sys.IdealReference, err = composition.NewIdealReference(ctx, sys.interPodGraph, n, r, 0)
 	if err != nil {
 		return err
 	}

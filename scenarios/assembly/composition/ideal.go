@@ -23,6 +23,9 @@ type IdealReference struct {
 	// IsFairOnly is set if Service is fair sharing and a priority service exceeded
 	// maxPriorityWork.
 	IsFairOnly bool
+	// IsLeftOut is set if all services exceeded the limit on the work of the reference. There
+	// is then no time on the ideal fabric.
+	IsLeftOut bool
 	// Fair is the simulation of the ideal fabric with fair sharing. It is nil if it did not
 	// run, or if another service was faster.
 	Fair *FairRun
@@ -30,9 +33,10 @@ type IdealReference struct {
 
 // NewIdealReference simulates a graph without communication time, and on the ideal fabric
 // with network n and routes r. The ideal fabric may share its links in any manner, so it
-// uses the best of several services.
+// uses the best of several services. They take at most maxWork steps (flow.Evaluator.Work); 0 means
+// no limit.
 func NewIdealReference(
-	ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes,
+	ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes, maxWork int64,
 ) (ref IdealReference, err error) {
 	if ref.Times.Compute, err = ComputeMakespan(ctx, g, n); err != nil {
 		return ref, err
@@ -44,7 +48,10 @@ func NewIdealReference(
 	e.SetContext(ctx)
 	ref.Bound = e.Bound()
 	e.Record(false)
-	ref.Times.Ideal, ref.Service, ref.IsFairOnly = BestService(e, ref.Bound)
+	ref.Times.Ideal, ref.Service, ref.IsFairOnly = BestService(e, ref.Bound, maxWork)
+	if ref.IsLeftOut = ref.Times.Ideal == engine.Never && maxWork > 0; ref.IsLeftOut {
+		return ref, ctx.Err()
+	}
 	if ref.Service == flow.MaxMin {
 		ref.Fair = &FairRun{graph: g, network: n, routes: r, trace: e.Trace()}
 	}
@@ -69,9 +76,15 @@ func ComputeMakespan(
 // AddMetrics adds the metrics of the reference. The string end is the name of the metric
 // of the time at which the work ends. Iterations also have metrics of compute alone.
 func (i *IdealReference) AddMetrics(m map[string]float64, end string, isIteration bool) {
-	m[end], m["bound_"+end] = i.Times.Ideal.Seconds(), i.Bound.Seconds()
+	m["bound_"+end] = i.Bound.Seconds()
 	if isIteration {
 		m["compute_makespan_s"] = i.Times.Compute.Seconds()
+	}
+	if i.IsLeftOut {
+		return
+	}
+	m[end] = i.Times.Ideal.Seconds()
+	if isIteration {
 		m["comm_exposed_s"] = (i.Times.Ideal - i.Times.Compute).Seconds()
 	}
 }
@@ -80,6 +93,10 @@ func (i *IdealReference) AddMetrics(m map[string]float64, end string, isIteratio
 // NCT. If the NCT is undefined, the text exposure completes the reason.
 func (i *IdealReference) AddExposed(row *result.Row, end engine.Time, exposure string) {
 	row.Metrics["comm_exposed_s"] = (end - i.Times.Compute).Seconds()
+	if i.IsLeftOut {
+		row.Labels["nct"] = "undefined: the ideal fabric at level flow would take more than a hundredth of the time of the packets"
+		return
+	}
 	nct, ok := i.Times.NCT(end)
 	if !ok {
 		row.Labels["nct"] = "undefined: the ideal fabric exposes no communication, " + exposure
@@ -149,21 +166,31 @@ const maxPriorityWork = 1 << 24
 // BestService simulates with one service after the other until a makespan meets the
 // bound. It returns the shortest makespan and its service. isFairOnly is set if fair sharing
 // is the shortest and a priority service was left out because it exceeded maxPriorityWork.
+//
+// All services together take at most maxWork steps, and priority services a third each; 0 means no
+// limit. If no service ends within its limit, the makespan is engine.Never.
 func BestService(
-	e *flow.Evaluator, bound engine.Time,
+	e *flow.Evaluator, bound engine.Time, maxWork int64,
 ) (best engine.Time, service flow.Service, isFairOnly bool) {
 	defer e.SetMaxWork(0)
 	best, service = engine.Never, flow.LevelPriority
-	isLeftOut := false
+	isLeftOut, worked := false, e.Work()
 	for _, s := range []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin} {
 		if MeetsBound(best, bound) {
 			break
 		}
 		e.SetService(s)
-		e.SetMaxWork(maxPriorityWork)
-		if s == flow.MaxMin {
-			e.SetMaxWork(0)
+		limit := int64(maxPriorityWork)
+		if maxWork > 0 {
+			limit = min(limit, max(1, maxWork/3))
 		}
+		if s == flow.MaxMin {
+			limit = 0
+			if maxWork > 0 {
+				limit = max(1, maxWork-(e.Work()-worked))
+			}
+		}
+		e.SetMaxWork(limit)
 		// Makespan gives up once the time exceeds the best one.
 		if makespan, ok := e.Makespan(best); ok {
 			best, service = makespan, s

@@ -39,7 +39,7 @@ func switchTraffic(t *testing.T, nodes int32) (*engine.Graph, *engine.Network, *
 func TestFairReference(t *testing.T) {
 	for nodes, isFairOnly := range map[int32]bool{4: false, 40: true} {
 		g, n, r := switchTraffic(t, nodes)
-		ideal, err := NewIdealReference(t.Context(), g, n, r)
+		ideal, err := NewIdealReference(t.Context(), g, n, r, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestFairReference(t *testing.T) {
 // the sharing of a link differs, the decision is simulated.
 func TestKnownRun(t *testing.T) {
 	g, n, r := switchTraffic(t, 40)
-	ideal, err := NewIdealReference(t.Context(), g, n, r)
+	ideal, err := NewIdealReference(t.Context(), g, n, r, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,3 +122,30 @@ func TestKnownRun(t *testing.T) {
 
 // second returns its second argument.
 func second(_ *engine.Trace, known bool) bool { return known }
+
+// TestLimitedReference checks that a reference beyond its limit is left out, and that the row has
+// the reason instead of an NCT. A limit that suffices changes nothing.
+func TestLimitedReference(t *testing.T) {
+	g, n, r := switchTraffic(t, 40)
+	want, err := NewIdealReference(t.Context(), g, n, r, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for limit, isLeftOut := range map[int64]bool{1: true, 1 << 32: false} {
+		ideal, err := NewIdealReference(t.Context(), g, n, r, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ideal.IsLeftOut != isLeftOut || !isLeftOut && ideal.Times != want.Times || ideal.Bound != want.Bound {
+			t.Errorf("limit %d: left out %t, times %v and bound %v, want %t, %v and %v",
+				limit, ideal.IsLeftOut, ideal.Times, ideal.Bound, isLeftOut, want.Times, want.Bound)
+		}
+		row, metrics := result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}, map[string]float64{}
+		ideal.AddExposed(&row, 2*ideal.Bound, "")
+		ideal.AddMetrics(metrics, "makespan_s", true)
+		_, hasNCT := row.Metrics["nct"]
+		if _, hasTime := metrics["makespan_s"]; hasNCT == isLeftOut || hasTime == isLeftOut || (row.Labels["nct"] != "") != isLeftOut {
+			t.Errorf("limit %d: metrics %v and %v, labels %v", limit, row.Metrics, metrics, row.Labels)
+		}
+	}
+}

@@ -36,17 +36,21 @@ func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 		return assembly.Cost{}, err
 	}
 
-	// The bounds of loads and hops stand for the loads that a router would reach.
-	a := &routingResult{
-		system: r, bottleneckLoad: r.loadBound,
-		pathLoads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops},
-	}
-	hops := a.estimateHops(a.estimateInjection())
-	cost := s.hopCost().Scale(hops).Add(assembly.Flow.Scale(float64(len(r.load.flows))))
+	cost := r.packetCost().Add(assembly.Flow.Scale(float64(len(r.load.flows))))
 	if g := r.load.graph; g != nil {
 		cost = cost.Add(assembly.LinkTask.Scale(float64(len(g.Tasks))))
 	}
 	return cost, nil
+}
+
+// packetCost estimates the cost of all hops of packets. Bounds of loads and hops represent the
+// loads that a router would reach.
+func (r *routingSystem) packetCost() assembly.Cost {
+	a := &routingResult{
+		system: r, bottleneckLoad: r.loadBound,
+		pathLoads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops},
+	}
+	return r.s.hopCost().Scale(a.estimateHops(a.estimateInjection()))
 }
 
 // hopCost returns the cost of one hop of one packet. Links with limited queues,

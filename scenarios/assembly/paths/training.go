@@ -5,6 +5,7 @@ package paths
 
 import (
 	"context"
+	"math"
 
 	"sim/engine"
 	"sim/scenarios/assembly"
@@ -53,7 +54,7 @@ func (r *routingSystem) setIdeal(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	r.IdealReference, err = composition.NewIdealReference(ctx, graph, network, routes)
+	r.IdealReference, err = composition.NewIdealReference(ctx, graph, network, routes, r.maxReferenceWork())
 	return err
 }
 
@@ -64,4 +65,26 @@ func (r *routingSystem) endMetric() string {
 		return "completion_s"
 	}
 	return "makespan_s"
+}
+
+// Limits on the work of the reference at level packet. It takes a hundredth of the estimated time
+// of the packets if these take more than a second, and otherwise at most about two seconds.
+const (
+	minLimitedSeconds     = 1
+	maxReferenceShare     = 0.01
+	flowStepsPerSecond    = 3e7 // steps of flow.Evaluator.Work that one core takes
+	maxShortReferenceWork = 1 << 26
+)
+
+// maxReferenceWork returns the largest number of steps that the reference may take; 0 means no
+// limit.
+func (r *routingSystem) maxReferenceWork() int64 {
+	if r.s.Engine.Level != "packet" {
+		return 0
+	}
+	seconds := r.packetCost().Seconds
+	if seconds <= minLimitedSeconds {
+		return maxShortReferenceWork
+	}
+	return int64(min(maxReferenceShare*seconds, math.MaxInt32) * flowStepsPerSecond)
 }
