@@ -9,8 +9,9 @@ type Assignment struct {
 	rowPotential, columnPotential []int64 // potentials (dual variables)
 	matchedRow                    []int32 // row matched with a column, indexed by column; -1 if the column is free
 
-	// State of the search from a row, indexed by column. dist is the distance. price is the
-	// column's potential, or a value that excludes the column once it is reached.
+	// State of the search from a row, indexed by column. dist is the distance; MaxInt64 once the
+	// column is reached. price is the column's potential; -unreachable once it is reached, so
+	// that no row is near the column.
 	dist, price []int64
 	previous    []int32       // column from which dist was set; -1 for the row itself
 	reached     []columnVisit // columns in the order in which they were reached
@@ -59,6 +60,7 @@ func (a *Assignment) Solve(rows, columns int, weight []int64, to []int32, check 
 // augment matches one more row: it searches a shortest path to a free column and shifts the pairs
 // along it.
 func (a *Assignment) augment(row int32, columns int, weight []int64) {
+	// No column is reached yet.
 	dist := a.dist[:columns]
 	price := a.price[:columns]
 	previous := a.previous[:columns]
@@ -69,9 +71,12 @@ func (a *Assignment) augment(row int32, columns int, weight []int64) {
 	a.reached = a.reached[:0]
 	minDist := int64(0)
 
-	column := int32(-1) // the column reached last, with its distance
+	// Extend the search until it reaches a free column. column is the last column that it reached,
+	// at distance minDist.
+	column := int32(-1)
 	for r := row; r >= 0; r = a.matchedRow[column] {
-		// Relax the columns from row r, and find the nearest column that is not reached.
+		// Relax the columns from row r, and find the nearest column that is not reached. The
+		// reslice lets the compiler omit bounds checks.
 		w := weight[int(r)*columns : int(r+1)*columns]
 		w, offset := w[:len(dist)], minDist-a.rowPotential[r]
 		nearest := int64(math.MaxInt64)
@@ -86,9 +91,10 @@ func (a *Assignment) augment(row int32, columns int, weight []int64) {
 			}
 		}
 
+		// Reach that column.
 		minDist, column = nearest, next
-		a.reached, a.parent[column] = append(a.reached,
-			columnVisit{column: column, dist: minDist}), previous[column]
+		a.reached = append(a.reached, columnVisit{column: column, dist: minDist})
+		a.parent[column] = previous[column]
 		dist[column], price[column] = math.MaxInt64, -unreachable
 	}
 
@@ -101,6 +107,8 @@ func (a *Assignment) augment(row int32, columns int, weight []int64) {
 		}
 	}
 
+	// Shift the pairs: each column on the path takes the row of the column before, and the first
+	// one takes the new row.
 	for column >= 0 {
 		parent := a.parent[column]
 		if parent < 0 {

@@ -14,8 +14,11 @@ type BidirectionalSearch struct {
 	forwardArc       []int32   // arc of the graph, indexed by arc of the reversed graph
 	length           []float64 // indexed by arc class
 	best             float64   // length of the best path so far
-	meetingArc       int32     // its arc between the two searches; -1 if there is no path
+	meetingArc       int32     // its arc between the two searches; noArc if there is no path
 }
+
+// noArc means that no arc leads to a node, or that no path is known.
+const noArc = -1
 
 // NewBidirectionalSearch returns a search on a graph.
 func NewBidirectionalSearch(g *Digraph) *BidirectionalSearch {
@@ -35,18 +38,22 @@ func NewBidirectionalSearch(g *Digraph) *BidirectionalSearch {
 func (b *BidirectionalSearch) Find(root, from, until int32, length []float64, limit float64) float64 {
 	b.length = length
 	b.best = limit
-	b.meetingArc = -1
+	b.meetingArc = noArc
 	b.forward.reset()
 	b.reverse.reset()
+
+	// Both searches start at distance 0.
 	for a := from; a < until; a++ {
-		b.reverse.settle(a, -1, 0)
+		b.reverse.settle(a, noArc, 0)
 	}
 	for a := from; a < until; a++ {
 		b.relax(b.reverse, b.forward, a)
 	}
-	b.forward.settle(root, -1, 0)
+	b.forward.settle(root, noArc, 0)
 	b.relax(b.forward, b.reverse, root)
 
+	// Extend the search with fewer candidates, until no path between nodes that are not reached
+	// can be shorter than the best one.
 	for b.forward.minPending()+b.reverse.minPending() < b.best {
 		t, other := b.forward, b.reverse
 		if len(t.heap) > len(other.heap) {
@@ -62,7 +69,8 @@ func (b *BidirectionalSearch) Find(root, from, until int32, length []float64, li
 	return b.best
 }
 
-// relax examines the arcs of a node that one of the searches has reached.
+// relax examines the arcs of a node that search t has reached. An arc to a node of the other search
+// closes a path.
 func (b *BidirectionalSearch) relax(t, other *Tree, node int32) {
 	d := t.Dist[node]
 	for k := t.Start[node]; k < t.Start[node+1]; k++ {

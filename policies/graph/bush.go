@@ -38,10 +38,10 @@ type bushAssignment struct {
 
 	// Indexed by arc. slope is the derivative of price by load; bestPrice proves best.Bound.
 	length, price, slope, load, bestLoad, bestPrice []float64
-	steepness, level                                float64
+	steepness, level                                float64    // parameters of the price
 	totalCapacity                                   float64    // sum of capacity
 	best                                            Congestion // result so far
-	check                                           func()
+	check                                           func()     // called before each source of a sweep
 
 	// The arcs into node v are enter[firstEnter[v]:firstEnter[v+1]].
 	firstEnter, enter []int32
@@ -59,6 +59,8 @@ type bushAssignment struct {
 func newBushAssignment(g *Digraph, capacity, demand []float64, total float64) (*bushAssignment, error) {
 	n, m := g.Nodes(), len(g.To)
 	b := &bushAssignment{Digraph: g, capacity: capacity, check: func() {}}
+
+	// Only nodes with demand are sources.
 	for s := range n {
 		if row := demand[s*n : (s+1)*n]; slices.Max(row) > 0 {
 			b.source = append(b.source, int32(s))
@@ -68,6 +70,7 @@ func newBushAssignment(g *Digraph, capacity, demand []float64, total float64) (*
 		}
 	}
 
+	// Allocate the slices: one value per source, arc or node, or per pair of them.
 	sources := len(b.source)
 	b.numReached = make([]int, sources)
 	b.member = make([]bool, sources*m)
@@ -92,6 +95,7 @@ func newBushAssignment(g *Digraph, capacity, demand []float64, total float64) (*
 		b.totalCapacity += c
 	}
 
+	// The first bush of each source.
 	t := NewTree(g)
 	for i, s := range b.source {
 		t.Breadth(s)
@@ -131,6 +135,8 @@ func (b *bushAssignment) conserve(i int) {
 	flow := b.flow[i*m : (i+1)*m]
 	through := b.through
 	copy(through, b.demand[i*n:(i+1)*n])
+
+	// All flow out of a node is known when the node is visited. It is the flow that must enter.
 	for k := len(order) - 1; k > 0; k-- {
 		v := order[k]
 		enter := b.enter[b.firstEnter[v]:b.firstEnter[v+1]]
@@ -138,6 +144,7 @@ func (b *bushAssignment) conserve(i int) {
 		for _, e := range enter {
 			sum += flow[e]
 		}
+		// Without shares, the first arc of the bush takes all flow.
 		if sum == 0 {
 			if through[v] > 0 { // flow that was rounded to 0
 				for _, e := range enter {
@@ -152,10 +159,10 @@ func (b *bushAssignment) conserve(i int) {
 			continue
 		}
 
-		x := through[v] / sum
+		scale := through[v] / sum
 		for _, e := range enter {
 			if flow[e] > 0 {
-				flow[e] *= x
+				flow[e] *= scale
 				through[b.From[e]] += flow[e]
 			}
 		}

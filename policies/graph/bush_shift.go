@@ -5,6 +5,16 @@ import "math"
 // joinTol is the relative excess over the cheapest path up to which an arc may join a bush.
 const joinTol = 1e-3
 
+// minExcess is the relative difference of two path prices above which flow moves. Smaller ones are
+// mostly rounding errors of the sums of prices.
+const minExcess = 1e-9
+
+// Values of the argument used of setLabels.
+const (
+	anyArcs  = false
+	usedArcs = true
+)
+
 // setLabels sets minPrice, maxPrice, minArc, maxArc and rank for the nodes of the bush of source
 // i. If used is set, the costliest path only has arcs with flow.
 func (b *bushAssignment) setLabels(i int, used bool) {
@@ -35,8 +45,8 @@ func (b *bushAssignment) setLabels(i int, used bool) {
 			}
 		}
 
-		b.minPrice[v], b.maxPrice[v], b.minArc[v], b.maxArc[v] = minPrice, max(0,
-			maxPrice), minArc, maxArc
+		b.minPrice[v], b.maxPrice[v] = minPrice, max(0, maxPrice)
+		b.minArc[v], b.maxArc[v] = minArc, maxArc
 	}
 }
 
@@ -48,7 +58,9 @@ func (b *bushAssignment) updateBush(i int) {
 	member := b.member[i*m : (i+1)*m]
 	flow := b.flow[i*m : (i+1)*m]
 	order := b.order[i*n : i*n+b.numReached[i]]
-	b.setLabels(i, false)
+
+	// Remove arcs.
+	b.setLabels(i, anyArcs)
 	for _, v := range order[1:] {
 		for _, e := range b.enter[b.firstEnter[v]:b.firstEnter[v+1]] {
 			if flow[e] == 0 && e != b.minArc[v] {
@@ -57,7 +69,8 @@ func (b *bushAssignment) updateBush(i int) {
 		}
 	}
 
-	b.setLabels(i, false)
+	// Add arcs. The source, order[0], has no arcs into it.
+	b.setLabels(i, anyArcs)
 	for _, u := range order {
 		for e := b.Start[u]; e < b.Start[u+1]; e++ {
 			v, p := b.To[e], b.price[e]
@@ -68,6 +81,7 @@ func (b *bushAssignment) updateBush(i int) {
 		}
 	}
 
+	// Every arc of the bush now leads to a node with a larger maxPrice.
 	sortBy(order, b.maxPrice)
 }
 
@@ -75,13 +89,13 @@ func (b *bushAssignment) updateBush(i int) {
 // to the first.
 func (b *bushAssignment) equaliseAll(i int) {
 	n, m := b.Nodes(), len(b.To)
-	b.setLabels(i, true)
+	b.setLabels(i, usedArcs)
 	order := b.order[i*n : i*n+b.numReached[i]]
 	flow := b.flow[i*m : (i+1)*m]
 	for k := len(order) - 1; k > 0; k-- {
 		v := order[k]
 		if b.maxArc[v] >= 0 && b.maxArc[v] != b.minArc[v] &&
-			b.maxPrice[v] > b.minPrice[v]*(1+1e-9) {
+			b.maxPrice[v] > b.minPrice[v]*(1+minExcess) {
 			b.equalise(v, flow)
 		}
 	}
@@ -90,41 +104,46 @@ func (b *bushAssignment) equaliseAll(i int) {
 // equalise takes a Newton step towards equal prices of the cheapest and the costliest path to v,
 // from the node at which they diverge.
 func (b *bushAssignment) equalise(v int32, flow []float64) {
-	x, y := b.minArc[v], b.maxArc[v]
-	p, q := b.From[x], b.From[y]
-	excess := b.price[y] - b.price[x]
-	slope := b.slope[y] + b.slope[x]
-	maxShift := flow[y]
-	for p != q {
-		if b.rank[p] > b.rank[q] {
-			x = b.minArc[p]
-			p = b.From[x]
-			excess -= b.price[x]
-			slope += b.slope[x]
+	// Follow both paths back from v until they meet: always the one at the node with the higher
+	// rank. Excess is the difference of the prices, slope its decrease per unit of flow that
+	// moves.
+	cheapArc, costlyArc := b.minArc[v], b.maxArc[v]
+	cheapNode, costlyNode := b.From[cheapArc], b.From[costlyArc]
+	excess := b.price[costlyArc] - b.price[cheapArc]
+	slope := b.slope[costlyArc] + b.slope[cheapArc]
+	maxShift := flow[costlyArc]
+	for cheapNode != costlyNode {
+		if b.rank[cheapNode] > b.rank[costlyNode] {
+			cheapArc = b.minArc[cheapNode]
+			cheapNode = b.From[cheapArc]
+			excess -= b.price[cheapArc]
+			slope += b.slope[cheapArc]
 			continue
 		}
 
-		if y = b.maxArc[q]; y < 0 {
+		if costlyArc = b.maxArc[costlyNode]; costlyArc < 0 {
 			return
 		}
-		q = b.From[y]
-		excess += b.price[y]
-		slope += b.slope[y]
-		maxShift = min(maxShift, flow[y])
+		costlyNode = b.From[costlyArc]
+		excess += b.price[costlyArc]
+		slope += b.slope[costlyArc]
+		maxShift = min(maxShift, flow[costlyArc])
 	}
 
+	// Move flow from the costliest path to the cheapest, as far as the paths differ.
 	if !(excess > 0) || maxShift == 0 {
 		return
 	}
+	fork := cheapNode
 	shift := min(excess/slope, maxShift)
-	for u := v; u != p; u = b.From[b.minArc[u]] {
+	for u := v; u != fork; u = b.From[b.minArc[u]] {
 		e := b.minArc[u]
 		flow[e] += shift
 		b.load[e] += shift
 		b.setPrice(e)
 	}
 
-	for u := v; u != p; u = b.From[b.maxArc[u]] {
+	for u := v; u != fork; u = b.From[b.maxArc[u]] {
 		e := b.maxArc[u]
 		flow[e] -= shift
 		b.load[e] -= shift

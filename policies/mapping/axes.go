@@ -18,6 +18,8 @@ func parseAxes(text string) Mapping {
 	if !strings.Contains(text, "=") {
 		return nil
 	}
+
+	// Each part assigns axes to one dimension.
 	a := axisMap{}
 	for _, part := range strings.Split(text, ",") {
 		dim, axisNames, ok := strings.Cut(strings.TrimSpace(part), "=")
@@ -76,6 +78,8 @@ func (a axisMap) Place(_ context.Context, p *Problem, _ Options) (*Placement, er
 		if !slices.Contains(Dims, name) {
 			return nil, fmt.Errorf("there is no dimension %q; want %s", name, strings.Join(Dims, ", "))
 		}
+
+		// Each letter names an axis. nodes is the product of the sizes of the axes.
 		nodes, sizes := 1, []string{}
 		for _, letter := range letters {
 			axis := -1

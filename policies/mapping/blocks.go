@@ -12,21 +12,20 @@ import (
 func (c *Cost) placeBlocks(ctx context.Context, o Options) (*Placement, error) {
 	p, b := c.problem, c.problem.Block
 
-	// The problem of blocks. Dimension ep counts the blocks of a stage.
+	// q is the problem of blocks of b ranks. Dimension ep counts the blocks of a stage. The
+	// dimensions inside a stage come first in p.
 	q := &Problem{Dims: []Dim{{Name: "ep", Size: 1}}, VertexTransitive: p.VertexTransitive}
-	for _, d := range p.Dims { // dimensions inside a stage come first
+	for _, d := range p.Dims {
 		if d.Name == "dp" || d.Name == "pp" {
 			q.Dims = append(q.Dims, d)
 		} else {
 			q.Dims[0].Size *= d.Size
 		}
 	}
-
 	q.Dims[0].Size /= b
 
-	blocks := c.numSlots / b
-
 	// Distances between the first endpoints of blocks.
+	blocks := c.numSlots / b
 	dist := make([]int32, blocks)
 	q.Distances = func(from int32) []int32 {
 		for to := range dist {
@@ -39,6 +38,8 @@ func (c *Cost) placeBlocks(ctx context.Context, o Options) (*Placement, error) {
 		q.Slots = append(q.Slots, i)
 	}
 
+	// exact reports whether the bound of q holds for p: ranks of equal position are as far apart
+	// as the first ones, and exchange all bytes.
 	exact := true
 	for i, h := range c.hops {
 		from, to := i/c.numSlots, i%c.numSlots
@@ -65,6 +66,7 @@ func (c *Cost) placeBlocks(ctx context.Context, o Options) (*Placement, error) {
 		}
 	}
 
+	// Solve the problem of blocks, which has no blocks itself.
 	result, err := (CostSearch{}).Place(ctx, q, o)
 	if err != nil {
 		return nil, err

@@ -7,13 +7,22 @@ import (
 )
 
 // maxExactSlots is the maximum number of slots for which the search attempts a proof of
-// optimality.
+// optimality. The tree of placements grows with the factorial of the slots, so the budget seldom
+// suffices for more.
 const maxExactSlots = 24
 
 // proveOptimal searches for better placements by branch and bound with Gilmore-Lawler bounds. It
 // reports whether it has excluded all other placements within the budget.
 func (s *localSearch) proveOptimal() bool {
-	b := &partialPlacement{localSearch: s, gilmoreLawler: newGilmoreLawler(s.Cost), order: s.placementOrder(), slotByRank: slices.Repeat([]int32{-1}, len(s.peers)), isUsed: make([]bool, s.numSlots)}
+	b := &partialPlacement{
+		localSearch:   s,
+		gilmoreLawler: newGilmoreLawler(s.Cost),
+		order:         s.placementOrder(),
+		slotByRank:    slices.Repeat([]int32{-1}, len(s.peers)),
+		isUsed:        make([]bool, s.numSlots),
+	}
+
+	// No rank is placed yet, so the cost is 0.
 	return b.extend(0, 0)
 }
 
@@ -30,24 +39,27 @@ type partialPlacement struct {
 // earlier ones.
 func (s *localSearch) placementOrder() []int32 {
 	// Bytes exchanged with earlier ranks, and with all.
-	with, total := make([]int64, len(s.peers)), make([]int64, len(s.peers))
+	withEarlier, total := make([]int64, len(s.peers)), make([]int64, len(s.peers))
 	for r := range s.peers {
 		for _, e := range s.peers[r] {
 			total[r] += e.total
 		}
 	}
 
+	// Append the rank with the most bytes to earlier ones. Of several, it is the one with the most
+	// bytes in all.
 	var order []int32
 	for len(order) < len(s.peers) {
 		next := int32(-1)
 		for r := range int32(len(s.peers)) {
-			if !slices.Contains(order, r) && (next < 0 || with[r] > with[next] || with[r] == with[next] && total[r] > total[next]) {
+			if !slices.Contains(order, r) && (next < 0 || withEarlier[r] > withEarlier[next] ||
+				withEarlier[r] == withEarlier[next] && total[r] > total[next]) {
 				next = r
 			}
 		}
 		order = append(order, next)
 		for _, e := range s.peers[next] {
-			with[e.rank] += e.total
+			withEarlier[e.rank] += e.total
 		}
 	}
 
@@ -77,6 +89,8 @@ func (b *partialPlacement) extend(k int, cost int64) bool {
 	if b.evaluations += len(rest) * len(free); b.evaluations > b.budget || b.ctx.Err() != nil {
 		return false
 	}
+
+	// The assignment has twice the costs, so half of it, rounded up, is the bound.
 	b.setMinCosts(rest, free, b.slotByRank)
 	if bound := (b.solveAssignment(len(rest), len(free)) + 1) / 2; cost+bound >= b.bestCost {
 		return true
@@ -95,6 +109,8 @@ func (b *partialPlacement) extend(k int, cost int64) bool {
 				added += b.pairCost(e, slot, b.slotByRank[e.rank])
 			}
 		}
+
+		// Place the rank, extend the placement, and remove the rank again.
 		b.slotByRank[r], b.isUsed[slot] = slot, true
 		done := b.extend(k+1, cost+added)
 		b.slotByRank[r], b.isUsed[slot] = -1, false

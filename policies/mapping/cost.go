@@ -35,6 +35,10 @@ type peer struct {
 // PartsPerHop returns the number of parts that a hop counts.
 func (c *Cost) PartsPerHop() int64 { return max(1, c.problem.PartsPerHop) }
 
+// maxCost limits the cost of a placement. Bounds add up twice the cost as weights of an
+// Assignment, which must not overflow.
+const maxCost = 1 << 60
+
 // NewCost computes the hops between the slots of p. It fails if there are too many slots, if a
 // slot is unreachable, or if the cost could overflow.
 func NewCost(ctx context.Context, p *Problem) (*Cost, error) {
@@ -43,7 +47,12 @@ func NewCost(ctx context.Context, p *Problem) (*Cost, error) {
 	}
 
 	// Distances between slots.
-	c := &Cost{problem: p, numSlots: len(p.Slots), hops: make([]uint16, len(p.Slots)*len(p.Slots)), slotsOf: map[int32][]int32{}}
+	c := &Cost{
+		problem:  p,
+		numSlots: len(p.Slots),
+		hops:     make([]uint16, len(p.Slots)*len(p.Slots)),
+		slotsOf:  map[int32][]int32{},
+	}
 	for i, e := range p.Slots {
 		c.slotsOf[e] = append(c.slotsOf[e], int32(i))
 	}
@@ -51,6 +60,8 @@ func NewCost(ctx context.Context, p *Problem) (*Cost, error) {
 	if distances == nil {
 		distances = p.Network.Hops(nil)
 	}
+
+	// Each distance must exist and fit its type.
 	for i, from := range p.Slots {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -74,7 +85,7 @@ func NewCost(ctx context.Context, p *Problem) (*Cost, error) {
 		c.peers[f.Dst] = append(c.peers[f.Dst], peer{rank: f.Src, in: f.Bytes})
 	}
 
-	if sum*maxHops > 1<<60 { // bounds add up twice the cost
+	if sum*maxHops > maxCost {
 		return nil, fmt.Errorf("%.2g bytes over %.0f hops are more than can be counted; want fewer micro-batches", sum, maxHops)
 	}
 
@@ -127,8 +138,8 @@ func (c *Cost) pairCost(e *peer, a, b int32) int64 {
 	return e.out*int64(c.hops[int(a)*c.numSlots+int(b)]) + e.in*int64(c.hops[int(b)*c.numSlots+int(a)])
 }
 
-// maxAssignmentWork limits the assignment problem that Bound solves: ranks x ranks x
-// slots.
+// maxAssignmentWork limits the assignment problem that Bound solves: ranks x ranks x slots, which
+// is its number of steps. This many take less than a second.
 const maxAssignmentWork = 1 << 27
 
 // Bound returns a lower bound on the cost of every placement (Gilmore, 1962; Lawler, 1963). Half
@@ -139,7 +150,10 @@ func (c *Cost) Bound() int64 {
 	free := numbers.Below(int32(c.numSlots))
 	all := numbers.Below(int32(len(c.peers)))
 	b := newGilmoreLawler(c)
-	b.setMinCosts(all, free, nil)
+	var nonePlaced []int32
+	b.setMinCosts(all, free, nonePlaced)
+
+	// Twice the bound.
 	twice := int64(0)
 	if ranks := float64(len(all)); ranks*ranks*float64(len(free)) <= maxAssignmentWork {
 		twice = b.solveAssignment(len(all), len(free))
@@ -157,14 +171,13 @@ func (c *Cost) Bound() int64 {
 type gilmoreLawler struct {
 	cost       *Cost
 	assignment graph.Assignment // solves the linear assignment problem
-	// Twice the minimum cost of a free rank on a free slot, indexed by rank*slots+slot.
+	// minCost is twice the minimum cost of a free rank on a free slot, indexed by
+	// rank*slots+slot.
 	minCost []int64
 	weight  []int64 // -minCost
 	to      []int32 // slot of each free rank
-	// Scratch: traffic of a rank with free ranks, falling.
-	bytes []int64
-	// Scratch: distances to the nearest free slots, rising.
-	hops []int64
+	bytes   []int64 // scratch: traffic of a rank with free ranks, falling
+	hops    []int64 // scratch: distances to the nearest free slots, rising
 }
 
 // newGilmoreLawler returns a bound without ranks.
@@ -208,6 +221,9 @@ func (b *gilmoreLawler) setMinCosts(ranks, free, slotByRank []int32) {
 		}
 
 		slices.SortFunc(b.bytes, func(x, y int64) int { return cmp.Compare(y, x) })
+
+		// Add the traffic with ranks that have a slot, if any. Each byte counts twice there, since
+		// the other rank has no row for it.
 		for j, a := range free {
 			sum := int64(0)
 			for k, v := range b.bytes {
@@ -233,7 +249,8 @@ func (b *gilmoreLawler) solveAssignment(ranks, free int) int64 {
 		b.weight[i] = -v
 	}
 	b.to = slices.Grow(b.to[:0], ranks)[:ranks]
-	b.assignment.Solve(ranks, free, b.weight, b.to, nil)
+	var noCheck func()
+	b.assignment.Solve(ranks, free, b.weight, b.to, noCheck)
 	sum := int64(0)
 	for i, j := range b.to {
 		sum += b.minCost[i*free+int(j)]

@@ -37,6 +37,8 @@ func ReadFile(data []byte, number func(name string) (int, bool)) ([]int, error) 
 		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
+
+		// A name takes precedence over a number.
 		e, ok := number(text)
 		if n, err := strconv.Atoi(text); !ok && err == nil && n >= 0 {
 			e, ok = n, true

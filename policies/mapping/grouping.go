@@ -36,9 +36,8 @@ type Grouping struct {
 
 // GroupingResult is the result of Grouping.Search.
 type GroupingResult struct {
-	At []int32 // best placement
-	// +Inf if all placements that were evaluated are infeasible.
-	Value float64
+	At    []int32 // best placement
+	Value float64 // of At; +Inf if all placements that were evaluated are infeasible
 	// Bound is the lower bound on all placements; equal to Value if At is optimal.
 	Bound  float64
 	Trials int // placements whose value was requested
@@ -50,10 +49,16 @@ type GroupingResult struct {
 // maxOthers is the number of next best placements in GroupingResult.Others.
 const maxOthers = 3
 
+// Values of the argument thorough of Grouping.Value.
+const (
+	approximateValue = false
+	thoroughValue    = true
+)
+
 // Settle computes the thorough values of the result and of the other placements, and selects the
 // best.
 func (g *Grouping) Settle(ctx context.Context, f *GroupingResult) (err error) {
-	if f.Value, _, err = g.Value(ctx, f.At, true); err != nil {
+	if f.Value, _, err = g.Value(ctx, f.At, thoroughValue); err != nil {
 		return err
 	}
 
@@ -62,7 +67,7 @@ func (g *Grouping) Settle(ctx context.Context, f *GroupingResult) (err error) {
 		if err != nil || bound >= f.Value {
 			continue
 		}
-		v, _, err := g.Value(ctx, pods, true)
+		v, _, err := g.Value(ctx, pods, thoroughValue)
 		if err != nil {
 			return err
 		}
@@ -75,7 +80,8 @@ func (g *Grouping) Settle(ctx context.Context, f *GroupingResult) (err error) {
 	return ctx.Err()
 }
 
-// guessesPerTrial is the maximum number of guesses, and of bounds, per trial of the budget.
+// guessesPerTrial is the maximum number of guesses, and of bounds, per trial of the budget. Both
+// are much faster than a value, so they add little to the running time.
 const guessesPerTrial = 25
 
 // Search searches for the placement with the minimum value within Options.Trials. It descends
@@ -86,9 +92,15 @@ const guessesPerTrial = 25
 // a bound on all placements. If it is at least the best value, that value is optimal.
 func (g *Grouping) Search(ctx context.Context, o Options) (*GroupingResult, error) {
 	s := &groupSearch{
-		Grouping: g, ctx: ctx, maxTrials: o.Trials, random: random.Stream(o.Seed, "grouping"),
-		guesses: map[string]float64{}, values: map[string]groupValue{}, best: GroupingResult{Value: math.Inf(1)}, valueBound: math.Inf(1),
-		open: graph.NewHeap(groupNode.before),
+		Grouping:   g,
+		ctx:        ctx,
+		maxTrials:  o.Trials,
+		random:     random.Stream(o.Seed, "grouping"),
+		guesses:    map[string]float64{},
+		values:     map[string]groupValue{},
+		best:       GroupingResult{Value: math.Inf(1)},
+		valueBound: math.Inf(1),
+		open:       graph.NewHeap(groupNode.before),
 	}
 
 	// The root of branch and bound has no unit in a pod.
@@ -98,6 +110,8 @@ func (g *Grouping) Search(ctx context.Context, o Options) (*GroupingResult, erro
 		return nil, err
 	}
 	s.open.Push(groupNode{pods: root, bound: bound})
+
+	// Search.
 	if err := s.descendFromStarts(); err != nil {
 		return nil, err
 	}
@@ -178,7 +192,7 @@ next:
 		}
 	}
 
-	// Two bytes per pod.
+	// Two bytes per pod. -1 becomes two bytes of 255.
 	text := make([]byte, 0, 2*len(best))
 	for _, pod := range best {
 		text = append(text, byte(pod), byte(pod>>8))
@@ -209,7 +223,7 @@ func Canonical(pods []int32) []int32 {
 // cachedGuess returns the guess of a placement, computed once per key.
 func (s *groupSearch) cachedGuess(pods []int32) (float64, error) {
 	key := s.canonicalKey(pods)
-	if v, asked := s.guesses[key]; asked {
+	if v, known := s.guesses[key]; known {
 		return v, nil
 	}
 	v, err := s.Guess(s.ctx, pods)
@@ -224,10 +238,10 @@ func (s *groupSearch) evaluate(pods []int32) error {
 		return err
 	}
 	key := s.canonicalKey(pods)
-	if _, asked := s.values[key]; asked {
+	if _, known := s.values[key]; known {
 		return nil
 	}
-	v, bound, err := s.Value(s.ctx, pods, false)
+	v, bound, err := s.Value(s.ctx, pods, approximateValue)
 	s.values[key] = groupValue{value: v, bound: bound, pods: slices.Clone(pods)}
 	if s.best.At == nil || v < s.best.Value {
 		s.best.At, s.best.Value = slices.Clone(pods), v
@@ -265,11 +279,19 @@ func (s *groupSearch) descendFromStarts() error {
 	// Descend from each start, then from changes of the best placement, within half of the
 	// trials.
 	best, value := all[0].at, math.Inf(1)
-	for k := 0; k < 2*s.maxTrials && len(s.values) < (s.maxTrials+1)/2 && len(s.guesses) < guessesPerTrial*s.maxTrials && s.best.Value > s.open.First().bound; k++ {
+	goesOn := func() bool {
+		return len(s.values) < (s.maxTrials+1)/2 &&
+			len(s.guesses) < guessesPerTrial*s.maxTrials &&
+			s.best.Value > s.open.First().bound // the root: a bound on all placements
+	}
+
+	// Descents often end at a known placement, so their number is limited too.
+	for k := 0; k < 2*s.maxTrials && goesOn(); k++ {
 		from := slices.Clone(best)
 		if k < len(all) {
 			from = slices.Clone(all[k].at)
 		} else {
+			// Two to four exchanges: enough to leave a local optimum without losing its parts.
 			for range 2 + s.random.IntN(3) {
 				s.exchange(from, int32(s.random.IntN(s.Units)), int32(s.random.IntN(s.Units)))
 			}
@@ -325,12 +347,13 @@ func (s *groupSearch) descend(pods []int32) ([]int32, float64, error) {
 		return false, err
 	}
 
-	before := make([]int32, len(pods))
-
 	// Try pairs of units in random order, and again until none of them helps. A pair (u, v) with
-	// u < v exchanges the units; with u > v it moves unit u to pod v.
+	// u < v exchanges the units; with u > v it moves unit u to pod v. failures counts the pairs
+	// since the last improvement.
+	before := make([]int32, len(pods))
 	pairs := s.random.Perm(s.Units * s.Units)
-	for k, since := 0, 0; since < len(pairs) && len(s.guesses) < guessesPerTrial*s.maxTrials; k, since = (k+1)%len(pairs), since+1 {
+	k, failures := 0, 0
+	for failures < len(pairs) && len(s.guesses) < guessesPerTrial*s.maxTrials {
 		u, v := int32(pairs[k]/s.Units), int32(pairs[k]%s.Units)
 		copy(before, pods)
 		done := false
@@ -347,9 +370,11 @@ func (s *groupSearch) descend(pods []int32) ([]int32, float64, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		if done {
-			since = 0
+
+		if failures++; done {
+			failures = 1
 		}
+		k = (k + 1) % len(pairs)
 	}
 
 	return pods, best, nil
@@ -403,14 +428,16 @@ func (s *groupSearch) branchAndBound() error {
 
 // expand assigns the next unit of a node to each pod with units, and to one empty pod.
 func (s *groupSearch) expand(node groupNode) error {
-	unit, empty := int32(node.placed), false
+	unit, usedEmpty := int32(node.placed), false
 	for pod := range int32(s.Pods) {
 		// All empty pods are equivalent, so the first one represents them.
 		isEmpty := !slices.Contains(node.pods[:node.placed], pod)
-		if isEmpty && empty || !s.Fits(node.pods, unit, pod) {
+		if isEmpty && usedEmpty || !s.Fits(node.pods, unit, pod) {
 			continue
 		}
-		empty = empty || isEmpty
+		usedEmpty = usedEmpty || isEmpty
+
+		// Each class of equivalent placements has one node.
 		pods := slices.Clone(node.pods)
 		pods[unit] = pod
 		key := s.canonicalKey(pods)
@@ -418,7 +445,7 @@ func (s *groupSearch) expand(node groupNode) error {
 			continue
 		}
 
-		// Keep the node with the larger of its bound and the bound of its parent.
+		// The bound of the parent also holds for the node, and may be larger.
 		s.visited[key] = true
 		bound, err := s.Bound(s.ctx, pods)
 		if err != nil {

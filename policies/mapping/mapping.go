@@ -53,7 +53,7 @@ type Problem struct {
 	Block int
 	// VertexTransitive means that the network looks identical from each slot.
 	VertexTransitive bool
-	// Between distinct ranks, at most one per ordered pair.
+	// Demand is the traffic between distinct ranks, at most one Flow per ordered pair.
 	Demand []Flow
 	// Files has the endpoints of the ranks that a file lists, by file name.
 	Files map[string][]int32
@@ -91,7 +91,7 @@ type Placement struct {
 	// Bound is a lower bound on the cost of all placements that a search has proved; 0 without a
 	// search.
 	Bound int64
-	// Evaluations of the search: costs of placements and of parts of placements.
+	// Evaluations counts the computed costs of placements and of parts of placements.
 	Evaluations int
 }
 
@@ -167,6 +167,7 @@ func (p *Problem) check(endpoints []int32) error {
 		free[e], rankOn[e] = capacity-1, rank
 	}
 
+	// The ranks of a block follow each other from a multiple of its size.
 	for rank, e := range endpoints {
 		if b := max(1, p.Block); int(e)%b != rank%b || e-endpoints[rank-rank%b] != int32(rank%b) {
 			return fmt.Errorf("ranks %d to %d make calls inside a domain of %d GPUs, and rank %d is on endpoint %d; want their order kept there, as tp-cp-ep-dp-pp does, "+

@@ -49,13 +49,13 @@ func (CostSearch) Place(ctx context.Context, p *Problem, o Options) (*Placement,
 
 	// On small problems, half of the budget may be spent on a proof.
 	if s.bestCost > bound && c.numSlots <= maxExactSlots {
-		// The rest of the budget improves the placement.
 		s.budget = o.Evaluations / 2
 		if s.proveOptimal() {
 			bound = s.bestCost
 		}
 	}
 
+	// The rest of the budget improves the placement.
 	s.budget = o.Evaluations
 	for s.bestCost > bound && s.evaluations < s.budget && ctx.Err() == nil {
 		s.perturb()
@@ -71,7 +71,7 @@ func (CostSearch) Place(ctx context.Context, p *Problem, o Options) (*Placement,
 // localSearch is a local search over placements. Its steps exchange the slots of two ranks, or
 // move a rank to a free slot.
 type localSearch struct {
-	*Cost
+	*Cost       // of the problem
 	ctx         context.Context
 	evaluations int // so far
 	budget      int // maximum of evaluations
@@ -90,18 +90,27 @@ type localSearch struct {
 	isQueued    []bool    // indexed by rank
 }
 
-// If there are more than maxExhaustiveSlots slots, a rank tries only the minNearby or more slots
-// nearest to each of its peers.
+// Limits of the slots that a rank tries. If there are more than maxExhaustiveSlots, it tries only
+// the minNearby or more slots nearest to each of its peers. A cheaper slot is seldom farther away,
+// and the effort then grows with the peers instead of the slots.
 const (
 	minNearby          = 12
 	maxExhaustiveSlots = 96
 )
 
+// checkPeriod is the number of ranks of a descent between checks whether ctx has ended.
+const checkPeriod = 64
+
 // newLocalSearch returns a search without a placement.
 func newLocalSearch(ctx context.Context, c *Cost, o Options) *localSearch {
 	s := &localSearch{
-		Cost: c, ctx: ctx, budget: o.Evaluations, random: random.Stream(o.Seed, "mapping"), bestCost: -1,
-		rankOn: make([]int32, c.numSlots), isQueued: make([]bool, len(c.peers)),
+		Cost:     c,
+		ctx:      ctx,
+		budget:   o.Evaluations,
+		random:   random.Stream(o.Seed, "mapping"),
+		bestCost: -1,
+		rankOn:   make([]int32, c.numSlots),
+		isQueued: make([]bool, len(c.peers)),
 	}
 	if c.numSlots <= maxExhaustiveSlots {
 		return s
@@ -164,7 +173,10 @@ func (s *localSearch) descendFromOrders() {
 		cost int64
 	}
 	var all []start
-	used := map[int64]bool{} // placements of equal cost are probably equivalent
+
+	// Placements of equal cost are probably equivalent, so only the first one is a start. A quarter
+	// of the budget is for costs, the rest for descents.
+	used := map[int64]bool{}
 	for _, slots := range s.slotOrders() {
 		for o := range dimOrders(s.problem.Dims) {
 			slotOf := make([]int32, len(s.peers))
@@ -200,12 +212,14 @@ func dimOrders(dims []Dim) func(yield func(dimOrder) bool) {
 			names = append(names, d.Name)
 		}
 	}
+
+	// Permute all names, from the first one on.
 	return func(yield func(dimOrder) bool) {
 		permute(names, 0, func(all []string) bool { return yield(all) })
 	}
 }
 
-// permute yields the permutations of all[k:]. It returns false if yield does.
+// permute yields all with each permutation of all[k:]. It returns false if yield does.
 func permute[T any](all []T, k int, yield func([]T) bool) bool {
 	if k >= len(all)-1 {
 		return yield(all)
@@ -221,15 +235,21 @@ func permute[T any](all []T, k int, yield func([]T) bool) bool {
 	return true
 }
 
+// maxOrderedAxes is the maximum number of axes of a torus whose slots have several orders. The
+// number of orders grows with the factorial of the axes: four have 48.
+const maxOrderedAxes = 4
+
 // slotOrders returns several orders of the slots: the given one, and for a torus one per order of
 // its axes, straight and boustrophedon. In the latter, consecutive nodes are neighbours.
 func (s *localSearch) slotOrders() [][]int32 {
 	plain := numbers.Below(int32(s.numSlots))
 	all := [][]int32{plain}
 	t := s.problem.Torus
-	if t == nil || len(t.Dims) > 4 {
+	if t == nil || len(t.Dims) > maxOrderedAxes {
 		return all
 	}
+
+	// Permute all axes, from the first one on.
 	axes := numbers.Below(len(t.Dims))
 	permute(axes, 0, func(axes []int) bool {
 		for _, folded := range []bool{false, true} {
@@ -238,7 +258,7 @@ func (s *localSearch) slotOrders() [][]int32 {
 				// Convert i to coordinates with the last axis of axes slowest. In boustrophedon
 				// order, a coordinate runs backwards if the sum of the slower ones is odd.
 				coords, rest, odd := make([]int, len(t.Dims)), i, false
-				for k := len(axes) - 1; k >= 0; k-- { // the last varies most slowly
+				for k := len(axes) - 1; k >= 0; k-- {
 					stride := 1
 					for _, a := range axes[:k] {
 						stride *= t.Dims[a]
@@ -269,7 +289,7 @@ func (s *localSearch) descend(ranks []int32) {
 		s.enqueue(r)
 	}
 	for head := 0; head < len(s.queue) && s.evaluations < s.budget; head++ {
-		if head&63 == 0 && s.ctx.Err() != nil {
+		if head%checkPeriod == 0 && s.ctx.Err() != nil {
 			break
 		}
 
@@ -370,7 +390,7 @@ func (s *localSearch) exchange(r, to int32, change int64) {
 // perturb makes some random exchanges and descends. It returns to the best placement if the
 // result is worse.
 func (s *localSearch) perturb() {
-	// A chain of exchanges, each starting from the rank that was displaced.
+	// A chain of three to eight exchanges, each starting from the rank that was displaced.
 	var moved []int32
 	r := int32(s.random.IntN(len(s.peers)))
 	for range 3 + s.random.IntN(6) {

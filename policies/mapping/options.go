@@ -11,10 +11,9 @@ type Keys struct {
 
 // Options are the options of the searches.
 type Options struct {
-	Evaluations int // budget of CostSearch
-	// Budget of a Grouping: placements whose value it may request.
-	Trials int
-	Seed   uint64 // of random exchanges
+	Evaluations int    // budget of CostSearch
+	Trials      int    // budget of a Grouping: placements whose value it may request
+	Seed        uint64 // of random exchanges
 }
 
 // IsSet reports whether a scenario selects a mapping other than the default.

@@ -31,6 +31,7 @@ func (o dimOrder) Place(_ context.Context, p *Problem, _ Options) (*Placement, e
 		}
 	}
 
+	// Ranks that differ only in a dimension that is left out would share a slot.
 	for _, d := range p.Dims {
 		if d.Size > 1 && !slices.Contains(o, d.Name) {
 			return nil, fmt.Errorf("it leaves out %s, of %d ranks, which would have no endpoint; want every dimension, such as %s", d.Name, d.Size, Default)
@@ -44,7 +45,7 @@ func (o dimOrder) Place(_ context.Context, p *Problem, _ Options) (*Placement, e
 	return out, nil
 }
 
-// number returns the number of the rank with the given coordinates.
+// number returns the position in the order of the rank with the given coordinates.
 func (o dimOrder) number(p *Problem, coords []int) int {
 	n, stride := 0, 1
 	for _, name := range o {

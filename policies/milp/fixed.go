@@ -14,15 +14,23 @@ import (
 // first bundle in one of them.
 type FixedStepModel struct {
 	slotModel
-	// s and e are the binary columns of starts and ends: s[i][t] is 1 if transfer i starts in
-	// slice t, e[i][t] if it ends at the beginning of slice t. The index is -1 if it cannot.
+	// s and e are the columns of two kinds of flags, with the names in the DELTA paper. Flag
+	// s[i][t] is 1 if transfer i starts in slice t. Flag e[i][t] is 1 if it ends at the beginning
+	// of slice t. The index is -1 if the transfer cannot start or end there.
 	s, e [][]int
 	// stepStart is the start of a step, indexed by task; -1 for transfers.
 	stepStart []int
 }
 
-// maxSlices limits the slices; more are likely a mistake in the unit of step.
+// maxSlices limits the slices. Every task has several columns per slice, so a model with more of
+// them is too large for a solver. A larger number is likely a mistake in the unit of step.
 const maxSlices = 100_000
+
+// Values of the argument end of eventTime.
+const (
+	ofStart = false
+	ofEnd   = true
+)
 
 // NewFixedStepModel builds the model for slices of step seconds. Only Fair of form has an effect.
 // It fails if the instance is invalid.
@@ -45,10 +53,14 @@ func NewFixedStepModel(in *Instance, step float64, form Form) (*FixedStepModel, 
 	// The rows follow the equations of the paper.
 	f.addColumns()
 	f.addPortRows()
-	f.addCapacityRows(func(e, _ int) []Term {
-		return []Term{{f.x[e], -f.unitsPerTick(in.Bundles[e].Rate)}}
-	}, // Eqs. 22 and 23
-		func(g, _ int) ([]Term, float64) { return nil, f.unitsPerTick(in.Groups[g]) })
+
+	// Eqs. 22 and 23: all slices have one length, so the capacity of a circuit and of a NIC in a
+	// slice is a constant.
+	circuits := func(bundle, _ int) []Term {
+		return []Term{{f.x[bundle], -f.unitsPerTick(in.Bundles[bundle].Rate)}}
+	}
+	nics := func(group, _ int) ([]Term, float64) { return nil, f.unitsPerTick(in.Groups[group]) }
+	f.addCapacityRows(circuits, nics)
 
 	f.addActivityRows()
 	f.addPrecedenceRows()
@@ -59,14 +71,18 @@ func NewFixedStepModel(in *Instance, step float64, form Form) (*FixedStepModel, 
 	return f, nil
 }
 
+// sliceError is the tolerance of the rounding to whole slices, in slices. A time just below the
+// boundary of a slice lies on it: the division of seconds by the step has a rounding error.
+const sliceError = 1e-9
+
 // firstSlice returns the first slice, from 0, in which transfer i may be active.
 func (f *FixedStepModel) firstSlice(i int) int {
-	return int(math.Floor(f.ticks(f.in.Tasks[i].Head) + 1e-9))
+	return int(math.Floor(f.ticks(f.in.Tasks[i].Head) + sliceError))
 }
 
 // lastSlice returns the last slice in which transfer i may be active.
 func (f *FixedStepModel) lastSlice(i int) int {
-	return f.numSlots - 1 - int(math.Floor(f.ticks(f.in.Tasks[i].Tail)+1e-9))
+	return f.numSlots - 1 - int(math.Floor(f.ticks(f.in.Tasks[i].Tail)+sliceError))
 }
 
 // maxPerSlice returns the maximum data that transfer i sends in a slice.
@@ -77,7 +93,10 @@ func (f *FixedStepModel) maxPerSlice(i int) float64 {
 // addColumns adds all columns except the flow shares of addFairnessRows.
 func (f *FixedStepModel) addColumns() {
 	f.addMakespanAndCircuits(float64(f.numSlots))
-	f.sent = f.addGrid("r", f.numSlots+1, false, f.maxPerSlice, f.isActive)
+
+	// The grids have one more slice, since a task can end at the start of the slice after the
+	// last one.
+	f.sent = f.addGrid("r", f.numSlots+1, continuous, f.maxPerSlice, f.isActive)
 	f.y = f.addFlags("y", f.numSlots+1, f.isActive)
 	f.s = f.addFlags("S", f.numSlots+1, f.isActive)
 
@@ -108,6 +127,7 @@ func (f *FixedStepModel) addActivityRows() {
 		// Eqs. 24 and 25: activity changes by a start or an end. Data are sent only while active.
 		var starts, ends, sent []Term
 		for t := range f.numSlots + 1 {
+			// The row of change is y[t] - y[t-1] - s[t] + e[t] = 0.
 			change := []Term{}
 			if f.y[i][t] >= 0 {
 				sent = append(sent, Term{f.sent[i][t], 1})
@@ -131,14 +151,15 @@ func (f *FixedStepModel) addActivityRows() {
 			}
 		}
 
+		// The sums over all slices.
 		f.AddRow(fmt.Sprintf("starts_m%d", i), Equal, 1, starts...)
 		f.AddRow(fmt.Sprintf("ends_m%d", i), Equal, 1, ends...)
 		f.AddRow(fmt.Sprintf("all_m%d", i), GreaterOrEqual, f.volume(i), sent...)
 	}
 }
 
-// eventTime returns the start of the slice in which a task starts or ends, as a sum of terms and
-// a constant.
+// eventTime returns the time at which a task starts, or with end at which it ends, in slices. It
+// is the sum of terms and of the constant plus.
 func (f *FixedStepModel) eventTime(i int, end bool) (terms []Term, plus float64) {
 	if f.stepStart[i] >= 0 {
 		if end {
@@ -166,8 +187,8 @@ func (f *FixedStepModel) eventTime(i int, end bool) (terms []Term, plus float64)
 func (f *FixedStepModel) addPrecedenceRows() {
 	// Eq. 28: dependencies.
 	for n, d := range f.in.Deps {
-		from, plus := f.eventTime(d.From, true)
-		to, _ := f.eventTime(d.To, false)
+		from, plus := f.eventTime(d.From, ofEnd)
+		to, _ := f.eventTime(d.To, ofStart)
 		for _, t := range from {
 			to = append(to, Term{t.Column, -t.Factor})
 		}
@@ -176,7 +197,7 @@ func (f *FixedStepModel) addPrecedenceRows() {
 
 	// Eq. 30: the makespan.
 	for i := range f.in.Tasks {
-		end, plus := f.eventTime(i, true)
+		end, plus := f.eventTime(i, ofEnd)
 		terms := []Term{{f.makespan, 1}}
 		for _, t := range end {
 			terms = append(terms, Term{t.Column, -t.Factor})
@@ -205,8 +226,8 @@ func (f *FixedStepModel) Schedule(values []float64) *Schedule {
 	}
 
 	for i := range f.in.Tasks {
-		s.Start = append(s.Start, seconds(f.eventTime(i, false)))
-		s.End = append(s.End, seconds(f.eventTime(i, true)))
+		s.Start = append(s.Start, seconds(f.eventTime(i, ofStart)))
+		s.End = append(s.End, seconds(f.eventTime(i, ofEnd)))
 		s.Sent = append(s.Sent, f.sentBits(i, values))
 	}
 

@@ -28,8 +28,8 @@ type Task struct {
 	Bits     float64 // V_m
 	Flows    float64 // F_m
 	Duration float64 // of a step
-	Bundle   int     // circuits that the transfer takes
-	// Bundle and direction; tasks of one link share its capacity.
+	Bundle   int     // index in Instance.Bundles; the transfer takes its circuits
+	// Link is the number of a bundle and a direction. Tasks of one link share its capacity.
 	Link int
 	Uses []Use   // of sets of NICs
 	Rate float64 // maximum rate through its NICs
@@ -143,14 +143,19 @@ func (in *Instance) links() [][]int {
 	return byLink
 }
 
-// users returns the transfers that use each set of NICs, with their weights. Term.Column is the
-// task.
-func (in *Instance) users() [][]Term {
-	byGroup := make([][]Term, len(in.Groups))
+// user is a transfer that uses a set of NICs.
+type user struct {
+	task   int
+	weight float64 // as in Use
+}
+
+// users returns the transfers that use each set of NICs, indexed by set.
+func (in *Instance) users() [][]user {
+	byGroup := make([][]user, len(in.Groups))
 	for i, t := range in.Tasks {
 		for _, u := range t.Uses {
 			if t.Bits > 0 {
-				byGroup[u.Group] = append(byGroup[u.Group], Term{i, u.Weight})
+				byGroup[u.Group] = append(byGroup[u.Group], user{task: i, weight: u.Weight})
 			}
 		}
 	}

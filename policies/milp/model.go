@@ -34,8 +34,7 @@ type Column struct {
 	Name    string
 	Low, Up float64 // bounds; Up may be +Inf
 	Integer bool
-	// Coefficient in the objective, which is minimised.
-	Cost float64
+	Cost    float64 // coefficient in the objective, which is minimised
 }
 
 // Term is a multiple of a variable.
@@ -95,7 +94,12 @@ func (m *Model) AddRow(name string, sense Sense, right float64, terms ...Term) {
 	// A row without terms either always holds, and is omitted, or never; Check reports it then.
 	if len(merged) > 0 || sense != GreaterOrEqual && right < 0 ||
 		sense != LessOrEqual && right > 0 {
-		m.Rows = append(m.Rows, Row{name, merged, sense, right})
+		m.Rows = append(m.Rows, Row{
+			Name:  name,
+			Terms: merged,
+			Sense: sense,
+			Right: right,
+		})
 	}
 }
 

@@ -17,18 +17,21 @@ type slotModel struct {
 	slotName string // prefix of slots in names of columns and rows
 	numSlots int    // number of slots
 
-	// Indices of columns; -1 if the column does not exist.
-	makespan int   // C
-	x        []int // circuits, indexed by bundle
-	// sent is the data that a task sends in a slot, y whether the task is active. Both are
+	// All fields from makespan to u hold indices of columns in Model.Columns; -1 if the column
+	// does not exist. x, y and u are symbols of the DELTA paper, as is C for the makespan.
+	makespan int
+	x        []int // number of circuits, indexed by bundle
+	// sent is the data that a task sends in a slot, y is 1 if the task is active. Both are
 	// indexed by task and slot.
 	sent, y [][]int
-	// Data per flow if flows share a link (Eq. 17), indexed by link and slot.
-	u        [][]int
+	// u is the data that each flow sends if flows share a link (Eq. 17), indexed by link and slot.
+	u [][]int
+
 	isActive func(i, k int) bool // reports whether task i may be active in slot k
 }
 
-// newSlotModel returns a model without columns.
+// newSlotModel returns a model without columns that has n slots. model is its name, slot the prefix
+// of slots in names, and tick the unit of time in seconds.
 func newSlotModel(in *Instance, model, slot string, tick float64, n int) (slotModel, error) {
 	if err := in.Check(); err != nil {
 		return slotModel{}, err
@@ -84,7 +87,7 @@ func (z *slotModel) addMakespanAndCircuits(upper float64) {
 
 // addPortRows adds Eq. 5 (21): no pod uses more ports than it has.
 func (z *slotModel) addPortRows() {
-	for p, u := range z.in.Pods {
+	for p, ports := range z.in.Pods {
 		var terms []Term
 		for e, b := range z.in.Bundles {
 			if b.A == p || b.B == p {
@@ -93,13 +96,19 @@ func (z *slotModel) addPortRows() {
 		}
 
 		if len(terms) > 0 {
-			z.AddRow(fmt.Sprintf("ports_p%d", p), LessOrEqual, float64(u), terms...)
+			z.AddRow(fmt.Sprintf("ports_p%d", p), LessOrEqual, float64(ports), terms...)
 		}
 	}
 }
 
+// Values of the argument integer of addGrid.
+const (
+	continuous = false
+	whole      = true // an integer
+)
+
 // addGrid adds a column for each task and each of n slots for which has is true; its index is -1
-// elsewhere.
+// elsewhere. name starts the names of the columns, and up is the upper bound for a task.
 func (z *slotModel) addGrid(
 	name string,
 	n int,
@@ -127,7 +136,7 @@ func (z *slotModel) addGrid(
 
 // addFlags is addGrid with binary columns.
 func (z *slotModel) addFlags(name string, n int, has func(i, k int) bool) [][]int {
-	return z.addGrid(name, n, true, func(int) float64 { return 1 }, has)
+	return z.addGrid(name, n, whole, func(int) float64 { return 1 }, has)
 }
 
 // addCapacityRows adds the capacities of links and NICs in each slot. circuits returns the terms
@@ -157,8 +166,8 @@ func (z *slotModel) addCapacityRows(circuits func(e, k int) []Term, nics func(g,
 		for k := range z.numSlots {
 			var terms []Term
 			for _, u := range users {
-				if z.isActive(u.Column, k) {
-					terms = append(terms, Term{z.sent[u.Column][k], u.Factor})
+				if z.isActive(u.task, k) {
+					terms = append(terms, Term{z.sent[u.task][k], u.weight})
 				}
 			}
 
@@ -201,14 +210,15 @@ func (z *slotModel) addFairnessRows(up func(i int) float64) {
 					continue
 				}
 
-				// For an active task (y = 1) both rows together state sent/flows = u.
+				// The rows are sent/flows - u <= bigM (1-y), and its opposite. For an active task
+				// (y = 1) both together state sent/flows = u. For an idle one they always hold.
 				suffix := fmt.Sprintf("l%d_m%d_%s%d", l, i, z.slotName, k+1)
-				per := 1 / z.in.Tasks[i].Flows
-				z.AddRow("more_"+suffix, LessOrEqual, bigM, Term{z.sent[i][k], per},
+				perFlow := 1 / z.in.Tasks[i].Flows
+				z.AddRow("more_"+suffix, LessOrEqual, bigM, Term{z.sent[i][k], perFlow},
 					Term{z.u[l][k], -1},
 					Term{z.y[i][k], bigM})
 				z.AddRow("less_"+suffix, LessOrEqual, bigM, Term{z.u[l][k], 1},
-					Term{z.sent[i][k], -per},
+					Term{z.sent[i][k], -perFlow},
 					Term{z.y[i][k], bigM})
 			}
 		}
@@ -245,8 +255,8 @@ func (z *slotModel) circuitCounts(values []float64) []int {
 func (z *slotModel) sentBits(i int, values []float64) []float64 {
 	bits := make([]float64, z.numSlots)
 	for k := range bits {
-		if w := z.sent[i][k]; w >= 0 {
-			bits[k] = values[w] * z.unit
+		if column := z.sent[i][k]; column >= 0 {
+			bits[k] = values[column] * z.unit
 		}
 	}
 	return bits

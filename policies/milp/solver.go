@@ -192,12 +192,16 @@ func (v *solver) write(dir string, m *Model, o *Options) error {
 	return nil
 }
 
+// outputDelay is the time to wait for the output of a solver after the end of ctx. A child that
+// outlives the solver could keep the output open without it.
+const outputDelay = 5 * time.Second
+
 // run runs the solver on the files in dir and reads the result for m. The end of ctx also ends
 // the solver's children.
 func (v *solver) run(ctx context.Context, program, dir string, m *Model, o *Options) (*Solution, error) {
 	// Run the program and parse its output.
 	cmd := exec.CommandContext(ctx, program, v.arguments(o)...)
-	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
+	cmd.Dir, cmd.WaitDelay = dir, outputDelay
 	isolate(cmd)
 	raw, failure := cmd.CombinedOutput()
 	output := strings.ReplaceAll(string(raw), "\r\n", "\n")

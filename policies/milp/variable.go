@@ -29,20 +29,20 @@ type VariableIntervalModel struct {
 	slotModel
 	form Form
 
-	// Columns of the binary digits of the number of circuits, indexed by bundle and digit, the
+	// bits are the binary digits of the number of circuits, indexed by bundle and digit, the
 	// lowest digit first (Eq. 7).
 	bits [][]int
-	// Columns of the boundaries of the intervals, indexed by boundary 0..K, in ticks.
+	// t are the boundaries of the intervals, indexed by boundary 0..K, in ticks.
 	t []int
-	// Columns of the lengths of the intervals, indexed by interval, in ticks.
+	// d are the lengths of the intervals, indexed by interval, in ticks.
 	d []int
-	// Columns of the products of a digit and an interval length, in ticks, indexed by bundle,
+	// rho are the products of a digit and an interval length, in ticks, indexed by bundle,
 	// interval and digit (Eq. 8). An interval has no columns if no task can use the bundle in it.
 	rho [][][]int
-	// Columns of the flags that are 1 if a task becomes active in an interval, indexed by task
-	// and interval (Eq. 13); -1 if the task cannot be active in it.
+	// s are flags that are 1 if a task becomes active in an interval, indexed by task and interval
+	// (Eq. 13). The index is -1 if the task cannot be active in it.
 	s [][]int
-	// Columns of the start and end of each task, in ticks, indexed by task. The end is -1 for
+	// start and end are the times of each task, in ticks, indexed by task. The end is -1 for
 	// steps: a step ends at its start plus its duration.
 	start, end []int
 }
@@ -74,9 +74,12 @@ func NewVariableIntervalModel(in *Instance, form Form) (*VariableIntervalModel, 
 	v.addPortRows()
 	v.addDigitRows()
 	v.addIntervalRows()
-	v.addCapacityRows(v.circuitTerms, func(g, k int) ([]Term, float64) { // Eqs. 9 and 10
+
+	// Eqs. 9 and 10: the capacity of circuits and NICs grows with the length of the interval.
+	v.addCapacityRows(v.circuitTerms, func(g, k int) ([]Term, float64) {
 		return []Term{{v.d[k], -v.unitsPerTick(in.Groups[g])}}, 0
 	})
+
 	v.addActivityRows()
 	v.addPrecedenceRows()
 	if form.Fair {
@@ -95,7 +98,7 @@ func (v *VariableIntervalModel) addColumns() {
 	upper := v.ticks(in.Upper)
 	v.addMakespanAndCircuits(upper)
 
-	// Binary digits of the circuits (Eq. 7).
+	// Binary digits of the circuits (Eq. 7), as many as the largest number has.
 	for e, b := range in.Bundles {
 		var digits []int
 		for n := 0; b.MaxCircuits>>n > 0; n++ {
@@ -148,10 +151,12 @@ func (v *VariableIntervalModel) addColumns() {
 		}))
 	}
 
-	// Data and activity per task and interval, and products of digits with lengths (Eq. 8).
-	v.sent = v.addGrid("w", v.numSlots, false, v.volume, v.isActive)
+	// Data and activity per task and interval.
+	v.sent = v.addGrid("w", v.numSlots, continuous, v.volume, v.isActive)
 	v.y = v.addFlags("y", v.numSlots, v.isActive)
 	v.s = v.addFlags("s", v.numSlots, v.isActive)
+
+	// Products of digits with lengths (Eq. 8), only where a task can use them.
 	v.rho = make([][][]int, len(in.Bundles))
 	for e := range in.Bundles {
 		v.rho[e] = make([][]int, in.Intervals)
@@ -182,11 +187,14 @@ func (v *VariableIntervalModel) addDigitRows() {
 		// The digits add up to x.
 		terms := []Term{{v.x[e], -1}}
 		for n, b := range v.bits[e] {
-			terms = append(terms, Term{b, float64(int(1) << n)})
+			terms = append(terms, Term{b, digitValue(n)})
 		}
 		v.AddRow(fmt.Sprintf("digits_e%d", e), Equal, 0, terms...)
 
-		// rho = digit * length, linearised with the upper bound of the makespan.
+		// The three rows state rho = digit * length without a product. Row "off" forces rho to 0
+		// if the digit is 0. Row "on" limits rho to the length. Row "full" is
+		// rho >= length - upper*(1-digit), which forces rho up to the length if the digit is 1.
+		// No length exceeds upper.
 		for k := range v.rho[e] {
 			for n, r := range v.rho[e][k] {
 				suffix := fmt.Sprintf("e%d_b%d_k%d", e, n, k+1)
@@ -210,10 +218,13 @@ func (v *VariableIntervalModel) addIntervalRows() {
 	}
 }
 
-// circuitTerms returns the negative capacity of the circuits of a bundle in an interval.
+// digitValue returns the number of circuits that binary digit n stands for.
+func digitValue(n int) float64 { return float64(int(1) << n) }
+
+// circuitTerms returns the negative capacity of the circuits of bundle e in interval k.
 func (v *VariableIntervalModel) circuitTerms(e, k int) (terms []Term) {
 	for n, r := range v.rho[e][k] {
-		terms = append(terms, Term{r, -v.unitsPerTick(v.in.Bundles[e].Rate) * float64(int(1)<<n)})
+		terms = append(terms, Term{r, -v.unitsPerTick(v.in.Bundles[e].Rate) * digitValue(n)})
 	}
 	return terms
 }
@@ -228,17 +239,16 @@ func (v *VariableIntervalModel) addActivityRows() {
 			continue
 		}
 		volume := v.volume(i)
-		startM := upper
 
-		endM := upper // big M of start and end
+		// startM and endM are the big M of the rows that compare start and end with an interval:
+		// so large that the rows hold for any values while the task is idle.
+		startM, endM := upper, upper
 		if !v.form.Paper {
 			// While the task is idle, its start may be the latest one, and its end the earliest.
 			startM = v.Columns[v.start[i]].Up
 			endM = upper - v.Columns[v.end[i]].Low
 		}
 
-		// Eq. 11: data are sent only while active. Eq. 13: the task becomes active once. Eqs. 12
-		// and 15: an active interval lies between start and end.
 		var sent, flags []Term
 		for k := range v.in.Intervals {
 			if !v.isActive(i, k) {
@@ -246,15 +256,22 @@ func (v *VariableIntervalModel) addActivityRows() {
 			}
 			suffix := fmt.Sprintf("m%d_k%d", i, k+1)
 			y := v.y[i][k]
+
+			// Eq. 11: data are sent only while active.
 			sent = append(sent, Term{v.sent[i][k], 1})
-			flags = append(flags, Term{v.s[i][k], 1})
 			v.AddRow("send_"+suffix, LessOrEqual, 0, Term{v.sent[i][k], 1},
 				Term{y, -volume})
+
+			// Eq. 13: the task becomes active once. Row "rise" is s[k] >= y[k] - y[k-1].
+			flags = append(flags, Term{v.s[i][k], 1})
 			rise := []Term{{v.s[i][k], 1}, {y, -1}}
 			if k > 0 && v.isActive(i, k-1) {
 				rise = append(rise, Term{v.y[i][k-1], 1})
 			}
 			v.AddRow("rise_"+suffix, GreaterOrEqual, 0, rise...)
+
+			// Eqs. 12 and 15: an active interval lies between start and end. Row "from" is
+			// start - t[k] <= startM*(1-y). Row "till" is end - t[k+1] >= -endM*(1-y).
 			v.AddRow("from_"+suffix, LessOrEqual, startM, Term{v.start[i], 1},
 				Term{v.t[k], -1},
 				Term{y, startM})
@@ -288,6 +305,7 @@ func (v *VariableIntervalModel) addPrecedenceRows() {
 	// Eq. 18. The printed form has a row only for tasks without successors.
 	for i := range v.in.Tasks {
 		t := &v.in.Tasks[i]
+
 		// The makespan is at least the time in column last plus the seconds that remain.
 		last, remaining := v.end[i], 0.0
 		if last < 0 { // a step has no column for its end
@@ -318,7 +336,8 @@ func (v *VariableIntervalModel) addStrengtheningRows() {
 			Term{v.end[i], 1},
 			Term{v.start[i], -1})
 
-		// V/(x B) is convex in x, so the chords between consecutive whole x bound it from below.
+		// The duration on x circuits of rate B, V/(x B), is convex in x. The chords between
+		// consecutive whole x therefore bound it from below.
 		b := &v.in.Bundles[t.Bundle]
 		duration := func(x int) float64 { return v.ticks(t.Bits / (float64(x) * b.Rate)) }
 		for n := 1; n < b.MaxCircuits && duration(n) > minDuration; n++ {
@@ -328,8 +347,9 @@ func (v *VariableIntervalModel) addStrengtheningRows() {
 				Term{v.end[i], 1}, Term{v.start[i], -1}, Term{v.x[t.Bundle], -slope})
 		}
 
+		// In each interval, the task sends at most at its maximum rate through its own NICs.
 		for k := range v.in.Intervals {
-			if v.isActive(i, k) { // the limit of its own NICs
+			if v.isActive(i, k) {
 				v.AddRow(fmt.Sprintf("pace_m%d_k%d", i, k+1), LessOrEqual, 0,
 					Term{v.sent[i][k], 1}, Term{v.d[k], -v.unitsPerTick(t.Rate)})
 			}

@@ -69,18 +69,18 @@ func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 		}
 		p[v.end[i]] = v.ticks(s.End[i])
 
-		before := 0.0
+		before := 0.0 // the flag active of the interval before
 		for k := range min(v.in.Intervals, len(s.Times)-1) {
 			// A task is active in an interval that lies within its start and end and has a
-			// length.
-			isOn := 0.0
+			// length. The flag active is 1 then.
+			active := 0.0
 			if s.Times[k] >= s.Start[i] && s.Times[k+1] <= s.End[i] &&
 				s.Times[k+1] > s.Times[k] {
-				isOn = 1
+				active = 1
 			}
 
 			if !v.isActive(i, k) {
-				if isOn == 1 {
+				if active == 1 {
 					return nil, fmt.Errorf("milp: %s is active in interval %d, where the model has it idle", v.in.Tasks[i].Name, k+1)
 				}
 				before = 0
@@ -88,9 +88,9 @@ func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 			}
 
 			// s marks the first active interval after an idle one.
-			p[v.y[i][k]], p[v.s[i][k]] = isOn, max(0, isOn-before)
+			p[v.y[i][k]], p[v.s[i][k]] = active, max(0, active-before)
 			p[v.sent[i][k]] = s.Sent[i][k] / v.unit
-			before = isOn
+			before = active
 		}
 	}
 

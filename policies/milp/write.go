@@ -20,7 +20,8 @@ func (m *Model) WriteMPS(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "NAME %s FREE\nROWS\n N cost\n", m.Name)
 	for i := range m.Rows {
-		fmt.Fprintf(b, " %c %s\n", "LGE"[m.Rows[i].Sense], m.Rows[i].Name)
+		letter := [...]byte{LessOrEqual: 'L', GreaterOrEqual: 'G', Equal: 'E'}[m.Rows[i].Sense]
+		fmt.Fprintf(b, " %c %s\n", letter, m.Rows[i].Name)
 	}
 	b.WriteString("COLUMNS\n")
 
@@ -33,29 +34,29 @@ func (m *Model) WriteMPS(w io.Writer) error {
 	byColumn := make([][]entry, len(m.Columns))
 	for r := range m.Rows {
 		for _, t := range m.Rows[r].Terms {
-			byColumn[t.Column] = append(byColumn[t.Column], entry{r, t.Factor})
+			byColumn[t.Column] = append(byColumn[t.Column], entry{row: r, factor: t.Factor})
 		}
 	}
 
-	// Integer columns are enclosed in markers.
-	integer, markers := false, 0
-	marker := func(isInteger bool) {
-		if isInteger == integer {
+	// Integer columns are enclosed in markers. setInteger writes one if the kind of column changes.
+	inInteger, markers := false, 0
+	setInteger := func(isInteger bool) {
+		if isInteger == inInteger {
 			return
 		}
-		integer = isInteger
-		fmt.Fprintf(b, " MARKER%d 'MARKER' '%s'\n", markers, map[bool]string{
-			true:  "INTORG",
-			false: "INTEND",
-		}[isInteger])
-
+		inInteger = isInteger
+		name := "INTEND"
+		if isInteger {
+			name = "INTORG"
+		}
+		fmt.Fprintf(b, " MARKER%d 'MARKER' '%s'\n", markers, name)
 		markers++
 	}
 
 	// The objective is row "cost".
 	for i := range m.Columns {
 		c := &m.Columns[i]
-		marker(c.Integer)
+		setInteger(c.Integer)
 		if c.Cost != 0 || len(byColumn[i]) == 0 { // every column must occur
 			fmt.Fprintf(b, " %s cost %s\n", c.Name, formatNumber(c.Cost))
 		}
@@ -65,7 +66,7 @@ func (m *Model) WriteMPS(w io.Writer) error {
 		}
 	}
 
-	marker(false)
+	setInteger(continuous) // closes the last markers
 
 	// Right sides of 0 are the default.
 	b.WriteString("RHS\n")
@@ -137,7 +138,7 @@ func (m *Model) WriteLP(w io.Writer) error {
 	}
 
 	if len(costs) == 0 && len(m.Columns) > 0 {
-		costs = []Term{{0, 0}}
+		costs = []Term{{Column: 0, Factor: 0}}
 	}
 	fmt.Fprintf(b, "\\ %s\nMinimize\n cost:", m.Name)
 	terms(costs)
@@ -147,8 +148,8 @@ func (m *Model) WriteLP(w io.Writer) error {
 		r := &m.Rows[i]
 		fmt.Fprintf(b, " %s:", r.Name)
 		terms(r.Terms)
-		fmt.Fprintf(b, " %s %s\n", [...]string{"<=", ">=", "="}[r.Sense],
-			formatNumber(r.Right))
+		relation := [...]string{LessOrEqual: "<=", GreaterOrEqual: ">=", Equal: "="}[r.Sense]
+		fmt.Fprintf(b, " %s %s\n", relation, formatNumber(r.Right))
 	}
 
 	// Binary columns have no entry among the bounds.
@@ -178,7 +179,7 @@ func (m *Model) WriteLP(w io.Writer) error {
 	for _, s := range []struct {
 		head  string
 		names []string
-	}{{"Generals", generals}, {"Binaries", binaries}} {
+	}{{head: "Generals", names: generals}, {head: "Binaries", names: binaries}} {
 		if len(s.names) == 0 {
 			continue
 		}

@@ -23,12 +23,14 @@ func (*fixedGrid) Rewires() bool { return false }
 func (s *fixedGrid) Place(p *Pod, want fleet.Shape) (Place, bool) {
 	list := s.places(want)
 	if want.Cubes() == 0 {
-		return placeInCube(p, list, true)
+		return placeInCube(p, list, fullestCube)
 	}
+
+	// The first free box, or the one that leaves the largest free box.
 	free := p.Free()
 	bestBox, largestLeft := uint64(0), -1
 	for _, m := range list {
-		if m&^free != 0 {
+		if m&^free != 0 { // some cube of the box is not free
 			continue
 		}
 		if !s.bestFit {
@@ -55,6 +57,8 @@ func (s *fixedGrid) places(want fleet.Shape) []uint64 {
 	if s.cache == nil {
 		s.cache = map[fleet.Shape][]uint64{}
 	}
+
+	// A slice of cubes may be any box of its sides, or of the sides that it can be folded to.
 	var list []uint64
 	if want.Cubes() == 0 {
 		list = subcubeBlocks(want)
@@ -68,7 +72,7 @@ func (s *fixedGrid) places(want fleet.Shape) []uint64 {
 			shapes = append(shapes, foldedShapes(sides)...)
 		}
 		for _, shape := range shapes {
-			list = append(list, boxes(shape, [3]int{1, 1, 1}, true)...)
+			list = append(list, boxes(shape, anywhere, wrapAround)...)
 		}
 	}
 
@@ -83,6 +87,7 @@ func (s *fixedGrid) places(want fleet.Shape) []uint64 {
 func foldedShapes(sides [3]int) [][3]int {
 	var list [][3]int
 	for d := range 3 {
+		// Each of the two other sides may be the thin one.
 		thin, other := (d+1)%3, (d+2)%3
 		for range 2 {
 			if sides[thin] == 1 && sides[d]%2 == 0 {
@@ -90,16 +95,19 @@ func foldedShapes(sides [3]int) [][3]int {
 					if sides[d]%a != 0 {
 						continue
 					}
-					f := sides
-					f[thin], f[d] = a, sides[d]/a
-					list = append(list, f)
-					if f[other] == 1 { // a cycle can fill any box of even volume with two sides above 1
-						for b := 2; b < f[d]; b++ {
-							if f[d]%b == 0 {
-								g := f
-								g[other], g[d] = b, f[d]/b
-								list = append(list, g)
-							}
+					folded := sides
+					folded[thin], folded[d] = a, sides[d]/a
+					list = append(list, folded)
+
+					// A cycle can fill any box of even volume with two sides above 1.
+					if folded[other] != 1 {
+						continue
+					}
+					for b := 2; b < folded[d]; b++ {
+						if folded[d]%b == 0 {
+							twice := folded
+							twice[other], twice[d] = b, folded[d]/b
+							list = append(list, twice)
 						}
 					}
 				}
@@ -109,6 +117,7 @@ func foldedShapes(sides [3]int) [][3]int {
 		}
 	}
 
+	// Boxes are listed in every rotation anyway, so rotations of one box are equal here.
 	for i := range list {
 		slices.Sort(list[i][:])
 	}
@@ -121,11 +130,13 @@ var allBoxes = sync.OnceValue(func() (all []uint64) {
 	for x := 1; x <= gridSide; x++ {
 		for y := x; y <= gridSide; y++ {
 			for z := y; z <= gridSide; z++ {
-				all = append(all, boxes([3]int{x, y, z}, [3]int{1, 1, 1}, true)...)
+				all = append(all, boxes([3]int{x, y, z}, anywhere, wrapAround)...)
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b uint64) int { return bits.OnesCount64(b) - bits.OnesCount64(a) })
+	slices.SortStableFunc(all, func(a, b uint64) int {
+		return bits.OnesCount64(b) - bits.OnesCount64(a)
+	})
 	return all
 })
 
@@ -154,8 +165,10 @@ func (hilbertRow) Rewires() bool { return false }
 // Place implements Policy.
 func (hilbertRow) Place(p *Pod, want fleet.Shape) (Place, bool) {
 	if want.Cubes() == 0 {
-		return placeInCube(p, subcubeBlocks(want), true)
+		return placeInCube(p, subcubeBlocks(want), fullestCube)
 	}
+
+	// run counts the consecutive free cubes up to position i of the curve.
 	run := 0
 	for i, c := range curve {
 		if run++; !p.Cubes[c].IsFree() {
@@ -175,6 +188,7 @@ var curve = hilbertCurve()
 
 // hilbertCurve computes curve.
 func hilbertCurve() []int8 {
+	// Coordinates have order bits each, for the gridSide positions of a dimension.
 	const dims, order = 3, 2
 	list := make([]int8, 1<<(dims*order))
 	for h := range list {
@@ -186,11 +200,15 @@ func hilbertCurve() []int8 {
 			x[b%dims] |= bit << (order - 1 - b/dims)
 		}
 
+		// Decode the Gray code.
 		carry := x[dims-1] >> 1
 		for i := dims - 1; i > 0; i-- {
 			x[i] ^= x[i-1]
 		}
 		x[0] ^= carry
+
+		// Undo the reflections and exchanges of axes inside each subcube: bit q of a coordinate
+		// decides about all lower bits.
 		for q := 2; q != 1<<order; q <<= 1 {
 			low := q - 1
 			for i := dims - 1; i >= 0; i-- {

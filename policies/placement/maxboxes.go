@@ -7,11 +7,15 @@ import "math/bits"
 // placements without optical switches. The search is exhaustive: either some box contains the
 // lowest free cube, or that cube stays empty.
 func MaxBoxes(free uint64, sides [3]int) int {
-	all := boxes(sides, [3]int{1, 1, 1}, true)
+	all := boxes(sides, anywhere, wrapAround)
 	size, best := sides[0]*sides[1]*sides[2], 0
+
+	// visited has the largest number of boxes with which the search has reached a set of free
+	// cubes.
 	visited := map[uint64]int{}
 	var search func(free uint64, n int)
 	search = func(free uint64, n int) {
+		// Return if the free cubes cannot lead to more boxes than the best so far.
 		best = max(best, n)
 		if n+bits.OnesCount64(free)/size <= best {
 			return
@@ -20,6 +24,8 @@ func MaxBoxes(free uint64, sides [3]int) int {
 			return
 		}
 		visited[free] = n
+
+		// A free box contains the lowest free cube c, or the cube stays empty.
 		c := bits.TrailingZeros64(free)
 		for _, m := range all {
 			if m>>c&1 == 1 && m&^free == 0 {
@@ -29,6 +35,7 @@ func MaxBoxes(free uint64, sides [3]int) int {
 		search(free&^(1<<c), n)
 	}
 
-	search(free, 0)
+	numPlaced := 0
+	search(free, numPlaced)
 	return best
 }

@@ -112,7 +112,9 @@ func Table() []Row {
 		{Name: "best-fit-subcube", Doc: "As reconfigurable; slices below a cube go to the fullest cube that has room.",
 			New: func() Policy { return reconfigurablePods{prefersFullest: true} }},
 		{Name: "aware", Doc: "As best-fit-subcube; of all slices of as many whole cubes as a job asks for, twisted or not, it gets that on which its step is shortest, by the loads of links under its traffic.",
-			New: func() Policy { return shapeAware{reconfigurablePods{prefersFullest: true}} }},
+			New: func() Policy {
+				return shapeAware{reconfigurablePods: reconfigurablePods{prefersFullest: true}}
+			}},
 	}
 }
 
@@ -127,12 +129,21 @@ var buddies = sync.OnceValue(func() map[[3]int][]uint64 {
 		for b := a; b <= fleet.Side; b *= 2 {
 			for c := b; c <= fleet.Side; c *= 2 {
 				sides := [3]int{a, b, c}
-				list[sides] = boxes(sides, sides, false)
+				list[sides] = boxes(sides, sides, noWrap)
 			}
 		}
 	}
 	return list
 })
+
+// anywhere is the step of boxes that start at any cell.
+var anywhere = [3]int{1, 1, 1}
+
+// Values of the argument wrap of boxes.
+const (
+	noWrap     = false
+	wrapAround = true
+)
 
 // boxes returns all boxes with the given sides in a grid of 4x4x4 in every distinct rotation, as
 // words of 64 bits. They start at multiples of step, which is rotated too. With wrap, boxes cross
@@ -156,18 +167,22 @@ type boxKey struct {
 // boxLists caches the results of boxes, by boxKey.
 var boxLists sync.Map
 
+// rotations lists the permutations of the three dimensions.
+var rotations = [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+
 // listBoxes computes boxes.
 func listBoxes(sides, step [3]int, wrap bool) []uint64 {
 	var list []uint64
 	known := map[uint64]bool{}
-	for _, turn := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+	for _, turn := range rotations {
+		// starts has the number of starts of a box along each dimension.
 		var side, turnedStep, starts [3]int
 		for d, t := range turn {
 			side[d], turnedStep[d] = sides[t], step[t]
 			if starts[d] = gridSide / max(1, turnedStep[d]); side[d] > gridSide {
 				return nil
 			}
-			if wrap && side[d] == gridSide {
+			if wrap && side[d] == gridSide { // every start gives the same box
 				starts[d] = 1
 			}
 		}
@@ -190,15 +205,22 @@ func listBoxes(sides, step [3]int, wrap bool) []uint64 {
 // box returns the cells of a box, wrapped around the grid.
 func box(origin, side [3]int) uint64 {
 	m := uint64(0)
-	for x := range side[0] {
-		for y := range side[1] {
-			for z := range side[2] {
-				m |= 1 << ((origin[0]+x)%gridSide*gridSide*gridSide + (origin[1]+y)%gridSide*gridSide + (origin[2]+z)%gridSide)
+	for dx := range side[0] {
+		for dy := range side[1] {
+			for dz := range side[2] {
+				x := (origin[0] + dx) % gridSide
+				y := (origin[1] + dy) % gridSide
+				z := (origin[2] + dz) % gridSide
+				m |= 1 << (x*gridSide*gridSide + y*gridSide + z)
 			}
 		}
 	}
 	return m
 }
+
+// fullestCube is the argument prefersFullest of placeInCube for policies that always prefer the
+// fullest cube.
+const fullestCube = true
 
 // placeInCube places a slice smaller than a cube at one of the given locations: in the fullest
 // cube that fits, or in the first. It uses an empty cube only if no other fits.
@@ -210,6 +232,8 @@ func placeInCube(p *Pod, list []uint64, prefersFullest bool) (Place, bool) {
 			continue
 		}
 		used := bits.OnesCount64(c.Used)
+
+		// The cube with the highest rank wins, the first of equal ones.
 		rank := used
 		if !prefersFullest {
 			rank = min(used, 1)

@@ -19,6 +19,8 @@ func (r reconfigurablePods) Place(p *Pod, want fleet.Shape) (Place, bool) {
 	if want.Cubes() == 0 {
 		return placeInCube(p, subcubeBlocks(want), r.prefersFullest)
 	}
+
+	// Any free cubes are a location if there are enough.
 	free, n := p.Free(), want.Cubes()
 	if bits.OnesCount64(free) < n {
 		return Place{}, false
@@ -26,13 +28,14 @@ func (r reconfigurablePods) Place(p *Pod, want fleet.Shape) (Place, bool) {
 
 	// Along the last dimension the cubes of a slice form rings. Follow the present connections of
 	// that dimension.
+	const lastDim = 2
 	list := make([]int8, 0, n)
 	for len(list) < n {
 		c := int8(bits.TrailingZeros64(free))
 		for len(list) < n && c >= 0 && free>>c&1 == 1 {
 			free &^= 1 << c
 			list = append(list, c)
-			c = p.Next[2][c]
+			c = p.Next[lastDim][c]
 		}
 	}
 

@@ -8,6 +8,7 @@ type shapeAware struct{ reconfigurablePods }
 
 // Reshapes implements Reshaper: it lists all boxes of as many cubes, twisted and not.
 func (shapeAware) Reshapes(want fleet.Shape) []fleet.Shape {
+	// The requested shape comes first. The others have sides a <= b <= c in cubes.
 	list := []fleet.Shape{want}
 	n := want.Cubes()
 	for a := 1; a*a*a <= n; a++ {

@@ -19,6 +19,8 @@ func (w *Wiring) Neighbours(s fleet.Shape) ([3][]int8, error) {
 	if next, ok := w.cache.Load(s); ok {
 		return next.([3][]int8), nil
 	}
+
+	// A slice is a torus. Number its cubes by their positions.
 	var next [3][]int8
 	t, err := torus.New(s.Dims[:]...)
 	if err == nil && s.Twisted {
@@ -36,7 +38,9 @@ func (w *Wiring) Neighbours(s fleet.Shape) ([3][]int8, error) {
 	for d := range next {
 		next[d] = make([]int8, len(cubes))
 	}
-	for _, c := range all { // the 16 switches of a dimension make equal connections
+
+	// The 16 switches of a dimension make equal connections.
+	for _, c := range all {
 		next[c.Dim][c.Out] = int8(c.In)
 	}
 	w.cache.Store(s, next)
@@ -52,12 +56,16 @@ func (w *Wiring) Connect(p *Pod, s fleet.Shape, cubes []int8) (changes int, err 
 		return 0, err
 	}
 
+	// Each connection of a dimension is made by all switches of that dimension.
+	const switchesPerDim = fleet.PodSwitches / 3
 	for d, next := range wiring {
 		for i, place := range next {
 			from, to := cubes[i], cubes[place]
 			if p.Next[d][from] == to {
 				continue
 			}
+
+			// Both ports may have other connections.
 			if previousSource := p.Prev[d][to]; previousSource >= 0 {
 				p.Next[d][previousSource] = -1
 			}
@@ -65,7 +73,7 @@ func (w *Wiring) Connect(p *Pod, s fleet.Shape, cubes []int8) (changes int, err 
 				p.Prev[d][previousTarget] = -1
 			}
 			p.Next[d][from], p.Prev[d][to] = to, from
-			changes += fleet.PodSwitches / 3
+			changes += switchesPerDim
 		}
 	}
 
