@@ -20,6 +20,7 @@ type transferClasses struct {
 	pairClass []int32 // by index in pairs, numbered from 0
 	pairOf    []int32 // by class of transfers: the pair of its first transfer
 	perPair   []int64 // by class of transfers: its transfers per pair
+	size      []int64 // by class of transfers: its transfers in total
 	transfers int64   // number of all transfers
 }
 
@@ -32,6 +33,14 @@ type Pair struct {
 
 // HasClasses reports whether each transfer stands for a class of identical transfers.
 func (s *Schedule) HasClasses() bool { return s.classes != nil }
+
+// ClassSize returns the number of transfers that transfer i stands for.
+func (s *Schedule) ClassSize(i int32) int64 {
+	if s.classes == nil {
+		return 1
+	}
+	return s.classes.size[i]
+}
 
 // NumTransfers returns the number of transfers that the schedule stands for.
 func (s *Schedule) NumTransfers() int64 {
@@ -316,7 +325,7 @@ func (z *transferFolder) refinePairs() (refined []int32, isStable bool) {
 
 // schedule completes a schedule whose transfers are classes.
 func (z *transferFolder) schedule(s *Schedule) *Schedule {
-	c := &transferClasses{pairOf: z.pairOf, transfers: int64(z.sent)}
+	c := &transferClasses{pairOf: z.pairOf, size: z.size, transfers: int64(z.sent)}
 	refined, _ := z.refinePairs() // numbered without gaps
 	pairsOf := make([]int64, len(z.pairs))
 	for _, class := range refined {
@@ -341,14 +350,14 @@ func (z *transferFolder) schedule(s *Schedule) *Schedule {
 }
 
 // FoldRoutes returns the routes of the tasks of Append for a schedule with classes. routes has the
-// routes of the pairs on n. If the classes do not fit the routes, it returns engine.ErrAsymmetric and
+// routes of the pairs on n, and kind is the argument of engine.FoldUses. If the classes do not fit the routes, it returns engine.ErrAsymmetric and
 // a classOf with which ExpandClasses yields finer classes. The classOf is nil if no classes fit; see
 // engine.FoldUses.
-func (s *Schedule) FoldRoutes(n *engine.Network, routes *engine.Routes) (
-	folded *engine.Routes, classOf func(engine.Flow) int32, err error,
-) {
+func (s *Schedule) FoldRoutes(
+	n *engine.Network, routes *engine.Routes, kind func(resource int32) int,
+) (folded *engine.Routes, classOf func(engine.Flow) int32, err error) {
 	c := s.classes
-	ofPairs, refined, err := engine.FoldUses(n, c.pairClass, routes, nil)
+	ofPairs, refined, err := engine.FoldUses(n, c.pairClass, routes, kind)
 	if err != nil {
 		if refined == nil {
 			return nil, nil, err

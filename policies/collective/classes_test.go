@@ -134,7 +134,7 @@ func TestClasses(t *testing.T) {
 		s, err := row.ExpandClasses(t.Context(), p, Options{}, nil)
 		for err == nil {
 			pairs, _ := s.Pairs()
-			routes, classOf, fault := s.FoldRoutes(n, routePairs(t, n, pairs))
+			routes, classOf, fault := s.FoldRoutes(n, routePairs(t, n, pairs), nil)
 			if fault == nil {
 				checkClasses(t, full, s, n, routes)
 				folded[row.Name]++

@@ -33,9 +33,9 @@ type expandedCall struct {
 	// messageOverhead is the time for which a sender is busy with starting a
 	// transfer.
 	messageOverhead engine.Time
-	// folded has the transfers of a schedule with classes and their folded routes, once
-	// paths are known; nil for other schedules.
-	folded *engine.FoldedGraph
+	// foldedRoutes are the routes of a schedule with classes, once paths are known; nil
+	// for other schedules.
+	foldedRoutes *engine.Routes
 }
 
 // expandCall expands the collective call of the scenario. The error is

@@ -48,8 +48,8 @@ type routingResult struct {
 	// uniformRates reports, at level flow, that there are many messages of one
 	// size that keep their initial rates.
 	uniformRates bool
-	// classGraph has, at level flow, one task per class of identical messages or
-	// transfers of a call. It is nil if they differ.
+	// classGraph has, at level flow, one task per class of identical messages. It
+	// is nil if messages differ.
 	classGraph *engine.FoldedGraph
 
 	workers    int         // number of goroutines; does not change the result

@@ -44,10 +44,6 @@ func (r *routingSystem) nodeOrbits(n *engine.Network) []int32 {
 // scenario.
 func (a *routingResult) foldMessages() error {
 	r := a.system
-	if r.load.call != nil {
-		a.classGraph = r.load.call.folded
-		return nil
-	}
 	if r.s.Engine.Level != "flow" || r.load.graph != nil {
 		return nil
 	}
@@ -86,11 +82,10 @@ func (a *routingResult) foldMessages() error {
 }
 
 // foldsCalls reports whether a collective call may be simulated by classes of
-// identical transfers. The order of packets, the order in which a node starts
-// messages, and the parts of tiers need each transfer.
+// identical transfers. The order of packets and the order in which a node starts
+// messages need each transfer.
 func (r *routingSystem) foldsCalls() bool {
-	return r.s.Engine.Level == "flow" && r.Tiers == nil && r.s.Engine.MessageOverhead == 0 &&
-		r.s.Fabric.FailAt == 0
+	return r.s.Engine.Level == "flow" && r.s.Engine.MessageOverhead == 0 && r.s.Fabric.FailAt == 0
 }
 
 // maxFoldAttempts limits the expansions of a call with finer and finer classes.
@@ -124,9 +119,9 @@ func (r *routingSystem) foldCall(
 	p.Network = r.Direct(p.Network)
 	for range maxFoldAttempts {
 		c := r.load.call
-		folded, classOf, err := c.FoldRoutes(n, routes)
+		folded, classOf, err := c.FoldRoutes(n, routes, r.tierOfResource())
 		if err == nil {
-			c.folded = &engine.FoldedGraph{Graph: r.load.graph, Network: n, Routes: folded}
+			c.foldedRoutes = folded
 			return r, nil
 		}
 		if !errors.Is(err, engine.ErrAsymmetric) {

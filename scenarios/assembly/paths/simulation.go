@@ -39,11 +39,11 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 		return err
 	}
 
-	// Simulate one task per class of identical transfers, if there are such
+	// Simulate one task per class of identical messages, if there are such
 	// classes.
 	job, decision := &run.Job, &run.Decision
 	if f := a.classGraph; f != nil {
-		job = &composition.Job{Graph: f.Graph, WithArrivalDelays: run.WithArrivalDelays}
+		job = &composition.Job{Graph: f.Graph}
 		decision = composition.NewRouteDecision(f.Network, f.Routes, flow.Options{})
 		decision.ArrivalDelays = a.arrivalDelays
 	}
@@ -130,14 +130,14 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 		d.Merge = r.load.mergeRateGroups
 	}
 
+	if c := r.load.call; c != nil && c.foldedRoutes != nil {
+		d.Routes = func(*engine.Graph) (*engine.Routes, error) { return c.foldedRoutes, nil }
+		run.Multiplicity = func(task int32) float64 { return float64(c.ClassSize(task)) }
+	}
 	if r.quotient != nil {
-		tier := func(int32) int { return 0 }
-		if r.Tiers != nil {
-			tier = func(resource int32) int { return r.TierOf(resource) }
-		}
 		routesOf := d.Routes
 		d.Routes = func(g *engine.Graph) (*engine.Routes, error) {
-			return r.foldRoutes(g, a.routerNetwork, tier, routesOf)
+			return r.foldRoutes(g, a.routerNetwork, r.tierOfResource(), routesOf)
 		}
 		run.Multiplicity = r.quotient.Size
 		all, _ := r.s.Workload.Work.Tasks()

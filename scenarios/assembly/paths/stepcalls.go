@@ -42,6 +42,15 @@ func (s *Scenario) folds() bool {
 	return s.mayFold() && folded > 0 && (isLarge || foldAlways)
 }
 
+// tierOfResource returns the function that gives the tier of a resource, or nil
+// without tiers.
+func (r *routingSystem) tierOfResource() func(resource int32) int {
+	if r.Tiers == nil {
+		return nil
+	}
+	return r.TierOf
+}
+
 // foldRoutes returns the routes of the folded graph g on network n. The function route returns
 // the routes of another graph, and part returns the tier of a resource.
 func (r *routingSystem) foldRoutes(
