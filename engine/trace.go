@@ -24,6 +24,19 @@ type Trace struct {
 	// ready). It is -1 for other tasks, and nil if the graph has no contention.
 	Cause  []int32
 	Events int64 // number of simulated starts and ends of transfers
+	// Perturbation states how far the run is from an exact one; nil if it is exact.
+	Perturbation *Perturbation
+}
+
+// Perturbation describes a run in which rates are computed at least Tolerance apart. The run is the
+// exact run of an instance in which each transfer starts up to Delay later, and holds its rate for
+// up to Bytes more after its end. Delay is at most Tolerance, and Bytes at most a transfer's rate
+// times Tolerance. It bounds no change of an end.
+type Perturbation struct {
+	Tolerance Time
+	Delay     Time    // maximum delay of a start
+	Bytes     float64 // maximum of the bytes for which a transfer holds its rate
+	Load      float64 // maximum, over all links and groups, of these bytes divided by the bytes carried
 }
 
 // Rates returns the rate steps of a task. The slice must not be modified.

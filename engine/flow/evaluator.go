@@ -42,7 +42,7 @@ func newEvaluator(m *model, s Service) *Evaluator {
 func (e *Evaluator) Clone() *Evaluator {
 	c := newEvaluator(e.sim.model, e.sim.service)
 	copy(c.sim.initialCapacity, e.sim.initialCapacity)
-	c.sim.givenTails, c.sim.ctx = e.sim.givenTails, e.sim.ctx
+	c.sim.givenTails, c.sim.ctx, c.sim.tolerance = e.sim.givenTails, e.sim.ctx, e.sim.tolerance
 	if e.ownsModel {
 		c.ownModel()
 	}
@@ -56,6 +56,13 @@ func (e *Evaluator) SetRate(resource int32, bitsPerSecond float64) {
 
 // SetService sets how capacity is shared.
 func (e *Evaluator) SetService(s Service) { e.sim.service = s }
+
+// SetTolerance makes the following runs under MaxMin bundle events; see Options.Tolerance. It does not
+// support Fork.
+func (e *Evaluator) SetTolerance(t engine.Time) { e.sim.tolerance = t }
+
+// Perturbation returns the perturbation of the last run, nil if it was exact.
+func (e *Evaluator) Perturbation() *engine.Perturbation { return e.sim.perturbation() }
 
 // Makespan simulates the graph. It returns false, without a makespan, in three cases: the
 // makespan is proved to be at least cutoff, the graph cannot be simulated to its end, or the

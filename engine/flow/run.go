@@ -22,6 +22,9 @@ type Options struct {
 	// TailPriority, in ticks, indexed by task. nil uses the graph's own; see
 	// Evaluator.SetTails.
 	Tails []float64
+	// Tolerance is the minimum time between two computations of shares under MaxMin, in which
+	// events are bundled; see engine.Perturbation. 0 means an exact run.
+	Tolerance engine.Time
 }
 
 // Run simulates g on n with routes r to its end. g must be frozen. It returns an
@@ -43,7 +46,7 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 
 	z := newSim(m, opt.Service)
 	z.ctx = ctx
-	z.givenTails = tails
+	z.givenTails, z.tolerance = tails, opt.Tolerance
 	z.record(opt.Rates)
 	if !z.run(engine.Never) {
 		if err := ctx.Err(); err != nil {
@@ -65,7 +68,8 @@ func (z *sim) record(rates bool) {
 
 // trace returns the recorded trace of the last run. It shares memory with z.
 func (z *sim) trace() *engine.Trace {
-	t := &engine.Trace{Start: z.ready, End: z.ends, Makespan: z.makespan, Events: z.events}
+	t := &engine.Trace{Start: z.ready, End: z.ends, Makespan: z.makespan, Events: z.events,
+		Perturbation: z.perturbation()}
 	if z.contention != nil {
 		t.Cause = z.contention.Causes()
 	}

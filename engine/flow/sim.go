@@ -91,6 +91,9 @@ type sim struct {
 	givenTails  []float64
 	component   component         // scratch of shareCapacity
 	incremental incrementalShares // shares of large components
+	coarse      coarseRun         // bundles events in runs with a tolerance
+	// tolerance is the tolerance of the following runs under MaxMin.
+	tolerance engine.Time
 	// stopBefore marks the transfers before whose start the run stops, indexed by task; nil
 	// except in Fork.
 	stopBefore  []bool
@@ -173,8 +176,13 @@ func (z *sim) startRun(cutoff engine.Time) bool {
 // stopBefore (reachedStop is then set), or in a controlled run when the awaited event
 // has occurred (control.isReached is then set).
 func (z *sim) runEvents() bool {
-	for z.queue.Len() > 0 {
+	for z.queue.Len() > 0 || z.nextSharing() < engine.Never {
 		t := z.queue.Top()
+		if next := z.nextSharing(); next < t {
+			z.now = next
+			z.shareCoarsely()
+			continue
+		}
 		if t >= z.cutoff && z.numEnded < z.tasks {
 			return false
 		}
@@ -195,6 +203,7 @@ func (z *sim) runEvents() bool {
 				}
 				z.capacity[c.Link] = c.Rate * perTick
 				z.markDirty(c.Link)
+				z.coarse.isForced = true
 			case int(id) >= z.tasks:
 				z.markTaskDirty(id - int32(z.tasks))
 			case z.fixedDuration[id] >= 0:
@@ -222,10 +231,16 @@ func (z *sim) runEvents() bool {
 		if z.isControlled && z.control.isReached {
 			return true
 		}
-		if len(z.dirty) > 0 {
+		switch {
+		case len(z.dirty) == 0: // the transfers that ended were alone
+			z.coarse.holds = z.coarse.holds[:0]
+		case z.coarse.tolerance == 0:
 			z.shareCapacity()
+		case z.nextSharing() == t:
+			z.shareCoarsely()
 		}
 	}
+	z.endHolds()
 	return z.numEnded == z.tasks
 }
 
@@ -255,6 +270,11 @@ func (z *sim) reset(cutoff engine.Time) {
 	z.incremental.valid = false
 
 	z.now, z.numEnded, z.events, z.makespan, z.cutoff = 0, 0, 0, 0, cutoff
+	tolerance := z.tolerance
+	if z.service != MaxMin {
+		tolerance = 0
+	}
+	z.coarse.reset(z.model, tolerance)
 	if z.contention != nil {
 		z.contention.Reset()
 	}
@@ -385,6 +405,9 @@ func (z *sim) startTransfer(id int32) {
 	z.remaining[id] = z.bits[id]
 	z.rate[id] = -1
 	z.updatedAt[id] = z.now
+	if z.coarse.tolerance > 0 {
+		z.coarse.waiting = append(z.coarse.waiting, id)
+	}
 
 	for u := z.useStart[id]; u < z.useStart[id+1]; u++ {
 		r := z.useRes[u]
@@ -401,6 +424,9 @@ func (z *sim) startTransfer(id int32) {
 // endTransfer ends a transfer and removes its uses. It returns false as endTask does.
 func (z *sim) endTransfer(id int32) bool {
 	z.events++
+	if z.coarse.tolerance > 0 {
+		z.holdCapacity(id)
+	}
 	if z.incremental.valid {
 		z.leaveAtEnd(id)
 	}
