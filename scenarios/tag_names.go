@@ -324,6 +324,14 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 			kindAt, "policy.collective", "policy.collectives",
 		),
 
+		// Transfers start or end at many different times.
+		"staggered": when(
+			workload,
+			"choose a trace or a matrix, whose transfers end at many different times",
+			func() bool { return s.isTrace() || s.traffic().IsListed },
+			kindAt, "policy.collective", "policy.collectives",
+		),
+
 		// The workload is not a collective call.
 		"not-called": when(
 			constant("a collective call, of whose packets all counts"),

@@ -61,9 +61,6 @@ func (e *Evaluator) SetService(s Service) { e.sim.service = s }
 // support Fork.
 func (e *Evaluator) SetTolerance(t engine.Time) { e.sim.tolerance = t }
 
-// Perturbation returns the perturbation of the last run, nil if it was exact.
-func (e *Evaluator) Perturbation() *engine.Perturbation { return e.sim.perturbation() }
-
 // Makespan simulates the graph. It returns false, without a makespan, in three cases: the
 // makespan is proved to be at least cutoff, the graph cannot be simulated to its end, or the
 // context was cancelled. A cutoff of engine.Never disables the cut-off.

@@ -165,6 +165,7 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 			{"failed", "%s failed: %s"},
 			{"origin", "%s: %s"},
 			{"algorithm", "%s: collectives by %s"},
+			{"tolerance", "%s: %s"},
 			{"stopped", "%s stopped before its search had ended: %s"},
 		} {
 			// The origin of a plan is followed by its proof.

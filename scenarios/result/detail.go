@@ -66,6 +66,18 @@ type Simulation struct {
 	// moves.
 	Moves      []Move  `json:"moves,omitempty"`
 	UnchangedS float64 `json:"unchanged_s,omitempty"`
+	// Perturbation states how far the simulation is from an exact one; nil if it is exact.
+	Perturbation *Perturbation `json:"perturbation,omitempty"`
+}
+
+// Perturbation describes a simulation at level flow in which rates are computed at least
+// ToleranceS apart. It is exact for transfers that start up to DelayS later, and hold their rate
+// for up to Bytes after their end. Load is the largest share of these bytes in the load of a link.
+type Perturbation struct {
+	ToleranceS float64 `json:"tolerance_s"`
+	DelayS     float64 `json:"delay_s"`
+	Bytes      float64 `json:"bytes"`
+	Load       float64 `json:"load"`
 }
 
 // Move is a change of circuits in an iteration.

@@ -294,6 +294,11 @@ var Metrics = ungrouped([]metricGroup{
 		named("max_delay_s", Lower, "longest packet delay"),
 		named("max_queue_packets", Lower, "longest queue of packets"),
 	}},
+	{ofRuns, 5, []Metric{
+		named("tolerance_delay_s", "", "with engine.tolerance, the largest delay of a start"),
+		named("tolerance_bytes", "", "with engine.tolerance, the largest number of bytes for which a transfer holds its rate after its end"),
+		{Name: "tolerance_load", Words: "with engine.tolerance, the largest share of these bytes in the load of a link", Format: Percent},
+	}},
 	{ofPlans, 0, []Metric{
 		named("bound_slots_round", "", "lower bound on the slots of a plan in rounds"),
 		named("bound_slots_forward", "", "lower bound on the slots of a plan that stores chunks"),

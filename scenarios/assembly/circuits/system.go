@@ -255,7 +255,7 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sys.IdealReference, err = composition.NewIdealReference(ctx, sys.interPodGraph, n, r, 0)
+	sys.IdealReference, err = composition.NewIdealReference(ctx, sys.interPodGraph, n, r, composition.ReferenceOptions{})
 	if err != nil {
 		return err
 	}

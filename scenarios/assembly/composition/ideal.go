@@ -31,12 +31,17 @@ type IdealReference struct {
 	Fair *FairRun
 }
 
+// ReferenceOptions selects how a reference is simulated.
+type ReferenceOptions struct {
+	MaxWork   int64       // maximum number of steps of all services (flow.Evaluator.Work); 0 means no limit
+	Tolerance engine.Time // flow.Options.Tolerance of fair sharing
+}
+
 // NewIdealReference simulates a graph without communication time, and on the ideal fabric
 // with network n and routes r. The ideal fabric may share its links in any manner, so it
-// uses the best of several services. They take at most maxWork steps (flow.Evaluator.Work); 0 means
-// no limit.
+// uses the best of several services.
 func NewIdealReference(
-	ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes, maxWork int64,
+	ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes, o ReferenceOptions,
 ) (ref IdealReference, err error) {
 	if ref.Times.Compute, err = ComputeMakespan(ctx, g, n); err != nil {
 		return ref, err
@@ -46,14 +51,15 @@ func NewIdealReference(
 		return ref, err
 	}
 	e.SetContext(ctx)
+	e.SetTolerance(o.Tolerance)
 	ref.Bound = e.Bound()
 	e.Record(false)
-	ref.Times.Ideal, ref.Service, ref.IsFairOnly = BestService(e, ref.Bound, maxWork)
-	if ref.IsLeftOut = ref.Times.Ideal == engine.Never && maxWork > 0; ref.IsLeftOut {
+	ref.Times.Ideal, ref.Service, ref.IsFairOnly = BestService(e, ref.Bound, o.MaxWork)
+	if ref.IsLeftOut = ref.Times.Ideal == engine.Never && o.MaxWork > 0; ref.IsLeftOut {
 		return ref, ctx.Err()
 	}
 	if ref.Service == flow.MaxMin {
-		ref.Fair = &FairRun{graph: g, network: n, routes: r, trace: e.Trace()}
+		ref.Fair = &FairRun{graph: g, network: n, routes: r, tolerance: o.Tolerance, trace: e.Trace()}
 	}
 	return ref, ctx.Err()
 }
@@ -84,6 +90,9 @@ func (i *IdealReference) AddMetrics(m map[string]float64, end string, isIteratio
 		return
 	}
 	m[end] = i.Times.Ideal.Seconds()
+	if i.Fair != nil {
+		addPerturbation(m, i.Fair.trace.Perturbation)
+	}
 	if isIteration {
 		m["comm_exposed_s"] = (i.Times.Ideal - i.Times.Compute).Seconds()
 	}
@@ -113,14 +122,18 @@ type FairRun struct {
 	graph   *engine.Graph
 	network *engine.Network
 	routes  *engine.Routes
-	trace   *engine.Trace
+	// tolerance is flow.Options.Tolerance of the simulation.
+	tolerance engine.Time
+	trace     *engine.Trace
 }
 
 // traceOf returns the trace of a graph with routes r on network n under fair sharing if f has
-// simulated the same problem: the same graph, and resources that differ in their numbers alone.
+// simulated the same problem: the same graph and tolerance, and resources that differ in their numbers alone.
 // Otherwise it returns nil. The caller owns the returned structure, but not its slices.
-func (f *FairRun) traceOf(g *engine.Graph, n *engine.Network, r *engine.Routes) *engine.Trace {
-	if f == nil || f.graph != g || len(n.Changes) > 0 || r.FlowCap != nil ||
+func (f *FairRun) traceOf(
+	g *engine.Graph, n *engine.Network, r *engine.Routes, tolerance engine.Time,
+) *engine.Trace {
+	if f == nil || f.graph != g || f.tolerance != tolerance || len(n.Changes) > 0 || r.FlowCap != nil ||
 		len(f.network.Changes) > 0 || f.routes.FlowCap != nil {
 		return nil
 	}

@@ -39,7 +39,7 @@ func switchTraffic(t *testing.T, nodes int32) (*engine.Graph, *engine.Network, *
 func TestFairReference(t *testing.T) {
 	for nodes, isFairOnly := range map[int32]bool{4: false, 40: true} {
 		g, n, r := switchTraffic(t, nodes)
-		ideal, err := NewIdealReference(t.Context(), g, n, r, 0)
+		ideal, err := NewIdealReference(t.Context(), g, n, r, ReferenceOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestFairReference(t *testing.T) {
 // the sharing of a link differs, the decision is simulated.
 func TestKnownRun(t *testing.T) {
 	g, n, r := switchTraffic(t, 40)
-	ideal, err := NewIdealReference(t.Context(), g, n, r, 0)
+	ideal, err := NewIdealReference(t.Context(), g, n, r, ReferenceOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +127,12 @@ func second(_ *engine.Trace, known bool) bool { return known }
 // the reason instead of an NCT. A limit that suffices changes nothing.
 func TestLimitedReference(t *testing.T) {
 	g, n, r := switchTraffic(t, 40)
-	want, err := NewIdealReference(t.Context(), g, n, r, 0)
+	want, err := NewIdealReference(t.Context(), g, n, r, ReferenceOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for limit, isLeftOut := range map[int64]bool{1: true, 1 << 32: false} {
-		ideal, err := NewIdealReference(t.Context(), g, n, r, limit)
+		ideal, err := NewIdealReference(t.Context(), g, n, r, ReferenceOptions{MaxWork: limit})
 		if err != nil {
 			t.Fatal(err)
 		}

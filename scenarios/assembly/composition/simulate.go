@@ -114,7 +114,7 @@ func simulateFlow(ctx context.Context, j *Job, d *Decision) (r *Result, err erro
 		}
 	}
 	if o := &d.Flow; o.Service == flow.MaxMin && !o.Rates && o.Tails == nil {
-		r.Trace = d.Known.traceOf(simulated, d.Network, routes)
+		r.Trace = d.Known.traceOf(simulated, d.Network, routes, o.Tolerance)
 	}
 	if r.Trace == nil {
 		if r.Trace, err = flow.Run(ctx, simulated, d.Network, routes, d.Flow); err != nil {

@@ -17,6 +17,8 @@ type Engine struct {
 	SampleEvery engine.Time `key:"sample_every" doc:"sampling interval of queue lengths for queues.csv; '0s' means none" default:"0s" when:"engine.level=packet"`
 	// MessageOverhead is engine.Graph.MessageOverhead, for transfers with dependencies.
 	MessageOverhead engine.Time `key:"message_overhead" doc:"time for a sender to start a message, one message at a time; for collective calls, training steps and traces" default:"0s" when:"engine.level=flow|packet & waiting"`
+	// Tolerance is flow.Options.Tolerance.
+	Tolerance engine.Time `key:"tolerance" doc:"minimum time between two computations of rates; starts and ends of transfers in between are bundled, and the result states by how much; '0s' means exact; for traces and matrices" default:"0s" implicit:"" when:"engine.level=flow & staggered"`
 }
 
 // Traffic is a workload of messages between the nodes of a fabric. The kind of the

@@ -12,6 +12,7 @@ import (
 	"sim/fabric/torus"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/result"
 )
 
@@ -30,6 +31,9 @@ func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
 		p.Torus = a.torusDetail(ctx)
 	}
 
+	if a.Trace != nil {
+		p.Perturbation = composition.DescribePerturbation(a.Trace.Perturbation)
+	}
 	if s := a.Stats; s != nil {
 		p.MakespanS = s.End.Seconds()
 		o.Files = append(o.Files, a.DescribePackets(&p)...)

@@ -44,7 +44,7 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 	job, decision := &run.Job, &run.Decision
 	if f := a.classGraph; f != nil {
 		job = &composition.Job{Graph: f.Graph}
-		decision = composition.NewRouteDecision(f.Network, f.Routes, flow.Options{})
+		decision = composition.NewRouteDecision(f.Network, f.Routes, flow.Options{Tolerance: r.s.Engine.Tolerance})
 		decision.ArrivalDelays = a.arrivalDelays
 	}
 
@@ -60,6 +60,7 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 	// Store the completion time and the metrics of packets.
 	if a.Trace != nil {
 		a.setFinishTime(a.Trace.Makespan)
+		composition.AddPerturbation(&a.Row, a.Trace.Perturbation)
 	}
 	if a.Stats != nil {
 		a.measureDelays()
@@ -126,6 +127,7 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 	d := composition.NewPathDecision(a.routerNetwork, flows, paths, int32(r.s.Workload.Packet),
 		a.packetOptions(after))
 	d.ArrivalDelays, d.Known = a.arrivalDelays, r.Fair
+	d.Flow.Tolerance = r.s.Engine.Tolerance
 	if r.load.rateGroups != nil {
 		d.Merge = r.load.mergeRateGroups
 	}

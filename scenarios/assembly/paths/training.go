@@ -54,7 +54,8 @@ func (r *routingSystem) setIdeal(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	r.IdealReference, err = composition.NewIdealReference(ctx, graph, network, routes, r.maxReferenceWork())
+	r.IdealReference, err = composition.NewIdealReference(ctx, graph, network, routes,
+		composition.ReferenceOptions{MaxWork: r.maxReferenceWork(), Tolerance: r.s.Engine.Tolerance})
 	return err
 }
 
