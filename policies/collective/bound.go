@@ -33,7 +33,9 @@ func (p *Problem) Bound(ctx context.Context) (LowerBound, error) {
 	if err := p.check(); err != nil {
 		return LowerBound{}, err
 	}
-	if p.Teams != nil { // the call ends no earlier than the call of its largest team
+
+	// With teams, the call ends no earlier than the call of its largest team.
+	if p.Teams != nil {
 		first := p.teams()
 		k := 0
 		for i, size := range p.Teams {
@@ -50,6 +52,8 @@ func (p *Problem) Bound(ctx context.Context) (LowerBound, error) {
 		p = &one
 	}
 
+	// The last argument is true for calls that sum, which are bounded as the reverse of calls that
+	// copy.
 	z := newBoundFinder(p)
 	switch p.Kind {
 	case AllReduce:
@@ -80,7 +84,8 @@ type boundFinder struct {
 	links []engine.Link // links that are up, with rates in units of unit
 	bytes float64       // size of the vector
 
-	outStart, outLinks []int32 // the links from node v are outLinks[outStart[v]:outStart[v+1]]; nil until needed
+	// The links from node v are outLinks[outStart[v]:outStart[v+1]]. Both are nil until needed.
+	outStart, outLinks []int32
 }
 
 // newBoundFinder normalises the links of a problem that are up.
@@ -107,7 +112,8 @@ func (z *boundFinder) otherRanks(rank int) []int32 {
 	})
 }
 
-// flowGraph returns the links, or the reversed links, as a flow network with some extra nodes.
+// flowGraph returns the links, or the reversed links, as a flow network. It has extra more nodes
+// than the problem, at the end.
 func (z *boundFinder) flowGraph(extra int, reversed bool) *flowNetwork {
 	g := newFlowNetwork(int(z.Network.Nodes) + extra)
 	for _, l := range z.links {
@@ -163,9 +169,13 @@ func (z *boundFinder) tightenByCut(root int32, cut rankCut) {
 // blocks. While some rank cannot receive n x, the minimum cut yields a set with a lower x, with
 // which the search continues.
 func (z *boundFinder) boundGather(ctx context.Context, reversed bool) {
+	// The source is the extra node. first is its first arc, and arc first+2k leads to rank k: each
+	// arc is followed by its reverse.
 	n, source := len(z.Group), z.Network.Nodes
 	g := z.flowGraph(1, reversed)
 	first := int32(len(g.to))
+
+	// Start with the largest x that the links into each rank allow.
 	x := math.Inf(1) // rate of each rank, in units
 	for _, a := range z.Group {
 		g.addArcs(source, a, 0, 0)
@@ -179,7 +189,8 @@ func (z *boundFinder) boundGather(ctx context.Context, reversed bool) {
 	minBlock := float64(z.Bytes / int64(n)) // size of the smallest block
 	z.tighten(minBlock/(x*z.unit), "the links of a node")
 	for r := 0; r < n && ctx.Err() == nil; {
-		// Find a rank that cannot receive x from each rank.
+		// Find a rank that cannot receive x from each rank. 1e-9 is the tolerance for rounding
+		// errors of the flow.
 		for k := range int32(n) {
 			g.cap[first+2*k] = x
 		}
@@ -195,11 +206,16 @@ func (z *boundFinder) boundGather(ctx context.Context, reversed bool) {
 				outside++
 			}
 		}
+
+		// Arc k leads from g.to[k+1], the end of its reverse, to g.to[k].
 		for k := int32(0); k < first; k += 2 {
 			if g.onSourceSide(g.to[k+1]) && !g.onSourceSide(g.to[k]) {
 				in += g.cap[k]
 			}
 		}
+
+		// The rate falls, and the same rank is examined again. If rounding errors prevent that,
+		// the next rank follows.
 		if !(in/float64(outside) < x) {
 			r++
 			continue
@@ -219,17 +235,23 @@ func (z *boundFinder) boundAllReduce(ctx context.Context) {
 		edges = append(edges, edge{l.From, l.To, l.Rate})
 	}
 	n := int(z.Network.Nodes)
+
+	// Every cut separates rank 0 from some other rank. The minimum cuts of rank 0, in both
+	// directions, are therefore the minimum over all pairs of ranks.
 	out := z.minCut(ctx, 0, z.otherRanks(0), false)
 	in := z.minCut(ctx, 0, z.otherRanks(0), true)
+
+	// If all nodes are ranks, find the best partition.
 	if len(z.Group) == n {
 		minCut := out.capacity + in.capacity
 		if ctx.Err() != nil {
-			minCut = 0
+			minCut = 0 // not all cuts were computed
 		}
 		value, part := strength(ctx, n, edges, minCut)
 		parts := len(slices.Compact(slices.Sorted(slices.Values(part))))
 		z.tighten(2*z.bytes/(value*z.unit), "the links between the %d parts of a partition of the nodes", parts)
 	} else {
+		// Other nodes are in part 0, with the first rank.
 		part := make([]int32, n)
 		for r, a := range z.Group {
 			part[a] = int32(r)
@@ -264,6 +286,7 @@ func (z *boundFinder) boundAllReduce(ctx context.Context) {
 // without a rank is in the domain of its neighbours if these are in a single one, otherwise in
 // domain 0. Without domains all nodes are in one.
 func (z *boundFinder) nodeDomains() (part []int32, parts int) {
+	// Number the domains in the order of their first ranks. -1 is a node without a rank.
 	part = slices.Repeat([]int32{-1}, int(z.Network.Nodes))
 	number := map[int]int32{}
 	for r, d := range z.Domain {
@@ -273,7 +296,7 @@ func (z *boundFinder) nodeDomains() (part []int32, parts int) {
 		part[z.Group[r]] = number[d]
 	}
 
-	// Nodes without a rank.
+	// Nodes without a rank. Each link is visited from both of its ends.
 	rank := nodeRanks(z.Problem)
 	domains := slices.Clone(part)
 	for _, l := range z.links {
@@ -296,6 +319,7 @@ func (z *boundFinder) nodeDomains() (part []int32, parts int) {
 // distances returns the length of the shortest path from a node to each other, infinite if no
 // path exists (Bellman and Ford, with a queue of changed nodes).
 func (z *boundFinder) distances(from int32, length func(engine.Link) float64) []float64 {
+	// Sort the links by their start once.
 	if z.outStart == nil {
 		tails := make([]int32, len(z.links))
 		for i, l := range z.links {
@@ -303,6 +327,8 @@ func (z *boundFinder) distances(from int32, length func(engine.Link) float64) []
 		}
 		z.outStart, z.outLinks = csr.Index(tails, int(z.Network.Nodes))
 	}
+
+	// Relax the links of each changed node.
 	dist := slices.Repeat([]float64{math.Inf(1)}, int(z.Network.Nodes))
 	dist[from] = 0
 	queue, isQueued := []int32{from}, make([]bool, len(dist))
@@ -328,6 +354,8 @@ func (z *boundFinder) boundLatency() {
 	if !slices.ContainsFunc(z.links, func(l engine.Link) bool { return l.Latency > 0 }) {
 		return
 	}
+
+	// i and k are ranks, a and b their nodes.
 	for i, a := range z.Group {
 		dist := z.distances(a, func(l engine.Link) float64 { return l.Latency.Seconds() })
 		for k, b := range z.Group {

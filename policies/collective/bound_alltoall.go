@@ -9,6 +9,7 @@ import (
 // boundAllToAll bounds an all-to-all by the data that leaves and enters single ranks, slabs of a
 // torus and domains, and by bytes times hops over all links.
 func (z *boundFinder) boundAllToAll() {
+	// size returns the size of the block from rank i to rank k.
 	n := len(z.Group)
 	size := func(i, k int) float64 {
 		if z.Sizes != nil {
@@ -51,8 +52,9 @@ func (z *boundFinder) boundAllToAll() {
 			}
 		}
 
+		// For a single rank k, only its own row and column of blocks count.
 		for i, a := range z.Group {
-			if k < n && i != k { // a single rank: only its own row and column
+			if k < n && i != k {
 				sent, taken = sent+size(k, i), taken+size(i, k)
 			} else if k >= n {
 				for m, b := range z.Group {
@@ -63,6 +65,7 @@ func (z *boundFinder) boundAllToAll() {
 			}
 		}
 
+		// The kind of side follows from its index.
 		reason := "planes across the torus"
 		if k >= planes {
 			reason = "the links of a domain"
@@ -93,10 +96,13 @@ func (z *boundFinder) boundAllToAll() {
 
 // slabs returns the sets of nodes between any two planes across an axis of a torus.
 func slabs(shape Shape, nodes int32) [][]bool {
+	// The coordinates of all nodes.
 	var raw [][]int
 	for a := range nodes {
 		raw = append(raw, shape.At(a))
 	}
+
+	// The slabs of each axis, which has size coordinates.
 	var all [][]bool
 	for axis := range raw[0] {
 		size := 0

@@ -24,7 +24,8 @@ func expandBucket(b *builder, j *subCall) error {
 		return err
 	}
 
-	// One stream per first axis and direction.
+	// One stream per first axis and direction. assigned returns the data that a member sums in the
+	// stream.
 	axes, directions := len(g.sizes), 2
 	if b.options.OneWay {
 		directions = 1
@@ -56,6 +57,7 @@ func expandBucket(b *builder, j *subCall) error {
 		streams[k] = z
 	}
 
+	// Scatter in all stages of a stream, and gather in reverse order. true is for scattering.
 	b.sendPhases(len(streams), scatter, gather, func(k int) {
 		for s := range axes {
 			streams[k].sendStage(s, true)
@@ -87,10 +89,10 @@ type bucketStream struct {
 	builder    *builder
 	call       *subCall
 	grid       *grid
-	order      []int        // axes
+	order      []int        // axes, in the order of stages
 	isReversed bool         // whether rings go downwards
-	rings      [][][]int32  // by axis
-	groupData  map[int]data // by groupKey
+	rings      [][][]int32  // rings of members, indexed by axis
+	groupData  map[int]data // data that a group of members sums, indexed by groupKey
 }
 
 // groupKey numbers the members that agree with one member in the axes of the stages before s, and
@@ -106,6 +108,7 @@ func (z *bucketStream) groupKey(s int, member int32, c int) int {
 // prepare computes the rings, and the data that each group sums; assigned returns the block of a
 // member.
 func (z *bucketStream) prepare(assigned func(member int) data) {
+	// The data of a group are the blocks of its members.
 	parts := map[int][]data{}
 	for i, coordinates := range z.grid.coordinates {
 		d := assigned(i)
@@ -118,6 +121,8 @@ func (z *bucketStream) prepare(assigned func(member int) data) {
 	for k, p := range parts {
 		z.groupData[k] = join(p...)
 	}
+
+	// The rings of each axis.
 	for axis := range z.grid.sizes {
 		z.rings = append(z.rings, z.builder.axisRings(z.call, z.grid, axis, z.isReversed))
 	}
@@ -127,6 +132,7 @@ func (z *bucketStream) prepare(assigned func(member int) data) {
 func (z *bucketStream) sendStage(s int, scatter bool) {
 	axis := z.order[s]
 	for _, ring := range z.rings[axis] {
+		// All members of a ring agree in the axes of earlier stages, so ring[0] stands for them.
 		part := func(member int32) data {
 			return z.groupData[z.groupKey(s, ring[0], z.grid.coordinates[member][axis])]
 		}
@@ -147,6 +153,8 @@ func (b *builder) axisRings(j *subCall, g *grid, axis int, reverse bool) [][]int
 		if coordinates[axis] > 0 {
 			continue
 		}
+
+		// The line starts at coordinate 0. linked reports whether links join all neighbours.
 		ring := []int32{int32(i)}
 		to := slices.Clone(coordinates)
 		linked := true
@@ -156,6 +164,7 @@ func (b *builder) axisRings(j *subCall, g *grid, axis int, reverse bool) [][]int
 			linked = linked && b.rankLinks.link(j.ranks[ring[c-1]], j.ranks[ring[c]]) >= 0
 		}
 
+		// An open line has no link that joins its ends.
 		open := linked && b.rankLinks.link(j.ranks[ring[len(ring)-1]], j.ranks[ring[0]]) < 0
 		if b.options.RingOrder == FoldedOrder || open && b.options.RingOrder != RankOrder {
 			ring = foldLine(ring)

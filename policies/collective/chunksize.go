@@ -21,7 +21,7 @@ const (
 )
 
 // chunkCount returns the number of chunks for some bytes in a pipeline of a given depth over a
-// link.
+// link. share is fillShare, hiddenShare or a part of them. Options.Chunk overrides it.
 func (b *builder) chunkCount(bytes int64, link engine.Link, depth int, share float64) int {
 	size := float64(b.options.Chunk)
 	if size == 0 {

@@ -56,6 +56,8 @@ func (s *Schedule) Pairs() (pairs []Pair, pairOf []int32) {
 	if s.classes != nil {
 		return s.classes.pairs, s.classes.pairOf
 	}
+
+	// Number the pairs in the order of their first transfers.
 	pairAt := func(t *Transfer) Pair {
 		return Pair{Flow: engine.Flow{Src: s.Group[t.Src], Dst: s.Group[t.Dst]}, Link: t.Link}
 	}
@@ -85,6 +87,8 @@ func sortPairs(pairs []Pair, pairOf []int32) ([]Pair, []int32) {
 		return cmp.Or(cmp.Compare(p.Src, q.Src), cmp.Compare(p.Dst, q.Dst),
 			cmp.Compare(p.Link, q.Link))
 	})
+
+	// position is the new index of each pair.
 	sorted, position := make([]Pair, len(pairs)), make([]int32, len(pairs))
 	for k, old := range order {
 		sorted[k], position[old] = pairs[old], int32(k)
@@ -151,7 +155,7 @@ func (r Row) ExpandClasses(
 // transferFolder divides the transfers of a builder into classes while they are sent.
 type transferFolder struct {
 	classOf func(engine.Flow) int32
-	given   []int32 // classes of pairs, by index in pairs; nil in the first pass: classOf
+	given   []int32 // classes of pairs, by index in pairs; nil in the first pass, for classOf
 	sent    int     // number of transfers so far
 
 	// The following are indexed by pair, in the order of their first transfers.
@@ -207,7 +211,8 @@ func (z *transferFolder) add(b *builder, src, dst int32, d data, reduce bool) {
 		return
 	}
 
-	// The histories of the data get the class of the transfer as soon as it is known.
+	// The histories of the data get the class of the transfer as soon as it is known. -1 stands for
+	// it until then.
 	firstPush := len(b.lists)
 	t := Transfer{
 		Src: src, Dst: dst, Link: -1, Reduce: reduce, Previous: -1, Bytes: d.bytes(),
@@ -350,9 +355,9 @@ func (z *transferFolder) schedule(s *Schedule) *Schedule {
 }
 
 // FoldRoutes returns the routes of the tasks of Append for a schedule with classes. routes has the
-// routes of the pairs on n, and kind is the argument of engine.FoldUses. If the classes do not fit the routes, it returns engine.ErrAsymmetric and
-// a classOf with which ExpandClasses yields finer classes. The classOf is nil if no classes fit; see
-// engine.FoldUses.
+// routes of the pairs on n, and kind is the argument of engine.FoldUses. If the classes do not fit
+// the routes, it returns engine.ErrAsymmetric and a classOf with which ExpandClasses yields finer
+// classes. The classOf is nil if no classes fit; see engine.FoldUses.
 func (s *Schedule) FoldRoutes(
 	n *engine.Network, routes *engine.Routes, kind func(resource int32) int,
 ) (folded *engine.Routes, classOf func(engine.Flow) int32, err error) {

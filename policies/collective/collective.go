@@ -122,7 +122,8 @@ type Problem struct {
 	// a rank.
 	Network *engine.Network
 	Torus   Shape // nil if the network is not a torus
-	// Domain of each rank, for hierarchical algorithms; nil means by Options.Hierarchical.
+	// Domain is the domain of each rank, for hierarchical algorithms. nil means domains by
+	// Options.Hierarchical.
 	Domain []int
 }
 
@@ -164,7 +165,8 @@ type Row struct {
 	Searches bool
 	// SearchDecides reports whether only this search shows if the algorithm serves a call.
 	SearchDecides bool
-	expand        func(b *builder, j *subCall) error
+
+	expand func(b *builder, j *subCall) error // appends the transfers of a call
 }
 
 // chainChunk names the chunk option of algorithms that use it only for calls along a chain.
@@ -291,6 +293,7 @@ func (e *CallError) Unwrap() error { return ErrCall }
 
 // check returns a *CallError if the call is invalid on a network with this number of nodes.
 func (c *Call) check(nodes int32) error {
+	// bad returns the error of a field. Its text begins with the kind of call.
 	n := len(c.Group)
 	bad := func(field, format string, a ...any) error {
 		return &CallError{field, c.Kind.String() + " " + fmt.Sprintf(format, a...)}
@@ -302,6 +305,7 @@ func (c *Call) check(nodes int32) error {
 		return bad("", "among %d ranks; want at least 2", n)
 	}
 
+	// Each rank is on a node of its own.
 	used := make(map[int32]bool, n)
 	for r, a := range c.Group {
 		if a < 0 || a >= nodes || used[a] {
@@ -316,6 +320,7 @@ func (c *Call) check(nodes int32) error {
 		maxBytes /= int64(n)
 	}
 
+	// Teams have at least two ranks, and together all.
 	minRanks := n // in the smallest team
 	if c.Teams != nil {
 		if minRanks = slices.Min(append(c.Teams, n)); minRanks < 2 ||
@@ -324,6 +329,7 @@ func (c *Call) check(nodes int32) error {
 		}
 	}
 
+	// The sizes of blocks.
 	if c.Bytes < 1 && c.Sizes == nil || c.Bytes > maxBytes {
 		return bad("bytes", "of %d B among %d ranks; want 1 to %d B", c.Bytes, n, maxBytes)
 	}
@@ -339,6 +345,7 @@ func (c *Call) check(nodes int32) error {
 		}
 	}
 
+	// The kinds from Broadcast on have a root.
 	switch rooted, paired := c.Kind >= Broadcast, c.Kind == SendReceive; {
 	case rooted && (c.Root < 0 || c.Root >= minRanks):
 		return bad("root", "has root %d; want a rank from 0 to %d", c.Root, minRanks-1)

@@ -89,8 +89,8 @@ func (c *Call) vector(n int) data {
 	return data{{0, sum}}
 }
 
-// blocks returns the blocks of a call among n ranks: by sender and receiver for an all-to-all,
-// otherwise by rank.
+// blocks returns the blocks of a call among n ranks: pair, by sender and receiver, for an
+// all-to-all, otherwise block, by rank. The other function is nil.
 func (c *Call) blocks(n int) (pair func(from, to int) data, block func(rank int) data) {
 	if c.Kind != AllToAll {
 		v := c.vector(n)

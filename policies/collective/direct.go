@@ -13,6 +13,7 @@ func expandDirect(b *builder, j *subCall) error {
 		}
 	}
 
+	// The last argument of sendOnAnyPath is true if the receiver adds the block to its own.
 	switch j.kind {
 	case AllToAll:
 		each(func(i, k int) { b.sendOnAnyPath(j.ranks[i], j.ranks[k], j.pairBlock(i, k), false) })

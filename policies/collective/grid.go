@@ -8,9 +8,9 @@ import (
 // grid arranges the members of a call as a box of a torus, or as a line without a torus. Axes
 // along which all members have the same coordinate are left out.
 type grid struct {
-	sizes       []int            // by axis
-	coordinates [][]int          // by member
-	members     map[string]int32 // inverse of coordinates, by their printed form
+	sizes       []int            // number of coordinates, indexed by axis
+	coordinates [][]int          // indexed by member, then by axis
+	members     map[string]int32 // member at given coordinates, indexed by their printed form
 }
 
 // newGrid returns the grid of a call. It fails if the members do not form a box.
@@ -25,13 +25,14 @@ func (b *builder) newGrid(j *subCall) (*grid, error) {
 			g.coordinates = append(g.coordinates, []int{i})
 		}
 	} else {
+		// raw has the coordinates in the whole torus.
 		var raw [][]int
 		for _, r := range j.ranks {
 			raw = append(raw, b.problem.Torus.At(b.Group[r]))
 		}
 		g.coordinates = make([][]int, n)
 
-		// Number the coordinates along each axis that has several.
+		// Number the coordinates along each axis that has several, from 0 in rising order.
 		for axis := range raw[0] {
 			var values []int
 			for _, coordinates := range raw {

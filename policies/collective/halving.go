@@ -13,6 +13,8 @@ func expandHalvingDoubling(b *builder, j *subCall) error {
 	if bits.OnesCount(uint(n)) != 1 {
 		return unserved(j, "a power of two")
 	}
+
+	// At distance d, the numbers of partners differ only in the bit of d.
 	var partner [][]int32
 	for d := n / 2; d > 0; d /= 2 {
 		step := make([]int32, n)
@@ -42,6 +44,7 @@ func expandSwing(b *builder, j *subCall) error {
 		steps = append(steps, bits.TrailingZeros(uint(size)))
 	}
 
+	// One part of the data per first axis and side: up or down.
 	var parts [][][]int32
 	for first := range steps {
 		for _, sign := range []int{1, -1} {
@@ -56,13 +59,17 @@ func expandSwing(b *builder, j *subCall) error {
 // axis; it is consumed.
 func swingPartners(g *grid, remaining []int, first, sign int) (partner [][]int32) {
 	n, axes := len(g.coordinates), len(remaining)
-	distance := slices.Repeat([]int{1}, axes) // by axis: sum of (-2)^i over the steps so far
+	// The distance of step s is the sum of (-2)^i for i = 0..s: 1, -1, 3, -5 and so on. distance and
+	// power, the next term of the sum, are indexed by axis.
+	distance := slices.Repeat([]int{1}, axes)
 	power := slices.Repeat([]int{-2}, axes)
 	for axis := first; slices.Max(remaining) > 0; axis = (axis + 1) % axes {
 		if remaining[axis] == 0 {
 			continue
 		}
 		remaining[axis]--
+
+		// Members at odd coordinates go to the other side, so that partners agree.
 		step := make([]int32, n)
 		for i, coordinates := range g.coordinates {
 			offset := sign * distance[axis]
@@ -93,7 +100,9 @@ func (b *builder) exchangeHalves(j *subCall, parts [][][]int32) error {
 	}
 	n := len(j.ranks)
 
-	// By part, step and member: the data it sums; its own block after the last step.
+	// assigned is the data that a member sums, indexed by part, step and member. After the last
+	// step it is the block of the member. Before a step, two partners sum the same data: what both
+	// of them sum after it.
 	assigned := make([][][]data, len(parts))
 	for k, partner := range parts {
 		steps := len(partner)
@@ -110,7 +119,8 @@ func (b *builder) exchangeHalves(j *subCall, parts [][][]int32) error {
 		}
 	}
 
-	// In each step a member sends the part of the data that its partner sums.
+	// In each step a member sends the part of the data that its partner sums. The last argument of
+	// send is true if the receiver adds the data to its own.
 	b.sendPhases(len(parts), scatter, gather, func(k int) {
 		for s, partner := range parts[k] {
 			for i, to := range partner {

@@ -13,6 +13,7 @@ import (
 // links. If some links are in no ring, two rings may share a link: a 2x2x2 torus has no three
 // disjoint rings, but six that use each link twice.
 func expandMultiRing(b *builder, j *subCall) error {
+	// Search for disjoint rings, and if some are missing, for rings that share links in pairs.
 	m := b.newMesh(j)
 	rings, limit := m.findRings(b.ctx, 1)
 	if len(rings) < limit && b.ctx.Err() == nil {
@@ -35,13 +36,13 @@ func expandMultiRing(b *builder, j *subCall) error {
 // cycleCover is a set of edge-disjoint 2-factors of a mesh. A 2-factor is a set of cycles that
 // together pass every member once.
 type cycleCover struct {
-	n        int        // members
-	ends     [][2]int32 // by edge: its two members
-	factor   []int32    // by edge: its 2-factor, or -1
-	incident [][]int32  // by member: its edges
+	n        int        // number of members
+	ends     [][2]int32 // the two members of an edge, indexed by edge
+	factor   []int32    // the 2-factor of an edge, indexed by edge; -1 outside all
+	incident [][]int32  // edges of a member, indexed by member
 	count    int        // number of 2-factors
 
-	visited []bool // by member; scratch of traceCycle
+	visited []bool // scratch of traceCycle: members of the cycles so far
 	rng     *rand.Rand
 }
 
@@ -54,6 +55,7 @@ type cycleCover struct {
 // with the other two, in another factor or in none. Two members have a ring for each link in both
 // directions, and one if no link joins them.
 func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32, limit int) {
+	// Two members have a ring per pair of links.
 	n := len(m.arcs[down])
 	if n == 2 {
 		limit = max(1, ringsPerLink*min(len(m.arcs[down][0]), len(m.arcs[up][0])))
@@ -122,12 +124,16 @@ func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32,
 	return best, limit
 }
 
+// Parameters of findRings. The limits end the search on meshes where the rings do not exist, or are
+// hard to find.
 const (
-	// "rings" in ASCII: random stream of the search, with the number of members as seed.
+	// ringSeedStream is "rings" in ASCII: the random stream of the search. The number of members is
+	// its seed.
 	ringSeedStream    = 0x72696e6773000000
 	maxDecompositions = 8    // attempts with shuffled edges
 	maxSwapsPerMember = 2000 // squares drawn per member in an attempt
-	// Share of swaps that increase the number of cycles but are kept.
+	// worseSwapShare is the share of swaps that increase the number of cycles but are kept.
+	// They lead out of local optima.
 	worseSwapShare = 0.02
 )
 
@@ -135,6 +141,7 @@ const (
 // about the same number leave and enter each member. A perfect matching of members with their
 // successors is then a 2-factor. Matchings are removed while they exist.
 func (z *cycleCover) decompose() {
+	// to is the end of each directed edge, or -1.
 	z.factor = slices.Repeat([]int32{-1}, len(z.ends))
 	z.count = 0
 	to := make([]int32, len(z.ends))
@@ -142,7 +149,7 @@ func (z *cycleCover) decompose() {
 		to[e] = -1
 	}
 
-	// Direct the edges along trails.
+	// Direct the edges along trails. Each member continues with its next edge.
 	next := make([]int, z.n)
 	trail := func(u int32) {
 		for next[u] < len(z.incident[u]) {
@@ -155,7 +162,8 @@ func (z *cycleCover) decompose() {
 		}
 	}
 
-	for u := range int32(z.n) { // a trail from a member of odd degree ends at another one
+	// A trail from a member of odd degree ends at another one. The other trails are closed.
+	for u := range int32(z.n) {
 		if len(z.incident[u])%2 == 1 {
 			trail(u)
 		}
@@ -166,8 +174,9 @@ func (z *cycleCover) decompose() {
 		}
 	}
 
+	// Remove 2-factors until no perfect matching of members with successors is left. nil means no
+	// check of the context.
 	for {
-		// A perfect matching of members with successors is a 2-factor.
 		match := graph.NewMatching(z.n)
 		edgeOf := map[[2]int32]int32{}
 		for e, v := range to {
@@ -193,7 +202,7 @@ func (z *cycleCover) otherEnd(e, u int32) int32 {
 	return z.ends[e][0] + z.ends[e][1] - u
 }
 
-// traceCycle returns the cycle of a factor through a member, and marks its members as visited.
+// traceCycle returns the cycle of factor c through a member, and marks its members as visited.
 func (z *cycleCover) traceCycle(c, from int32) []int32 {
 	ring, last := []int32{from}, int32(-1)
 	for u := from; ; {
@@ -207,7 +216,7 @@ func (z *cycleCover) traceCycle(c, from int32) []int32 {
 	}
 }
 
-// edgeAt returns the first edge of a factor at a member, except an excluded one, or -1.
+// edgeAt returns the first edge of factor c at member u, except an excluded one, or -1.
 func (z *cycleCover) edgeAt(c, u, excluded int32) int32 {
 	for _, e := range z.incident[u] {
 		if z.factor[e] == c && e != excluded {
@@ -237,6 +246,7 @@ func (z *cycleCover) countCycles(c int32) int {
 // mergeCycles swaps the edges of random squares until every factor is a single cycle, or the
 // trials are used up.
 func (z *cycleCover) mergeCycles(ctx context.Context) {
+	// have is the number of cycles of each factor, sum of all.
 	have := make([]int, z.count)
 	sum := 0
 	for c := range have {
@@ -254,7 +264,7 @@ func (z *cycleCover) mergeCycles(ctx context.Context) {
 			continue
 		}
 		c := z.factor[square[0]]
-		d := z.factor[square[1]]
+		d := z.factor[square[1]] // -1 if these edges are in no factor
 		z.swap(square)
 		cycles := z.countCycles(c)
 		other := z.countCycles(d)
@@ -276,6 +286,7 @@ func (z *cycleCover) mergeCycles(ctx context.Context) {
 // drawSquare draws four edges of a square. The first and third are in one factor, the others both
 // in another or both in none.
 func (z *cycleCover) drawSquare() (s [4]int32, ok bool) {
+	// The square is u, v, w, x. Draw its first edge e, in factor c, with ends u and v.
 	e := int32(z.rng.IntN(len(z.ends)))
 	c := z.factor[e]
 	if c < 0 {
@@ -283,11 +294,15 @@ func (z *cycleCover) drawSquare() (s [4]int32, ok bool) {
 	}
 	u := z.ends[e][z.rng.IntN(2)]
 	v := z.otherEnd(e, u)
+
+	// Draw its second edge f, in another factor d or in none, from v to w.
 	f := z.incident[v][z.rng.IntN(len(z.incident[v]))]
 	d, w := z.factor[f], z.otherEnd(f, v)
 	if d == c || w == u {
 		return s, false
 	}
+
+	// Draw its third edge g, one of two in factor c, from w to x.
 	g := z.edgeAt(c, w, -1)
 	if z.rng.IntN(2) == 1 {
 		g = z.edgeAt(c, w, g)
@@ -297,6 +312,7 @@ func (z *cycleCover) drawSquare() (s [4]int32, ok bool) {
 		return s, false
 	}
 
+	// The fourth edge h closes the square, if it is in d too.
 	for _, h := range z.incident[x] {
 		if z.factor[h] == d && z.otherEnd(h, x) == u {
 			return [4]int32{e, f, g, h}, true

@@ -36,6 +36,7 @@ func expandHierarchical(b *builder, j *subCall) error {
 		return &subCall{kind: kind, ranks: peers}
 	}
 
+	// inner and outer expand a call inside a domain, and a call across domains.
 	inner := func(x *subCall) error { return b.expandNested(b.options.Hierarchical.Inner, x) }
 	outer := func(x *subCall) error { return b.expandNested(b.options.Hierarchical.Outer, x) }
 
@@ -62,8 +63,7 @@ func expandHierarchical(b *builder, j *subCall) error {
 
 	case ReduceScatter, AllGather:
 		// To scatter, domains work first on the data for all ranks with one index; to gather,
-		// last.
-		// By index in a domain: the blocks of its ranks in all domains.
+		// last. peers are these data: the blocks of the ranks in all domains, by index in a domain.
 		peers := make([]data, size)
 		for i := range peers {
 			var parts []data
@@ -73,6 +73,7 @@ func expandHierarchical(b *builder, j *subCall) error {
 			peers[i] = join(parts...)
 		}
 
+		// in makes the calls inside domains, out the calls across them.
 		in := func() error {
 			return forEach(d, func(g int) error {
 				x := inside(j.kind, g)
@@ -126,7 +127,7 @@ func expandHierarchical(b *builder, j *subCall) error {
 
 	case Broadcast, Reduce:
 		// A broadcast goes from the root to the ranks with its index in other domains, and then
-		// inside.
+		// inside. A reduce goes in the opposite order.
 		home, index := findDomain(domains, int32(j.root))
 		in := func() error {
 			return forEach(d, func(g int) error {
@@ -169,6 +170,7 @@ func (b *builder) expandNested(name string, x *subCall) error {
 		}
 	}
 
+	// Each part is a stream of its own.
 	for _, r := range b.algorithms {
 		if r.Name == name && !r.IsComposite {
 			b.stream++
@@ -217,7 +219,8 @@ func selectRanks(ranks, members []int32) []int32 {
 	return some
 }
 
-// findDomain returns the domain of a member and its index in the domain.
+// findDomain returns the domain of a member and its index in the domain; -1 for both if no domain
+// has it.
 func findDomain(domains [][]int32, member int32) (domain, index int) {
 	for g, d := range domains {
 		for i, k := range d {

@@ -9,9 +9,11 @@ import (
 // Verifiers of schedules and plans apply the transfers to Holdings, and compare the result with
 // the effect that the calls must have.
 type Holdings struct {
+	// cells is the number of cells, words the number of 64-bit words for the contributions of a
+	// rank in a cell.
 	cells, words int
-	// Bits of contributions, `words` words per rank and cell.
-	sets     []uint64
+	sets         []uint64 // contributions as bits, for each rank and cell
+
 	promises []promise // of the calls that have begun
 }
 
@@ -50,6 +52,7 @@ func (h *Holdings) Reset() {
 // own contribution. The cell belongs to the block from one of the ranks to another. In calls with
 // one block per rank, both are that rank.
 func (h *Holdings) Begin(kind Kind, first, limit, cell, from, to int) {
+	// Sums have contributions of all ranks, and some results are at all ranks.
 	switch kind {
 	case AllReduce, ReduceScatter, Reduce:
 		from = -1

@@ -24,6 +24,7 @@ func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
 		of   float64 // fraction of the transfer's bytes
 	}
 
+	// The links on the paths of each flow, with their shares.
 	shares := make(map[engine.Flow][]share, len(flows))
 	for f, flow := range flows {
 		class := paths.ClassOf(int32(f))
@@ -49,6 +50,7 @@ func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
 		}
 	}
 
+	// Assign links in a copy, in addition to this load.
 	balanced := *s
 	balanced.Transfers = slices.Clone(s.Transfers)
 	balanced.assignLinks(load)
@@ -67,7 +69,7 @@ func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
 func (s *Schedule) assignLinks(load map[linkRound]float64) {
 	// A track is transfers that are sent one after the other.
 	type track struct{ src, dst, link, stream int32 }
-	last := map[track]int32{}
+	last := map[track]int32{} // the last transfer of each track
 	var round []int32
 	if s.rankLinks.parallel {
 		round = s.rounds()
@@ -75,6 +77,8 @@ func (s *Schedule) assignLinks(load map[linkRound]float64) {
 	for i := range s.Transfers {
 		t := &s.Transfers[i]
 		if s.hasLinkChoice(*t) {
+			// The search starts at a link that depends on the position of the data in the vector,
+			// so that successive blocks take the links in turn.
 			parallel := s.rankLinks.links[[2]int32{t.Src, t.Dst}]
 			first := s.spans[t.span].From / t.Bytes
 			best := int32(-1)

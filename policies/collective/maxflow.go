@@ -6,13 +6,13 @@ import (
 )
 
 // flowNetwork is a directed graph with capacities, for maximum flows by Dinic's algorithm (1970).
-// Arcs k and k^1 are each other's reverse.
+// Arcs are added in pairs: k and k^1, which differ in the lowest bit, are each other's reverse.
 type flowNetwork struct {
-	first    []int32   // by node: the head of its list of arcs, or -1
-	next     []int32   // by arc: the next in the list of its tail
-	to       []int32   // by arc: the node that it leads to
-	cap      []float64 // by arc: capacity
-	residual []float64 // by arc: residual capacity of the last flow
+	first    []int32   // the first arc of a node, indexed by node; -1 if there is no arc
+	next     []int32   // the next arc from the same node, indexed by arc; -1 for the last one
+	to       []int32   // the node that an arc leads to, indexed by arc
+	cap      []float64 // capacity, indexed by arc
+	residual []float64 // residual capacity of the last flow, indexed by arc
 
 	// level is indexed by node: distance from the source in the residual graph, or -1.
 	level []int32
@@ -47,6 +47,7 @@ func (g *flowNetwork) addArcs(a, b int32, there, back float64) int32 {
 // maxFlow returns the maximum flow between two nodes. It stops early if the flow is at least
 // enough.
 func (g *flowNetwork) maxFlow(from, to int32, enough float64) float64 {
+	// In each phase, augment paths of minimum length until they are blocked.
 	g.residual = append(g.residual[:0], g.cap...)
 	sum := 0.0
 	for sum < enough && g.buildLevels(from, to) {
@@ -84,7 +85,7 @@ func (g *flowNetwork) buildLevels(from, to int32) bool {
 }
 
 // augment sends flow of at most limit from u to a node along a path of increasing levels, and
-// returns the amount.
+// returns the amount. An arc that is blocked is not examined again in the phase.
 func (g *flowNetwork) augment(u, to int32, limit float64) float64 {
 	if u == to {
 		return limit

@@ -20,6 +20,8 @@ func expandTreePacking(b *builder, j *subCall) error {
 	if j.kind == AllToAll || j.kind == SendReceive {
 		return unserved(j, "a call that reduces or copies")
 	}
+
+	// The links, and the directions in which chunks move.
 	n, m := len(j.ranks), b.newMesh(j)
 	if m.count == 0 {
 		return unserved(j, "ranks that are connected by links among them")
@@ -29,7 +31,9 @@ func expandTreePacking(b *builder, j *subCall) error {
 	directions[down] = j.kind == AllReduce || j.kind == Broadcast || j.kind == AllGather
 	eccentricity := m.eccentricities()
 
-	// Divide the data into chunks and give each a root.
+	// Divide the data into chunks and give each a root. The depth of a pipeline is the distance of
+	// the root from the farthest member, twice for an all-reduce. Other chunks hide the fill time
+	// except with a single root.
 	var roots []int32
 	var chunks []data
 	staggers := multiRootStaggers
@@ -51,6 +55,7 @@ func expandTreePacking(b *builder, j *subCall) error {
 		}
 
 	default:
+		// Every member is the root of the chunks of its block.
 		all := join(j.blocks...).bytes()
 		each := b.treeChunkCount(m, all, eccentricity[centralMembers(eccentricity)[0]], 1,
 			hiddenShare) / n
@@ -68,7 +73,7 @@ func expandTreePacking(b *builder, j *subCall) error {
 		bytes[k] = d.bytes()
 	}
 	var z *pipeline
-	var moves []int32
+	var moves []int32 // of the best schedule
 
 	earliest := engine.Never
 	for _, hop := range hopLengths {
@@ -89,6 +94,8 @@ func expandTreePacking(b *builder, j *subCall) error {
 		}
 	}
 
+	// Send the moves in the order of the best schedule, which links then keep. The last argument of
+	// sendOver is true if the parent adds the chunk to its own.
 	b.keepsOrder = true
 	defer func() { b.keepsOrder = false }()
 	for _, move := range moves {
@@ -111,7 +118,9 @@ func expandTreePacking(b *builder, j *subCall) error {
 // fewer scarce links.
 var hopLengths = []float64{1, 0.1}
 
-// centralMembers returns the members whose eccentricity is at most 1.2 times the radius.
+// centralMembers returns the members whose eccentricity is at most 1.2 times the radius, the
+// minimum eccentricity. Trees with these roots are almost as low as from the centre, and many roots
+// spread the load.
 func centralMembers(eccentricity []int) []int32 {
 	radius := slices.Min(eccentricity)
 	var all []int32
@@ -156,8 +165,8 @@ func (b *builder) treeChunkCount(m *mesh, bytes int64, depth, directions int, sh
 	}
 
 	// Without a chunk size, chunks are as large as the time share allows, or up to four times
-	// smaller.
-	// Links per link that a chunk uses: these work in parallel.
+	// smaller. busyLinks is the number of links per link that a chunk uses. These work in parallel
+	// on different chunks.
 	busyLinks := max(1, float64(m.count)/float64(moves))
 	count := func(share float64) int {
 		return int(math.Ceil(busyLinks * float64(b.chunkCount(int64(float64(bytes)/busyLinks),

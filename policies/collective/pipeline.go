@@ -13,18 +13,20 @@ import (
 // chunk. With n members, move 2nk + v sends chunk k from member v up to its parent, and move 2nk
 // + n + v sends it from the parent down to v.
 type pipeline struct {
-	f        *forest
-	n        int32         // members
-	link     []int32       // by move, or -1 if there is no such move
-	duration []engine.Time // by move: transmission time on the link
-	// tail is indexed by move: time from its start to the end of the longest path of moves after it.
+	f        *forest       // the trees
+	n        int32         // number of members
+	link     []int32       // link of a move, indexed by move; -1 if there is no such move
+	duration []engine.Time // transmission time on the link, indexed by move
+	// tail is the time from the start of a move to the end of the longest path of moves after it,
+	// indexed by move.
 	tail         []engine.Time
-	predecessors []int32 // by move: the number of moves that it waits for
-	// firstChild is indexed by chunk and member: first child in the tree down, or -1.
+	predecessors []int32 // the number of moves that a move waits for, indexed by move
+	// firstChild is the first child in the tree down, indexed by chunk and member; -1 without one.
 	firstChild []int32
-	// nextSibling is indexed by chunk and member: next child of the same parent, or -1.
+	// nextSibling is the next child of the same parent, indexed by chunk and member; -1 for the
+	// last one.
 	nextSibling []int32
-	latency     []engine.Time // by link
+	latency     []engine.Time // indexed by link
 }
 
 // locate returns the chunk, direction and member of a move.
@@ -49,13 +51,17 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 		latency:      make([]engine.Time, len(links)),
 	}
 
-	// The trees determine the predecessors and successors of moves.
 	for l, link := range links {
 		z.latency[l] = link.Latency
 	}
+
+	// The trees determine the predecessors and successors of moves. base is the first move of chunk
+	// k.
 	for k, size := range bytes {
 		base := 2 * n * int32(k)
 		for d := range f.trees {
+			// The root, which is first in order, has no move of its own. A tree without members
+			// has no moves.
 			t := &f.trees[d][k]
 			for _, v := range t.order[min(1, len(t.order)):] {
 				move := base + int32(d)*n + v
@@ -69,7 +75,7 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 					z.nextSibling[n*int32(k)+v] = z.firstChild[n*int32(k)+p]
 					z.firstChild[n*int32(k)+p] = v
 					if z.predecessors[move] = 1; p == t.order[0] {
-						// As many as come up to the root.
+						// It waits for as many moves as come up to the root.
 						z.predecessors[move] = z.predecessors[base+p]
 					}
 				}
@@ -100,6 +106,8 @@ func (z *pipeline) setTail(move int32) {
 
 // forEachSuccessor calls do for each move that waits for a move.
 func (z *pipeline) forEachSuccessor(move int32, do func(x int32)) {
+	// After a move up, the parent moves the chunk up, unless it is the root. A chunk at the root or
+	// on its path down goes to all children.
 	k, d, member := z.locate(move)
 	base := 2 * z.n * k
 	if d == up {
@@ -119,6 +127,8 @@ func (z *pipeline) forEachSuccessor(move int32, do func(x int32)) {
 // highest rank. It returns the moves in the order in which they start, and the arrival of the
 // last chunk.
 func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
+	// Indexed by link: ready are the moves that are ready, queued is their number, and busy is the
+	// move that the link transmits, or -1.
 	links := int32(len(z.latency))
 	ready := make([]*graph.Heap[int32], links)
 	queued := make([]int32, links)
@@ -128,6 +138,7 @@ func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
 	events := engine.NewQueue(int(links) + len(z.link))
 	waiting := slices.Clone(z.predecessors)
 
+	// Moves without predecessors are ready at time 0.
 	before := func(a, b int32) bool { return rank[a] > rank[b] || rank[a] == rank[b] && a < b }
 	for move, l := range z.link {
 		if l >= 0 && waiting[move] == 0 {
@@ -135,12 +146,14 @@ func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
 		}
 	}
 
-	var touched []int32
+	var touched []int32 // links with events at the present time
 	for events.Len() > 0 {
 		// Handle all events of this time.
 		now := events.Top()
 		for touched = touched[:0]; events.Len() > 0 && events.Top() == now; {
 			x, _ := events.Pop()
+
+			// A link becomes idle. Its chunk arrives after the latency.
 			if x < links {
 				arrives := now + z.latency[x]
 				end = max(end, arrives)
@@ -154,6 +167,7 @@ func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
 				continue
 			}
 
+			// A move becomes ready.
 			l := z.link[x-links]
 			if ready[l] == nil {
 				ready[l] = graph.NewHeap(before)
@@ -220,6 +234,8 @@ func (z *pipeline) isNearFull(end engine.Time) bool {
 
 // fullSeconds returns the time of all moves if all links of the mesh were always in use.
 func (z *pipeline) fullSeconds() float64 {
+	// Both are in units of the fastest link: the amount of data of all moves, in seconds, and the
+	// rate of all links.
 	bits, rate := 0.0, 0.0
 	for move, l := range z.link {
 		if l >= 0 {

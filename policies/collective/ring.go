@@ -59,8 +59,7 @@ func (b *builder) ringMembers(j *subCall) ([]int32, error) {
 			return nil, fmt.Errorf("%w: %w", ErrUnserved, err)
 		}
 
-		// Sort the members by their position on the Hamiltonian ring.
-		// By node: index on the Hamiltonian ring.
+		// Sort the members by the position of their node on the Hamiltonian ring.
 		position := slices.Repeat([]int{len(nodes)}, len(nodes))
 		for k, node := range nodes {
 			position[node] = k
@@ -84,6 +83,7 @@ func reversed(ring []int32) []int32 {
 // and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009). A
 // broadcast goes along the ring from the root in chunks, and a reduce to the root.
 func (b *builder) sendRings(j *subCall, rings [][]int32) error {
+	// A chain starts at the root. Each ring is a stream of its own.
 	if j.kind == Broadcast || j.kind == Reduce {
 		for k, ring := range rings {
 			start := slices.Index(ring, int32(j.root))
@@ -99,6 +99,7 @@ func (b *builder) sendRings(j *subCall, rings [][]int32) error {
 		return err
 	}
 
+	// part returns the function from a member to its part on ring k.
 	part := func(k int) func(member int32) data {
 		return func(member int32) data { return block[member].piece(k, len(rings)) }
 	}
@@ -111,7 +112,7 @@ func (b *builder) sendRings(j *subCall, rings [][]int32) error {
 }
 
 // scatterRing leaves every member of a ring with its part of the sum: in step s, the member at
-// index i forwards the part of the member at index i-1-s.
+// index i forwards the part of the member at index i-1-s. The receiver adds it to its own.
 func (b *builder) scatterRing(ranks, ring []int32, part func(member int32) data) {
 	n := len(ring)
 	for s := range n - 1 {
@@ -121,7 +122,8 @@ func (b *builder) scatterRing(ranks, ring []int32, part func(member int32) data)
 	}
 }
 
-// gatherRing leaves every member of a ring with the parts of all.
+// gatherRing leaves every member of a ring with the parts of all: in step s, the member at index i
+// forwards the part of the member at index i-s. The receiver copies it.
 func (b *builder) gatherRing(ranks, ring []int32, part func(member int32) data) {
 	n := len(ring)
 	for s := range n - 1 {
@@ -137,7 +139,8 @@ func (b *builder) sendChain(j *subCall, path []int32, d data) {
 	n := len(path)
 	pieces := b.chunkCount(d.bytes(), worstLink(b.problem.Network), n-1, fillShare)
 
-	// Billions of chunks are possible; stop after MaxTransfers.
+	// Billions of chunks are possible; stop after MaxTransfers. A reduce goes from the end of the
+	// path to its start, and its receivers add.
 	for k := 0; k < pieces && b.err == nil; k++ {
 		piece := d.piece(k, pieces)
 		for i := range n - 1 {

@@ -35,11 +35,12 @@ type Transfer struct {
 	// Reduce reports whether the destination adds the data to its own; otherwise it
 	// overwrites.
 	Reduce bool
-	// Transfer that its link or source sends before it, or -1.
+	// Previous is the transfer that its link or source sends before it, or -1.
 	Previous int32
 	Bytes    int64
 
-	// First index in Schedule.spans and .after; the next transfer's is the end.
+	// span and after are the first indices of the transfer in Schedule.spans and Schedule.after.
+	// The indices of the next transfer are the ends.
 	span, after int32
 	stream      int32 // see builder.stream
 }
@@ -91,14 +92,14 @@ type builder struct {
 	// streams between the same ranks do not wait for each other.
 	stream     int32
 	keepsOrder bool // Transfer.KeepsOrder of the next transfers
-	// lastScatters is indexed by rank. While streams gather, it is the last transfer of each stream that
-	// scatters to it.
+	// lastScatters is indexed by rank. While streams gather, it is the last transfer of each stream
+	// that scatters to the rank. Otherwise it is nil.
 	lastScatters [][]int32
 
 	ctx context.Context // argument of Expand
 	err error           // the first error; further transfers are ignored
 
-	// Argument of Count, called instead of storing a transfer; nil for Expand.
+	// visit is the argument of Count, called instead of storing a transfer; nil for Expand.
 	visit   func(src, dst int32) error
 	visited int // number of calls of visit
 
@@ -123,6 +124,7 @@ func newBuilder(ctx context.Context, p *Problem, o Options) *builder {
 		histories:  make([]writeHistory, len(p.Group)),
 	}
 
+	// Each rank starts with one segment, which no transfer has accessed.
 	for r := range b.histories {
 		b.histories[r] = make(writeHistory, 1)
 	}
@@ -145,7 +147,8 @@ func (b *builder) teamCall(from, to int) *subCall {
 	return j
 }
 
-// send appends a transfer between two ranks, over a link that joins them if there is one.
+// send appends a transfer between two ranks, over a link that joins them if there is one. With
+// reduce, the destination adds the data to its own; otherwise it overwrites.
 func (b *builder) send(src, dst int32, d data, reduce bool) {
 	b.sendOver(b.rankLinks.links[[2]int32{src, dst}], src, dst, d, reduce)
 }
@@ -171,6 +174,8 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 		b.folder.add(b, src, dst, d, reduce)
 		return
 	}
+
+	// Now and then, the context may have ended. After an error, nothing is appended.
 	id := int32(len(b.Transfers))
 	if id%(1<<12) == 0 && b.err == nil {
 		b.err = b.ctx.Err()
@@ -181,6 +186,8 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 	if len(d) == 0 || src == dst || b.err != nil {
 		return
 	}
+
+	// assignLinks sets Link, unless no link joins the ranks, and Previous.
 	t := Transfer{
 		Src:        src,
 		Dst:        dst,
@@ -209,6 +216,8 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 // recordWaits notes that transfer id, of data d, accesses its source and destination. It appends to
 // b.after the transfers that it must wait for, in order, each once, and returns them.
 func (b *builder) recordWaits(t *Transfer, d data, id int32) []int32 {
+
+	// The source is read, and the destination is written.
 	write := accessOverwrite
 	if t.Reduce {
 		write = accessAdd
@@ -217,6 +226,8 @@ func (b *builder) recordWaits(t *Transfer, d data, id int32) []int32 {
 		b.record(t.Src, s, accessRead, id)
 		b.record(t.Dst, s, write, id)
 	}
+
+	// Keep each dependency once.
 	waits := b.after[t.after:]
 	slices.Sort(waits)
 	waits = slices.Compact(waits)
@@ -243,6 +254,7 @@ func (b *builder) gatherWaitsOf(src int32, waits []int32) []int32 {
 // streams have scattered to it. Otherwise streams that gather would share links with others that
 // still scatter, and the all-reduce would take longer than a reduce-scatter and an all-gather.
 func (b *builder) sendPhases(streams int, scatters, gathers bool, scatter, gather func(k int)) {
+	// each sends the transfers of one kind for all streams. The streams are numbered from base.
 	base, start := b.stream, len(b.Transfers)
 	each := func(send func(k int)) {
 		for k := range streams {
@@ -353,6 +365,7 @@ const (
 // content, but not for other additions, since sums may arrive in any order. An overwrite waits
 // for both.
 func (b *builder) record(rank int32, s Span, how accessKind, id int32) {
+	// A segment must begin where the span begins.
 	v := &b.histories[rank]
 	k := v.find(s.From)
 	if k == len(*v) || (*v)[k].from != s.From {
@@ -413,8 +426,7 @@ type linkTable struct {
 	links map[[2]int32][]int32
 	// neighbours is indexed by rank: ranks that a link in either direction joins with it, in order.
 	neighbours [][]int32
-	// Whether several links lead from some rank to another.
-	parallel bool
+	parallel   bool // whether several links lead from some rank to another
 }
 
 // newLinkTable returns the table of all links that are up and join two ranks.
@@ -424,6 +436,8 @@ func newLinkTable(p *Problem) *linkTable {
 		links:      map[[2]int32][]int32{},
 		neighbours: make([][]int32, len(p.Group)),
 	}
+
+	// k is the pair of ranks that a link joins.
 	rank := nodeRanks(p)
 	for i, l := range p.Network.Links {
 		if l.Rate > 0 && l.From >= 0 && l.To >= 0 && l.From != l.To && rank[l.From] >= 0 &&

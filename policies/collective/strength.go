@@ -27,6 +27,7 @@ type edge struct {
 func strength(ctx context.Context, nodes int, edges []edge, minCut float64) (float64, []int32) {
 	part := numbers.Below(int32(nodes))
 	value := partitionRatio(nodes, part, edges)
+
 	// k parts leave at least k minCut/2 between them. If each single node attains this, no partition
 	// is better. This holds for tori and other vertex-transitive graphs (Mader 1971).
 	if value*float64(nodes-1) <= float64(nodes)*minCut/2*(1+1e-9) {
@@ -45,7 +46,7 @@ func strength(ctx context.Context, nodes int, edges []edge, minCut float64) (flo
 		part[v] = 1
 	}
 
-	// Dinkelbach's iteration.
+	// Dinkelbach's iteration. A decrease by less than 1e-9 is a rounding error.
 	for ctx.Err() == nil {
 		p := weakestPartition(ctx, nodes, edges, incident, value)
 		lower := partitionRatio(nodes, p, edges)
@@ -89,11 +90,11 @@ func weakestPartition(ctx context.Context, nodes int, edges []edge, incident []f
 		byLater[b] = append(byLater[b], edge{a, b, e.capacity})
 	}
 	var (
-		y    = make([]float64, nodes)
-		part = numbers.Below(int32(nodes))
+		y    = make([]float64, nodes)      // the greedy solution, indexed by node
+		part = numbers.Below(int32(nodes)) // the parts so far, indexed by node
 		sink = int32(nodes)
 		g    = newFlowNetwork(nodes + 1)
-		// Arc of each node to the sink, for negative y and edges to later nodes.
+		// out is the arc of each node to the sink, for negative y and edges to later nodes.
 		out = make([]int32, nodes)
 		// later is the capacity from each node to nodes that are not yet added.
 		later = slices.Clone(incident)
@@ -103,6 +104,8 @@ func weakestPartition(ctx context.Context, nodes int, edges []edge, incident []f
 		if ctx.Err() != nil {
 			return make([]int32, nodes)
 		}
+
+		// Add the node with half the capacity of its edges to earlier nodes.
 		out[i] = g.addArcs(i, sink, 0, 0)
 		for _, e := range byLater[i] {
 			later[e.a] -= e.capacity
@@ -124,6 +127,9 @@ func weakestPartition(ctx context.Context, nodes int, edges []edge, incident []f
 
 		// The minimum of f(S) - y(S) over sets S with node i is the maximum y(i).
 		y[i] = g.maxFlow(i, sink, math.Inf(1)) - gain - value
+
+		// The nodes on the side of i are the set that limits y(i). Join their parts with the part
+		// of i.
 		for u := range i {
 			if g.onSourceSide(u) && part[u] != part[i] {
 				for w, from, to := int32(0), part[u], part[i]; w <= i; w++ {

@@ -43,6 +43,7 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 	// A milestone waits only for the last of several transfers in order.
 	last := slices.Repeat([]bool{true}, len(s.Transfers)) // by transfer: none has it as Previous
 	for i, t := range s.Transfers {
+		// The task waits for its dependencies, and for the transfer before it or else for its data.
 		id := g.AddTask(engine.Task{
 			Kind:  engine.Transfer,
 			Src:   s.Group[t.Src],
@@ -68,6 +69,7 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 		}
 	}
 
+	// With classes, a single milestone ends with the last transfers.
 	if s.classes != nil {
 		m := g.AddTask(engine.ComputeAt(s.Group[0], 0))
 		for i := range s.Transfers {
@@ -86,6 +88,7 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 		}
 	}
 
+	// A milestone waits for the last transfers from and to its rank.
 	for i, t := range s.Transfers {
 		if last[i] {
 			g.AddEdge(first+int32(i), done[t.Src], 0)
@@ -188,6 +191,8 @@ func PinPaths(
 		return nil, nil, fmt.Errorf("collective: transfers have links, but the router draws a link for each packet; want a router that chooses paths")
 	}
 
+	// port is the port of paths that leads over a link, indexed by link. flowClass is the class of
+	// the paths of a flow; the first of equal flows counts.
 	port := slices.Repeat([]int32{-1}, len(n.Links))
 	for i, l := range paths.Link {
 		if l >= 0 {
@@ -209,7 +214,9 @@ func PinPaths(
 		}
 	}
 	w.Share = slices.Clone(paths.Share)
-	addClass := func(steps ...engine.Step) int32 { // adds a class with one path
+
+	// addClass adds a class with one path and returns its number.
+	addClass := func(steps ...engine.Step) int32 {
 		w.Add(steps...)
 		w.First = append(w.First, int32(len(w.Start)))
 		if w.Share != nil {
@@ -222,6 +229,7 @@ func PinPaths(
 	linkClass := slices.Repeat([]int32{-1}, len(n.Links)) // by link: the class of its path, or -1
 	w.Class = slices.Repeat([]int32{emptyClass}, len(g.Tasks))
 
+	// Give each task its class: the class of its flow, or of its link.
 	ends := make([]engine.Flow, len(g.Tasks))
 	for i, t := range g.Tasks {
 		if t.Kind != engine.Transfer {
@@ -238,6 +246,7 @@ func PinPaths(
 			continue
 		}
 
+		// A task with a link. Its path has a single step.
 		l := link[i]
 		if port[l] < 0 {
 			return nil, nil, fmt.Errorf("collective: %s is not a port of the paths",

@@ -14,10 +14,10 @@ type mesh struct {
 	arcs [2][][]meshArc
 	// byteTime is indexed by link of the network: time of a byte, in units of the fastest link's.
 	byteTime []float64
-	count    int // of links
+	count    int // number of links
 }
 
-// Directions of data in a tree.
+// Directions of data in a tree. They are also the indices of slices by direction.
 const (
 	up   = iota // to the root
 	down        // from the root
@@ -34,11 +34,14 @@ func (b *builder) newMesh(j *subCall) *mesh {
 		arcs:     [2][][]meshArc{make([][]meshArc, n), make([][]meshArc, n)},
 		byteTime: make([]float64, len(b.problem.Network.Links)),
 	}
+
+	// members is the member of each rank.
 	members := map[int32]int32{}
 	for i, r := range j.ranks {
 		members[r] = int32(i)
 	}
 
+	// Collect the links of each member, in both directions.
 	fastest := 0.0
 	for i, r := range j.ranks {
 		for _, q := range b.rankLinks.neighbours[r] {
@@ -66,6 +69,7 @@ func (b *builder) newMesh(j *subCall) *mesh {
 // eccentricities returns for each member the number of links to the farthest member that it can
 // reach.
 func (m *mesh) eccentricities() []int {
+	// A breadth-first search from each member. The last member that it reaches is the farthest.
 	n := len(m.arcs[down])
 	eccentricity := make([]int, n)
 	for root := range n {
@@ -89,23 +93,21 @@ func (m *mesh) eccentricities() []int {
 // spanningTree is a spanning tree, or empty.
 type spanningTree struct {
 	order  []int32 // members, parents before their children
-	parent []int32 // by member; -1 for the root
-	link   []int32 // by member: the link between it and its parent
+	parent []int32 // indexed by member; -1 for the root
+	link   []int32 // the link between a member and its parent, indexed by member
 }
 
 // forest has the spanning trees of chunks. A chunk is reduced along a tree of direction up,
 // copied along a tree of direction down from the same root, or both.
 type forest struct {
 	*mesh
-	trees [2][]spanningTree // by direction and chunk
-	// Cost of a hop of depth, in lengths of a link with maximum load.
-	hopLength float64
-	growth    float64 // loadGrowth or upDownGrowth
+	trees     [2][]spanningTree // indexed by direction and chunk
+	hopLength float64           // cost of a hop of depth, in lengths of a link with maximum load
+	growth    float64           // loadGrowth or upDownGrowth
 	// load is indexed by direction and link; the unit is chunks at the fastest rate.
 	load   [2][]float64
-	length [2][]float64 // by direction and link
-	// Of the tree that grows, by member; -1 outside it.
-	depth []int32
+	length [2][]float64 // indexed by direction and link; see updateLengths
+	depth  []int32      // depth in the tree that grows, indexed by member; -1 outside it
 }
 
 // Trees grow by link lengths and depth. Each additional chunk on a link multiplies its length by
@@ -114,9 +116,11 @@ type forest struct {
 //
 // Each chunk by which the load of one direction exceeds the other multiplies the length by
 // e^skewGrowth. Chunks go up before they go down, so a link with load in one direction only would be
-// idle half of the time.
-// This factor is at most e^maxSkew, because a member with few links sends about the same
-// load up over each of them whatever their length. e^maxLengthExponent is the maximum length.
+// idle half of the time. This factor is at most e^maxSkew, because a member with few links sends
+// about the same load up over each of them whatever their length.
+//
+// A larger loadGrowth balances the loads of links better, but yields deeper trees.
+// e^maxLengthExponent is the maximum length, so that sums of lengths stay finite.
 const (
 	loadGrowth        = 1.5
 	upDownGrowth      = 0.5 // instead of loadGrowth, if chunks go up and down
@@ -152,6 +156,8 @@ func (m *mesh) newForest(ctx context.Context, directions [2]bool, roots []int32,
 
 // updateLengths recomputes the link lengths of direction d from the loads.
 func (f *forest) updateLengths(d int) {
+	// Lengths are relative to the link with the largest load of both directions. 1-d is the other
+	// direction.
 	maxLoad := 0.0
 	for l, x := range f.load[d] {
 		maxLoad = max(maxLoad, x+f.load[1-d][l])
@@ -169,15 +175,16 @@ func (f *forest) updateLengths(d int) {
 // growthBranch is a candidate for the next link of a growing tree.
 type growthBranch struct {
 	key  float64 // length plus depth; lowest first
-	seq  int32   // breaks ties
+	seq  int32   // number of the branch, which breaks ties
 	from int32   // member in the tree
-	arc  meshArc
+	arc  meshArc // link to the new member
 }
 
 // grow grows the tree of a chunk from a root. It always adds the branch with the lowest sum of
 // link length and weighted depth, a trade-off between Prim's and Dijkstra's trees (Alpert et al.
 // 1995). It reports whether the tree spans the mesh.
 func (f *forest) grow(d, chunk int, root int32) bool {
+	// The tree starts as its root.
 	f.updateLengths(d)
 	t := &f.trees[d][chunk]
 	t.parent = make([]int32, len(f.depth))
@@ -191,9 +198,11 @@ func (f *forest) grow(d, chunk int, root int32) bool {
 		return a.key < b.key || a.key == b.key && a.seq < b.seq
 	})
 
+	// waiting is the number of branches on the heap, scanned the number of members whose branches
+	// have been added.
 	seq, waiting := int32(0), 0
 	for scanned := 0; ; {
-		for ; scanned < len(t.order); scanned++ { // branches of new members
+		for ; scanned < len(t.order); scanned++ {
 			u := t.order[scanned]
 			for _, w := range f.arcs[d][u] {
 				if f.depth[w.to] < 0 {
@@ -208,6 +217,8 @@ func (f *forest) grow(d, chunk int, root int32) bool {
 		if waiting == 0 || len(t.order) == len(f.depth) {
 			return len(t.order) == len(f.depth)
 		}
+
+		// Add the best branch, unless its member has joined the tree meanwhile.
 		x := heap.Pop()
 		waiting--
 		if v := x.arc.to; f.depth[v] < 0 {
