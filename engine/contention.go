@@ -52,7 +52,8 @@ func (c *Contention) IsEmpty() bool { return len(c.Holds)+len(c.Offers)+len(c.Re
 
 // Mapped returns the contention of a graph in which task id has the number to(id).
 func (c *Contention) Mapped(to func(id int32) int32) Contention {
-	out := Contention{slices.Clone(c.Holds), slices.Clone(c.Offers), slices.Clone(c.Requests)}
+	out := Contention{
+		Holds: slices.Clone(c.Holds), Offers: slices.Clone(c.Offers), Requests: slices.Clone(c.Requests)}
 	for i := range out.Holds {
 		h := &out.Holds[i]
 		h.First, h.Last = to(h.First), to(h.Last)

@@ -111,6 +111,9 @@ func (g *Graph) AddEdge(from, to int32, lag Time) {
 	g.edges = append(g.edges, Edge{from, to, lag})
 }
 
+// AddDependency is AddEdge without a lag.
+func (g *Graph) AddDependency(from, to int32) { g.AddEdge(from, to, 0) }
+
 // Name returns the name of task id.
 func (g *Graph) Name(id int32) string {
 	if g.Namer != nil {

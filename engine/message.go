@@ -51,7 +51,7 @@ func (g *Graph) WithMessageStarts() (*MessageStarts, error) {
 		}
 		start := s.Graph.AddTask(Task{Duration: g.MessageOverhead})
 		s.StartOf[i], started = start, append(started, i)
-		s.Graph.AddEdge(start, i, 0)
+		s.Graph.AddDependency(start, i)
 		s.Graph.Contention.Holds = append(s.Graph.Contention.Holds,
 			Hold{Server: firstServer + g.Tasks[i].Src, First: start, Last: start})
 	}

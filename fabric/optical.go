@@ -116,7 +116,8 @@ func (p *Pods) createBundles(g *engine.Graph, o *Optical) map[[2]int32]int32 {
 		for a := range n {
 			slices.Sort(byFirst[a])
 			for _, b := range byFirst[a] {
-				add(a, b, 1)
+				const endsPerPod = 1 // Bundle.Ends
+				add(a, b, endsPerPod)
 			}
 		}
 		for a := range n {

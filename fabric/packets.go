@@ -116,6 +116,8 @@ func (b *packetBuilder) buildNetwork(provisioned *engine.Network) error {
 		}
 	}
 
+	// The links of NIC sets: 2*c leads out of set c, and 2*c+1 into it. The groups of provisioned
+	// have the same order.
 	for c := range int32(len(p.NICs)) {
 		out, in := provisioned.Groups[2*c].Rate, provisioned.Groups[2*c+1].Rate // rates of one GPU
 		n.Links = append(n.Links,
@@ -123,6 +125,7 @@ func (b *packetBuilder) buildNetwork(provisioned *engine.Network) error {
 			engine.Link{From: b.entryNode(b.pod[c]), To: b.receiveNode(c), Rate: in * float64(gpus[c])})
 	}
 
+	// The circuits, one link per direction of a bundle.
 	for _, l := range provisioned.Links {
 		n.Links = append(n.Links, engine.Link{From: b.exitNode(l.From), To: b.entryNode(l.To), Rate: l.Rate})
 	}
@@ -228,9 +231,10 @@ func (b *packetBuilder) addPath(f engine.Flow, links ...int32) {
 	}
 	b.hasPath[f] = true
 	b.Flows = append(b.Flows, f)
+	const channel = 0
 	steps := make([]engine.Step, len(links))
 	for i, l := range links {
-		steps[i] = engine.MakeStep(b.port[l], 0)
+		steps[i] = engine.MakeStep(b.port[l], channel)
 	}
 	b.Paths.Add(steps...)
 }

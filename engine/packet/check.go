@@ -238,7 +238,7 @@ func initialMemory(n *engine.Network, w *Work, o *Options) int64 {
 			const maxFirstLinks = 64 // ports of a node, as an estimate
 			bytes += 4*flows + min(flows, maxFirstLinks)*perInjector
 		case s.Process == Poisson && s.Order == Together: // an injector per flow
-			const rngBytes = 64
+			const rngBytes = 64 // state of its random number generator
 			bytes += flows * (perInjector + rngBytes)
 		case s.Process == Window: // per flow: its injector, a counter, and a window of packets
 			bytes += 16*flows + flows*min(int64(s.Window), s.Count)*PacketBytes

@@ -100,7 +100,7 @@ func (z *sim) newComponentSim(w *Work) *componentSim {
 			continue // no path uses it
 		}
 		timing := &z.timings[z.scheduled[i].timing]
-		sendTime, remainder := serialisationTime(timing.ticksPerByte, uint64(p.packetBytes), 0)
+		sendTime, remainder := serialisationTime(timing.ticksPerByte, uint64(p.packetBytes), noRemainder)
 		if sendTime == 0 || remainder != 0 {
 			return nil
 		}
@@ -347,7 +347,7 @@ func (p *componentSim) buildLinks() {
 		for index := q.from; index < q.end; index++ {
 			l := &p.sim.scheduled[p.linkIDs[index]]
 			timing := &p.timings[l.timing]
-			sendTime, _ := serialisationTime(timing.ticksPerByte, uint64(p.packetBytes), 0)
+			sendTime, _ := serialisationTime(timing.ticksPerByte, uint64(p.packetBytes), noRemainder)
 			if sendTime == 0 {
 				sendTime = engine.Never // no path uses it
 			}
@@ -428,7 +428,7 @@ func (p *componentSim) loadLink(i int32) {
 		if next >= 0 {
 			next = p.location[next]
 		}
-		p.workers[0].storePacket(l, queuedPacket{r.injectTime, r.route, next}, r.time)
+		p.workers[0].storePacket(l, queuedPacket{injectTime: r.injectTime, route: r.route, nextLink: next}, r.time)
 		if p.hasLatency {
 			p.addResidue(r.time)
 		}

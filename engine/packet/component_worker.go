@@ -439,6 +439,7 @@ func (k *componentWorker) schedulePacket(q *activeComponent, l *componentLink, i
 	arrival := l.busyUntil + l.latency // at the far end
 
 	next := k.linkAfter(l, c.route)
+	queued := queuedPacket{injectTime: c.injectTime, route: c.route + 1, nextLink: next}
 	departures := k.departureTimes[i]
 	k.occupancy[i]++
 
@@ -456,7 +457,7 @@ func (k *componentWorker) schedulePacket(q *activeComponent, l *componentLink, i
 	// not a pending event yet, so it has no key.
 	lastDeparture := int(k.lastDeparture[i])
 	if lastDeparture == afterWindow {
-		k.storePacket(l, queuedPacket{c.injectTime, c.route + 1, next}, arrival)
+		k.storePacket(l, queued, arrival)
 		return start
 	}
 
@@ -473,7 +474,7 @@ func (k *componentWorker) schedulePacket(q *activeComponent, l *componentLink, i
 	if arrival >= p.end {
 		k.lastDeparture[i] = afterWindow
 		q.headArrival[i], q.headKey[i] = arrival, key
-		k.storePacket(l, queuedPacket{c.injectTime, c.route + 1, next}, arrival)
+		k.storePacket(l, queued, arrival)
 		return start
 	}
 

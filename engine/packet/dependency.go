@@ -299,7 +299,10 @@ func (d *Dependencies) addSpread(ctx context.Context, n *engine.Network, s *engi
 					return
 				}
 				s.Shares(next, dst, func(secondPort int, _ float64) {
-					steps := []engine.Step{engine.MakeStep(firstPort%s.Degree, 0), engine.MakeStep(secondPort%s.Degree, 0)}
+					const channel = 0
+					steps := []engine.Step{
+						engine.MakeStep(firstPort%s.Degree, channel), engine.MakeStep(secondPort%s.Degree, channel),
+					}
 					if err := d.Add(node, steps); pathErr == nil {
 						pathErr = err
 					}

@@ -32,6 +32,10 @@ type descriptor struct {
 // maxDescriptors keeps slot numbers below 2^31 when the slots double.
 const maxDescriptors = 1 << 30
 
+// unsetChannel is the channel of a packet that is queued already, or whose channel
+// scheduleArrival sets.
+const unsetChannel = 0
+
 // alloc stores a packet in a free slot and returns the slot.
 func (s *descriptors) alloc(r *record, channel uint8) int32 {
 	if s.freeSlot < 0 {
@@ -52,7 +56,7 @@ func (s *descriptors) release(k int32) {
 
 // grow doubles the number of slots. It is called when all are in use.
 func (s *descriptors) grow() {
-	const minSlots = 256
+	const minSlots = 256 // at first
 	n := len(s.slots)
 	added := max(minSlots, n)
 	s.slots = append(s.slots, make([]descriptor, added)...)

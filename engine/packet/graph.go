@@ -150,7 +150,9 @@ func newTaskState(g *engine.Graph, packetBytes int32) *taskState {
 		j.trace.Start[i], j.trace.End[i] = engine.Never, engine.Never
 		if t.Kind == engine.Transfer && t.Bytes > 0 {
 			count := (t.Bytes-1)/int64(packetBytes) + 1
-			j.transfers[i] = transfer{packetTrain: packetTrain{count, packetBytes, int32(t.Bytes - (count-1)*int64(packetBytes))}, remainingBytes: t.Bytes}
+			lastBytes := int32(t.Bytes - (count-1)*int64(packetBytes))
+			train := packetTrain{count: count, bytes: packetBytes, lastBytes: lastBytes}
+			j.transfers[i] = transfer{packetTrain: train, remainingBytes: t.Bytes}
 		}
 	}
 	return j

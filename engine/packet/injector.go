@@ -88,7 +88,7 @@ func (z *sim) newInjectors(w *Work) {
 			continue
 		}
 		m := injector{
-			packetTrain: packetTrain{s.Count, s.Bytes, s.last()}, process: s.Process, order: s.Order,
+			packetTrain: packetTrain{count: s.Count, bytes: s.Bytes, lastBytes: s.last()}, process: s.Process, order: s.Order,
 			first: s.First, numFlows: s.End - s.First, start: s.Start, stop: s.Stop,
 			interval: s.Every, offset: int64(s.Offset), shuffleKey: random.Mix(random.Mix(s.Seed) + uint64(s.First)), window: s.Window, ackDelay: s.Ack,
 		}
@@ -280,7 +280,7 @@ func (z *sim) onSendStart(origin int32, now engine.Time) {
 // sender.
 func (z *sim) onPacketEnd(r *record, now engine.Time, dropped bool) {
 	if z.log != nil {
-		*z.log = append(*z.log, packetEnd{r.flow, r.injectTime, now, dropped})
+		*z.log = append(*z.log, packetEnd{flow: r.flow, injectTime: r.injectTime, time: now, dropped: dropped})
 	}
 
 	switch {

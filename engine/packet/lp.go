@@ -9,7 +9,6 @@ package packet
 // send a packet. They return one latency after the packet has left that buffer.
 
 import (
-	"math"
 	"math/bits"
 	"runtime"
 	"unsafe"
@@ -172,9 +171,9 @@ func (z *sim) newLPSim() *lpSim {
 	minLatency, maxLatency, minSendTime, maxSendTime := engine.Never, engine.Time(0), engine.Never, engine.Time(0)
 	addRate := func(rate float64) {
 		if rate > 0 {
-			t, _ := serialisationTime(ticksPerByte(rate), uint64(minBytes), 0)
+			t, _ := serialisationTime(ticksPerByte(rate), uint64(minBytes), noRemainder)
 			minSendTime = min(minSendTime, t)
-			t, _ = serialisationTime(ticksPerByte(rate), uint64(maxBytes), math.MaxUint32)
+			t, _ = serialisationTime(ticksPerByte(rate), uint64(maxBytes), maxRemainder)
 			maxSendTime = max(maxSendTime, t)
 		}
 	}

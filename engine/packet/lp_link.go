@@ -203,7 +203,7 @@ func (p *lpSim) startNext(id int32, l *queuedLink, now engine.Time) int32 {
 	} else {
 		r := p.records.first(&q.recordQueue)
 		l.waitTime += now - r.time
-		k = p.packets.alloc(r, 0)
+		k = p.packets.alloc(r, unsetChannel)
 		p.pop(l, q, index)
 	}
 

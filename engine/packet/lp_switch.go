@@ -38,7 +38,8 @@ func (p *lpSim) switchToWindows() {
 	if p.inFlight == nil {
 		p.allocInboxes()
 	}
-	p.workerGroup.startWindow(0, z.calendar.now+1)
+	const firstWindow = 0
+	p.workerGroup.startWindow(firstWindow, z.calendar.now+1)
 	p.isFinished = false
 
 	// Move returning credits, packets in flight, and packets being sent to the inboxes.
@@ -56,10 +57,10 @@ func (p *lpSim) switchToWindows() {
 		for ; l.inFlight.length > 0; z.records.removeFirst(&l.inFlight) {
 			r := z.records.first(&l.inFlight)
 			to, channel := z.paths.linkAfter(l.to, r.route)
-			p.scheduleArrival(int32(i), p.packets.alloc(r, 0), r.origin, to, channel, r.time)
+			p.scheduleArrival(int32(i), p.packets.alloc(r, unsetChannel), r.origin, to, channel, r.time)
 		}
 		if l.state&stateSending != 0 {
-			p.sendPacket(int32(i), l, p.packets.alloc(&l.current, 0))
+			p.sendPacket(int32(i), l, p.packets.alloc(&l.current, unsetChannel))
 		}
 	}
 
@@ -132,7 +133,7 @@ func (p *lpSim) queueDescriptors(from *recordStore) {
 			queued := *q
 			*q = recordQueue{}
 			for ; queued.length > 0; from.removeFirst(&queued) {
-				p.enqueueDescriptor(l, index, p.packets.alloc(from.first(&queued), 0))
+				p.enqueueDescriptor(l, index, p.packets.alloc(from.first(&queued), unsetChannel))
 			}
 			from.releaseIdleChunk(&queued) // an empty recordQueue keeps a chunk
 		}

@@ -102,8 +102,10 @@ const minRate = 8e3
 // if the run would exceed Options.MaxBytes. The error is a *Deadlock if no event is left
 // while packets are still queued.
 func Run(n *engine.Network, w *Work, o Options) (*Stats, error) {
-	const taskPacketBytes = 0 // there are no tasks; each source has a packet size of its own
-	_, s, err := simulate(n, w, nil, taskPacketBytes, o)
+	// There are no tasks, and each source has a packet size of its own.
+	var noGraph *engine.Graph
+	const taskPacketBytes = 0
+	_, s, err := simulate(n, w, noGraph, taskPacketBytes, o)
 	return s, err
 }
 

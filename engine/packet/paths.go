@@ -187,7 +187,8 @@ func (y *pathTable) useNextSet() {
 // negative if the flow has no path.
 func (y *pathTable) firstLink(flow int32, f engine.Flow) int32 {
 	if y.spread != nil {
-		return y.spread.Next(f.Src, f.Dst, 0)
+		const draw = 0 // selects the first one of the possible links
+		return y.spread.Next(f.Src, f.Dst, draw)
 	}
 	set := &y.sets[y.current]
 	k, _ := set.Of(set.ClassOf(flow))

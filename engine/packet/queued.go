@@ -203,8 +203,9 @@ func (z *sim) endSending(id int32, now engine.Time) {
 		}
 	case z.paths.usesSteps:
 		z.receive(l, r, l.nextLink, l.nextChannel, now)
-	default:
-		z.receive(l, r, z.paths.nextLink(l.to, r.route), 0, now)
+	default: // with Paths.Spread
+		const channel = 0
+		z.receive(l, r, z.paths.nextLink(l.to, r.route), channel, now)
 	}
 
 	l.packets++

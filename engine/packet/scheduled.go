@@ -55,6 +55,12 @@ func ticksPerByte(rate float64) uint64 {
 	return uint64(math.Round(math.Ldexp(8*float64(engine.Second)/rate, 32)))
 }
 
+// Remainders for serialisationTime: the smallest and the largest one.
+const (
+	noRemainder  = 0
+	maxRemainder = math.MaxUint32
+)
+
 // serialisationTime returns the transmission time of a packet in ticks. remainder is the
 // fraction of a tick, times 2^32, that the previous packet left over. The second result
 // is the fraction that this packet leaves over.
@@ -130,6 +136,6 @@ func (z *sim) schedulePacket(id int32, r *record, route int32, now engine.Time) 
 func (z *sim) linkStats(l *scheduledLink) LinkStats {
 	s := LinkStats{Packets: l.numPackets - int64(l.queue.length), Bytes: l.bytes, MaxQueue: l.maxOccupancy, Waited: l.waitTime}
 	z.records.each(&l.queue, func(r *record) { s.Bytes -= int64(r.bytes) })
-	s.Busy, _ = serialisationTime(z.timings[l.timing].ticksPerByte, uint64(s.Bytes), 0)
+	s.Busy, _ = serialisationTime(z.timings[l.timing].ticksPerByte, uint64(s.Bytes), noRemainder)
 	return s
 }

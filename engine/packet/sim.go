@@ -128,7 +128,8 @@ func (z *sim) scheduleSenders() {
 	if z.tasks != nil {
 		for i, pending := range z.tasks.pendingInputs {
 			if pending == 0 {
-				z.calendar.schedule(z.taskID(int32(i)), 0)
+				const start = 0
+				z.calendar.schedule(z.taskID(int32(i)), start)
 			}
 		}
 	}
@@ -385,7 +386,8 @@ func (z *sim) startPath(r *record, firstLink int32, now engine.Time) engine.Time
 func (z *sim) deliver(r *record, now engine.Time) {
 	z.stats.countDelivery(z, r.injectTime, now, int64(r.bytes))
 	if z.reportsEnds {
-		z.onPacketEnd(r, now, false)
+		const dropped = false
+		z.onPacketEnd(r, now, dropped)
 	}
 }
 
@@ -401,7 +403,8 @@ func (z *sim) drop(r *record, link int32, cause Cause, now engine.Time) {
 		z.stats.MeasuredDropped++
 	}
 	if z.reportsEnds {
-		z.onPacketEnd(r, now, true)
+		const dropped = true
+		z.onPacketEnd(r, now, dropped)
 	}
 	z.releaseBuffer(r.origin, r.bytes, now)
 }

@@ -53,7 +53,8 @@ func (r Rate) String() string {
 		}
 		return shift(v, u.exp) + u.prefix + "bps"
 	}
-	return shift(v, 0) + "bps"
+	const noPrefix = 0
+	return shift(v, noPrefix) + "bps"
 }
 
 // shift formats v / 10^exp as a plain decimal number, with enough digits to identify v.

@@ -25,6 +25,7 @@ func (l *Links) JoinCubes(t *torus.Torus) (*Cubes, error) {
 		return nil, nil
 	}
 
+	// Parse the switches that are down.
 	var down []torus.Switch
 	for _, name := range l.FailedOCS {
 		s, err := torus.ParseSwitch(name)
@@ -34,15 +35,13 @@ func (l *Links) JoinCubes(t *torus.Torus) (*Cubes, error) {
 		down = append(down, s)
 	}
 
-	// By default the torus takes the first free cubes of the pod.
+	// List the free cubes of the pod. By default the torus takes the first ones.
 	need := t.Nodes() / (torus.Side * torus.Side * torus.Side)
 	pod := cmp.Or(l.PodCubes, max(torus.Cubes, need))
 	busy := map[int]bool{}
-
 	for _, c := range l.BusyCubes {
 		busy[c] = true
 	}
-
 	var free []int
 	for c := range pod {
 		if !busy[c] {
@@ -80,6 +79,7 @@ func (l *Links) JoinCubes(t *torus.Torus) (*Cubes, error) {
 		}
 	}
 
+	// Compute the connections of the torus, and the commands that make them.
 	z := &Cubes{}
 	var err error
 	if z.connections, err = torus.CubeConnections(t, cubes); err != nil {

@@ -59,7 +59,8 @@ func (l *Links) Description() string {
 	case len(open) > 0 && len(open) == len(l.Dims):
 		text += " mesh"
 	case len(open) > 0:
-		text += " torus open in " + nameList("", open)
+		const noKind = ""
+		text += " torus open in " + nameList(noKind, open)
 	default:
 		text += " torus"
 	}
@@ -108,7 +109,7 @@ func decimals(numbers []int) []string {
 }
 
 // nameList lists parts of a kind by name. Of more than maxNamed parts it lists the first ones
-// and the number of the others: "switches x3, x4".
+// and the number of the others: "switches x3, x4". An empty kind is not printed.
 func nameList(kind string, names []string) string {
 	list, more := names, ""
 	if len(names) > maxNamed {

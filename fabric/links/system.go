@@ -51,7 +51,8 @@ func (l *Links) Build() (z System, err error) {
 	if z.Health, err = t.Health(f); err != nil {
 		return z, err
 	}
-	z.Torus, z.Whole = t, t.Network(nil, link)
+	var allWork *torus.Health // nil
+	z.Torus, z.Whole = t, t.Network(allWork, link)
 	z.Known = z.Whole
 	if z.Cubes, err = l.JoinCubes(t); err != nil {
 		return z, err

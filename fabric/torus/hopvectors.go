@@ -16,8 +16,9 @@ func (t *Torus) Vectors() ([][][]int, error) {
 		return nil, fmt.Errorf("%w: in %s with its twists or borders hop vectors depend on where they begin",
 			ErrShape, t)
 	}
+	const source = 0
 	hops := make([]int32, t.nodes)
-	reached := t.search(t.neighbours(), 0, hops, nil)
+	reached := t.search(t.neighbours(), source, hops, nil)
 	all := make([][][]int, t.nodes)
 	v := make([]int, len(t.Dims))
 

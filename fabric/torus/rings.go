@@ -18,11 +18,12 @@ func (t *Torus) Rings(dim int) ([][]int32, error) {
 			ErrShape, DimName(dim), t)
 	}
 
+	const up = true
 	visited := make([]bool, t.nodes)
 	var rings [][]int32
 	for n := range int32(t.nodes) {
 		var ring []int32
-		for node := n; !visited[node]; node, _ = t.Next(node, dim, true) {
+		for node := n; !visited[node]; node, _ = t.Next(node, dim, up) {
 			visited[node] = true
 			ring = append(ring, node)
 		}

@@ -137,14 +137,15 @@ type Link struct {
 // direction between the same nodes. One of size 1 links nodes to themselves, unless it is
 // twisted.
 func (t *Torus) Links() []Link {
+	const up = true
 	links := make([]Link, 0, 2*len(t.Dims)*t.nodes)
 	for n := range int32(t.nodes) {
 		for d := range t.Dims {
-			if to, ok := t.Next(n, d, true); ok {
-				wrap := t.Wraps(n, d, true)
+			if to, ok := t.Next(n, d, up); ok {
+				wrap := t.Wraps(n, d, up)
 				links = append(links,
-					Link{From: n, To: to, Dim: int8(d), Up: true, Wrap: wrap},
-					Link{From: to, To: n, Dim: int8(d), Up: false, Wrap: wrap})
+					Link{From: n, To: to, Dim: int8(d), Up: up, Wrap: wrap},
+					Link{From: to, To: n, Dim: int8(d), Up: !up, Wrap: wrap})
 			}
 		}
 	}

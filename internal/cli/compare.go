@@ -39,6 +39,9 @@ func compareFormatNames() []string {
 	return out
 }
 
+// noHang is the indentation of wrapped lines of metric names.
+const noHang = 0
+
 // compareCommand returns the definition of sim compare.
 func (c *command) compareCommand() *cli.Command {
 	return &cli.Command{
@@ -48,7 +51,7 @@ func (c *command) compareCommand() *cli.Command {
 		Description: describe("OLD and NEW are each the directory of a run or sweep, a directory with several of them or with .bench files, a\n"+
 			".bench or result.json file, or the name of a scenario, for its newest run or sweep under runs/.\n"+
 			"A regression is a row or metric that is missing in NEW, or by default one of these metrics that became worse:\n"+
-			text.Wrap(strings.Join(result.FailureMetrics(), ", "), text.Width, 0)+"\n"+
+			text.Wrap(strings.Join(result.FailureMetrics(), ", "), text.Width, noHang)+"\n"+
 			"(if the results have none of them, any metric). With regressions, the exit code is 3, and stderr lists them.",
 			example{"sim compare runs/old runs/new", "two runs"},
 			example{"sim compare old new --fail-over 0.5% --metric nct", "fail if NCT grew by more than half a percent"},

@@ -54,8 +54,9 @@ func (c *command) explainCommand() *cli.Command {
 // simulated with the scenario of the run, which takes about as long as the run itself.
 func (c *command) printGains(ctx context.Context, run *result.Run, policy string) error {
 	// The run directory contains the scenario with all defaults.
+	var overrides []string
 	file := filepath.Join(run.Dir, result.ScenarioFile)
-	s, err := scenarios.Load(file, nil)
+	s, err := scenarios.Load(file, overrides)
 	if err != nil {
 		return err
 	}

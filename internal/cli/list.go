@@ -112,7 +112,8 @@ func (c *command) list(kind string) error {
 	kinds := []string{"keys", "metrics"}
 	for _, l := range nameLists() {
 		if l.kind == kind {
-			c.printItems(l.items, "")
+			const noIndent = ""
+			c.printItems(l.items, noIndent)
 			return nil
 		}
 		kinds = append(kinds, l.kind)

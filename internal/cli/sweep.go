@@ -77,7 +77,8 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 
 	// With a queue, its workers write.
 	if flags.queue == "" {
-		if err := checkOutputDirs(flags.dirs, nil); err != nil {
+		var noRun *result.Dir // a sweep has no run directory
+		if err := checkOutputDirs(flags.dirs, noRun); err != nil {
 			return err
 		}
 	} else if !flags.dryRun {
@@ -187,7 +188,7 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 
 	// The number of workers of a queue is unknown.
 	if flags.queue == "" {
-		left = func() (*study.Forecast, error) { return plan.Forecast(ctx, store, nil) }
+		left = func() (*study.Forecast, error) { return plan.Forecast(ctx, store, noSamples) }
 	}
 	m, update := c.startSweepProgress(plan.Sweep.Name, flags.workers, left)
 	show := c.newThrottle(func() error { return store.WritePartial(plan) })

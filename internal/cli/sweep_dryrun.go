@@ -14,6 +14,9 @@ import (
 // maxSampleTime limits the time in which --dry-run computes cells for its prediction.
 const maxSampleTime = 10 * time.Second
 
+// noSamples is the samples of a prediction that uses only stored cells.
+var noSamples map[string]*study.Record
+
 // dryRun prints the cells of a sweep and predicts the time of the missing ones. The prediction
 // uses the times of stored cells, or else of one computed cell per policy. Nothing is stored.
 func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags) error {
@@ -33,7 +36,7 @@ func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags
 		return err
 	}
 	// Predict the time from stored cells.
-	f, err := plan.Forecast(ctx, store, nil)
+	f, err := plan.Forecast(ctx, store, noSamples)
 	if err != nil {
 		return err
 	}
@@ -72,7 +75,7 @@ const minAnnouncedSeconds = 10
 // announce prints the predicted time of a long sweep before it starts. The prediction uses the
 // times of stored cells, or else an estimate of the cost.
 func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) error {
-	f, err := plan.Forecast(ctx, store, nil)
+	f, err := plan.Forecast(ctx, store, noSamples)
 	if err != nil {
 		return err
 	}

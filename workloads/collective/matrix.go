@@ -85,7 +85,8 @@ func ReadSizes(r io.Reader, name string, n int) ([]int64, error) {
 	}
 
 	if row != n {
-		report(line, 1, "the matrix has %d rows; want %d, one per node", row, n)
+		const firstColumn = 1
+		report(line, firstColumn, "the matrix has %d rows; want %d, one per node", row, n)
 	}
 	if len(diagnostics) > 0 {
 		return nil, errors.Join(diagnostics...)

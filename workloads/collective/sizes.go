@@ -100,7 +100,8 @@ func Chunks(sizes []int64, chunk int64) ([]int32, error) {
 
 // checkSizes fails on an invalid number of nodes or mean.
 func checkSizes(name string, n int, mean int64) error {
-	if err := checkNodes(name, n, mean, nil); err != nil {
+	var down []bool // sizes are drawn for all nodes
+	if err := checkNodes(name, n, mean, down); err != nil {
 		return err
 	}
 	const maxNodes = 1 << 14 // nodes; the matrix then has 2 GiB

@@ -78,8 +78,9 @@ func (t *Traffic) Graph() (*engine.Graph, error) {
 	if len(t.Flows) > MaxTasks {
 		return nil, tooManyTasks(t.Name, int64(len(t.Flows)))
 	}
+	const edges = 0
 	g := &engine.Graph{}
-	g.Grow(len(t.Flows), 0)
+	g.Grow(len(t.Flows), edges)
 	for f, w := range t.Flows {
 		g.AddTask(engine.Task{Kind: engine.Transfer, Src: w.Src, Dst: w.Dst, Flows: 1, Bytes: t.Size(f)})
 	}

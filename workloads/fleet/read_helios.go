@@ -60,7 +60,8 @@ func readHelios(l *logReader) error {
 }
 
 // duration returns the duration of a job in seconds, or NaN if it is unknown. times are
-// the times of submission, start and end.
+// the times of submission, start and end. duration is the text of the duration, or "" if the
+// log has none.
 func (l *logReader) duration(times [3]time.Time, duration string) (float64, error) {
 	known := slices.DeleteFunc(slices.Clone(times[:]), time.Time.IsZero)
 	if !slices.IsSortedFunc(known, time.Time.Compare) {

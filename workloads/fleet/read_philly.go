@@ -92,7 +92,8 @@ func (l *logReader) addPhillyJob(j *phillyJob) error {
 		case start.IsZero() || end.IsZero():
 			continue
 		}
-		span, err := l.duration([3]time.Time{submit, start, end}, "")
+		const noDuration = "" // the log has only times
+		span, err := l.duration([3]time.Time{submit, start, end}, noDuration)
 		if err != nil {
 			return err
 		}

@@ -110,7 +110,7 @@ func (j *Job) Build(b BuildOptions) (*JobGraph, error) {
 					return nil, err
 				}
 				if before >= 0 {
-					t.out.Graph.AddEdge(before, t.start[rank][i], 0)
+					t.out.Graph.AddDependency(before, t.start[rank][i])
 				}
 			}
 		}
@@ -290,7 +290,7 @@ func (t *graphBuilder) holdServer(p opRef, first, last int32) {
 func (t *graphBuilder) addMilestone(p opRef, after ...int32) int32 {
 	id := t.addTask(engine.Task{}, p)
 	for _, a := range after {
-		t.out.Graph.AddEdge(a, id, 0)
+		t.out.Graph.AddDependency(a, id)
 	}
 	return id
 }

@@ -180,7 +180,7 @@ func ExpandNeighbours(g *engine.Graph, c GroupCall, ready []int32) ([]int32, err
 	// All ranks start together.
 	all := g.AddTask(engine.Task{})
 	for _, r := range ready {
-		g.AddEdge(r, all, 0)
+		g.AddDependency(r, all)
 	}
 
 	done := make([]int32, n)
@@ -195,9 +195,9 @@ func ExpandNeighbours(g *engine.Graph, c GroupCall, ready []int32) ([]int32, err
 		next := (i + 1) % n
 		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: node, Dst: c.Nodes[next], Flows: 1,
 			Bytes: c.Kind.Wire(bytes, n)})
-		g.AddEdge(all, id, 0)
-		g.AddEdge(id, done[i], 0)
-		g.AddEdge(id, done[next], 0)
+		g.AddDependency(all, id)
+		g.AddDependency(id, done[i])
+		g.AddDependency(id, done[next])
 	}
 
 	return done, nil

@@ -144,7 +144,7 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 	// When the send ends for its rank.
 	done, wait := id, id
 	if begin >= 0 {
-		t.out.Graph.AddEdge(begin, id, 0)
+		t.out.Graph.AddDependency(begin, id)
 		wait = begin
 	}
 
@@ -161,7 +161,7 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 			done = t.relay(s)
 		default:
 			ready := t.addTask(engine.Task{}, s)
-			t.out.Graph.AddEdge(ready, wait, 0)
+			t.out.Graph.AddDependency(ready, wait)
 			done, wait = ready, ready
 		}
 	}

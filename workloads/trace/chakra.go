@@ -178,7 +178,7 @@ func (c *chakraReader) readGroupFile() error {
 	}
 	var members map[string][]int32
 	if err := json.Unmarshal(c.options.GroupFile.Data, &members); err != nil {
-		return jsonError(c.options.GroupFile, 0, err, "groups", `{"1": [0, 1], "2": [2, 3]}`)
+		return jsonError(c.options.GroupFile, firstByte, err, "groups", `{"1": [0, 1], "2": [2, 3]}`)
 	}
 	for name, ranks := range members {
 		c.sets[name] = [][]int32{ranks}

@@ -147,7 +147,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 
 	// Report syntax errors with their position.
 	if fault := (jsonSyntaxError{}); errors.As(err, &fault) {
-		return jsonError(f, 0, err, what, want)
+		return jsonError(f, firstByte, err, what, want)
 	}
 
 	// A host trace of PyTorch has a schema but no list of nodes.

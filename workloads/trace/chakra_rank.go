@@ -165,7 +165,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 	// Find the source node of each operation in the new order.
 	out, position, err := topologicalOrder(ops)
 	if err != nil {
-		return locate(err, f.Name, 0, 0)
+		return locate(err, f.Name, wholeFile, firstByte)
 	}
 
 	source := make([]int, len(out))

@@ -16,17 +16,17 @@ func (g *goalReader) readBinary(f File) error {
 
 	// Check the magic number, and that the header is complete.
 	if le.Uint64(f.Data) == goalSaveMemMagic {
-		return fail(1, 0, "a file that txt2bin wrote without --save-mem",
+		return fail(firstRecord, firstByte, "a file that txt2bin wrote without --save-mem",
 			"was written with --save-mem, which loses data")
 	}
 	if le.Uint64(f.Data) != goalMagic || len(f.Data) < goalTableOffset {
-		return fail(1, 0, fmt.Sprint(goalMagic), "begins with the number %d", le.Uint64(f.Data))
+		return fail(firstRecord, firstByte, fmt.Sprint(goalMagic), "begins with the number %d", le.Uint64(f.Data))
 	}
 
 	// The file must contain the table of blocks.
 	ranks := uint64(le.Uint32(f.Data[goalRanksOffset:]))
 	if ranks == 0 || ranks > MaxRanks || uint64(len(f.Data)) < goalTableOffset+goalEntryBytes*ranks {
-		return fail(1, goalRanksOffset, "a complete file", "%d ranks in %d bytes", ranks, len(f.Data))
+		return fail(firstRecord, goalRanksOffset, "a complete file", "%d ranks in %d bytes", ranks, len(f.Data))
 	}
 	g.Ranks = int(ranks)
 	g.Ops = make([][]Op, ranks)

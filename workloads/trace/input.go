@@ -371,6 +371,13 @@ func (l *lineReader) invalid(want, format string, args ...any) error {
 	return l.locate(invalid(want, format, args...))
 }
 
+// Values of Error.Record and Error.Byte: the whole file, its first record, and its first byte.
+const (
+	wholeFile   = 0
+	firstRecord = 1
+	firstByte   = 0
+)
+
 // locate adds a position to a problemError: the file, the number of the record, and the
 // byte at which it starts. Other errors are returned unchanged.
 func locate(err error, file string, record, offset int) error {

@@ -129,6 +129,7 @@ var simParts = [3]simPartColumns{
 }
 
 const (
+	// numRowColumns is the number of columns of a row; see simAIReader.
 	numRowColumns = 12
 	// minRowBytes is the minimum length of a row: a character and a separator per column.
 	minRowBytes = 2 * numRowColumns
@@ -453,8 +454,9 @@ func (s *simAIReader) job(l *lineReader, options *ReadOptions) (*Job, error) {
 	// Count the operations of the first stage. Other stages have about as many. Empty rows
 	// have no operations, but recomputation may pass through them very often, so passes
 	// through rows are limited too.
+	const firstStage = 0
 	count := &simProgramBuilder{countOnly: true}
-	s.appendProgram(count, step, 0, options.Schedule)
+	s.appendProgram(count, step, firstStage, options.Schedule)
 	if err := countOperations(s.file, max(count.numOps*s.pp, count.numRows)); err != nil {
 		return nil, err
 	}

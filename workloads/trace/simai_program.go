@@ -41,7 +41,7 @@ func (s *simAIReader) divideRows() (simStepRows, error) {
 	if s.policy == "MICRO" && s.pp > 1 && s.ga > 1 {
 		return simStepRows{}, locate(
 			invalid("ga: 1, or another policy",
-				"the rows of the policy MICRO are one micro-batch, and ga is %d", s.ga), s.file, 1, 0)
+				"the rows of the policy MICRO are one micro-batch, and ga is %d", s.ga), s.file, firstRecord, firstByte)
 	}
 	if s.pp == 1 || s.policy == "MICRO" {
 		return simStepRows{microbatches: [][]simRow{s.rows}}, nil

@@ -59,16 +59,16 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 		if overlaps { // this part of the computation does not wait for the calls
 			e := engine.Time(float64(d) * part)
 			early = b.addTask(engine.Task{Duration: e}, m)
-			b.Graph.AddEdge(joined, early, 0)
+			b.Graph.AddDependency(joined, early)
 			d -= e
 		}
 		id := b.addTask(engine.Task{Duration: d}, m)
 		for g, before := range gpuLast {
-			b.Graph.AddEdge(before, id, 0)
+			b.Graph.AddDependency(before, id)
 			gpuLast[g] = id
 		}
 		if overlaps {
-			b.Graph.AddEdge(early, id, 0)
+			b.Graph.AddDependency(early, id)
 		}
 		joined, callsPending, ringStarted = id, false, false
 	}
@@ -146,7 +146,7 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 			case LayerStart:
 				join(computeUntil(piece, split))
 			case LayerMiddle:
-				join(computeUntil(piece+1, 0))
+				join(computeUntil(piece+1, 0)) // until the next piece starts
 				p.pieceEnds = append(p.pieceEnds, joined)
 				p.shards = append(p.shards, passTasks{first: start, last: joined})
 			}
@@ -272,7 +272,7 @@ func (b *builder) addSyncPieceCalls(v, piece int, m TaskMeta, lastTask *syncTask
 		}
 
 		// The first call of each class also waits until the gradients are computed.
-		for _, group := range b.groups(c, 0, int(m.Stage)) {
+		for _, group := range b.groups(c, anyReplica, int(m.Stage)) {
 			ready := make([]int32, len(group))
 			for i, rank := range group {
 				if b.options.Folded && i > 0 {
@@ -287,8 +287,8 @@ func (b *builder) addSyncPieceCalls(v, piece int, m TaskMeta, lastTask *syncTask
 				ready[i] = b.gradientTask(v, piece, rank)
 				if hasLast {
 					joined := b.addTask(engine.Task{}, m)
-					b.Graph.AddEdge(last, joined, 0)
-					b.Graph.AddEdge(ready[i], joined, 0)
+					b.Graph.AddDependency(last, joined)
+					b.Graph.AddDependency(ready[i], joined)
 					ready[i] = joined
 				}
 			}

@@ -302,6 +302,9 @@ func (s *Spec) Rank(replica, stage, gpu int) int32 {
 	return int32((replica*s.PP+stage)*s.StageGPUs() + gpu)
 }
 
+// anyReplica is an argument of Groups for calls that span all replicas.
+const anyReplica = 0
+
 // Groups returns the ranks of each group that makes a call of a stage. The groups lie in
 // one replica, except that Sync groups span all replicas unless the call is WithinStage.
 // Within a stage, the tensor-parallel rank varies fastest, followed by the

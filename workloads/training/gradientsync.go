@@ -94,7 +94,7 @@ func (b *builder) addOptimizers(done [][]int32) {
 		m := TaskMeta{Phase: Optimizer, Replica: int32(i / s.PP), Stage: int32(i % s.PP), GPU: -1}
 		id := b.addTask(engine.Task{Duration: duration}, m)
 		for _, end := range ends {
-			b.Graph.AddEdge(end, id, 0)
+			b.Graph.AddDependency(end, id)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (b *builder) addStageCopySync(pass Phase, r, v int, after []int32) int32 {
 		GPU:     -1,
 	})
 	for _, a := range after {
-		b.Graph.AddEdge(a, id, 0)
+		b.Graph.AddDependency(a, id)
 	}
 	return id
 }
@@ -243,7 +243,7 @@ func (b *builder) join(tasks []int32, m TaskMeta) []int32 {
 	}
 	barrier := b.addTask(engine.Task{}, m)
 	for _, id := range tasks {
-		b.Graph.AddEdge(id, barrier, 0)
+		b.Graph.AddDependency(id, barrier)
 	}
 	return []int32{barrier}
 }

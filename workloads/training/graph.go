@@ -258,18 +258,20 @@ func (b *builder) addNodes() {
 		b.previousHalf = append(b.previousHalf, make([]int32, b.Spec.PP))
 		for s := range b.Spec.PP {
 			if b.options.PerGPU {
+				const oneGPU = 1
 				for g := range gpus {
-					if id := add(r, s, g, 1); g == 0 {
+					if id := add(r, s, g, oneGPU); g == 0 {
 						b.stageNodes[r][s], b.nextHalf[r][s], b.previousHalf[r][s] = id, id, id+int32(gpus/2)
 					}
 				}
 				continue
 			}
-			id := add(r, s, 0, gpus)
+			first, half := 0, gpus/2
+			id := add(r, s, first, gpus)
 			b.stageNodes[r][s], b.nextHalf[r][s], b.previousHalf[r][s] = id, id, id
 			if b.splitsRing() {
-				b.nextHalf[r][s] = add(r, s, 0, gpus/2)
-				b.previousHalf[r][s] = add(r, s, gpus/2, gpus/2)
+				b.nextHalf[r][s] = add(r, s, first, half)
+				b.previousHalf[r][s] = add(r, s, half, half)
 			}
 		}
 	}
@@ -302,10 +304,10 @@ func (b *builder) addTransfer(src, dst int32, gpus int, bytesPerGPU int64, m Tas
 			Bytes: bytesPerGPU * int64(flows)}
 		id := b.addTask(t, m)
 		for _, f := range from {
-			b.Graph.AddEdge(f, id, 0)
+			b.Graph.AddDependency(f, id)
 		}
 		for _, t := range to {
-			b.Graph.AddEdge(id, t, 0)
+			b.Graph.AddDependency(id, t)
 		}
 		ids = append(ids, id)
 	}

@@ -133,8 +133,9 @@ func (s *Spec) roofline() (r rooflineTimes) {
 	if s.Choices.SequenceParallel {
 		norm /= tp
 	}
+	const noFLOPs = 0 // the memory limits it in any case
 	residual := 3 * hidden * tokens
-	r.norms = time(0, 2*norm+2*residual)
+	r.norms = time(noFLOPs, 2*norm+2*residual)
 
 	// attentionWidth is the total length of the vectors between the matrices of attention, per
 	// token: queries and outputs of all heads, keys and values of the key-value heads.
@@ -166,7 +167,7 @@ func (s *Spec) roofline() (r rooflineTimes) {
 	// The embedding copies a row of the table per token. The head multiplies the hidden vector
 	// by the table, which gives a number per word of the vocabulary.
 	table := float64(a.Vocab) * hidden
-	r.embedding = time(0, 2*hidden*tokens)
+	r.embedding = time(noFLOPs, 2*hidden*tokens)
 	r.head = time(2*table*tokens, table/tp+tokens*(hidden+float64(a.Vocab)))
 	return r
 }

@@ -38,7 +38,7 @@ func (b *builder) addPass(v int, duration engine.Time, m TaskMeta, completesGrad
 		}
 		id := b.addTask(engine.Task{Duration: part(duration, i, parts)}, m)
 		if i > 0 {
-			b.Graph.AddEdge(p.last, id, 0)
+			b.Graph.AddDependency(p.last, id)
 		}
 		p.last, p.pieceEnds = id, append(p.pieceEnds, id)
 		p.shards = append(p.shards, passTasks{first: id, last: id})
@@ -147,7 +147,7 @@ func (b *builder) addPipeline(r int) error {
 		path := s.stagePath(i)
 		for k, v := range path {
 			if k+1 == len(path) {
-				b.Graph.AddEdge(forward[v][i].last, backward[v][i].first, 0)
+				b.Graph.AddDependency(forward[v][i].last, backward[v][i].first)
 				continue
 			}
 			w := path[k+1]
@@ -243,7 +243,7 @@ func (b *builder) appendPass(z *stageBuilder, o Pass, duration engine.Time, m Ta
 		return p, err
 	}
 	if z.last >= 0 {
-		b.Graph.AddEdge(z.last, p.first, 0)
+		b.Graph.AddDependency(z.last, p.first)
 	}
 	z.last = p.last
 	if s.Shards(v) == 0 {
@@ -261,7 +261,7 @@ func (b *builder) appendPass(z *stageBuilder, o Pass, duration engine.Time, m Ta
 // between the chunks of a single-stage pipeline, no data moves.
 func (b *builder) addHop(r int, m TaskMeta, from, to int32) {
 	if m.Stage == m.ToStage {
-		b.Graph.AddEdge(from, to, 0)
+		b.Graph.AddDependency(from, to)
 		return
 	}
 	b.addTransfer(b.stageNodes[r][m.Stage], b.stageNodes[r][m.ToStage], b.Spec.StageGPUs(),

@@ -125,7 +125,7 @@ func BuildRecommendation(s *RecommendationModel, expand func(g *engine.Graph, c 
 			m.GPU = int32(g)
 			ids[g] = b.addTask(engine.Task{Duration: d}, m)
 			for _, a := range after {
-				b.Graph.AddEdge(a[g], ids[g], 0)
+				b.Graph.AddDependency(a[g], ids[g])
 			}
 		}
 		return ids

@@ -156,15 +156,15 @@ func (b *builder) shardCollective(k shardKey, v int, m TaskMeta) (*shardCollecti
 	// With calls in the graph, each group makes a call after its previous one.
 	x.done = make([][]int32, s.GPUs)
 	for _, c := range b.shardCalls(v, k.kind) {
-		for _, group := range s.Groups(c, 0, k.stage) {
+		for _, group := range s.Groups(c, anyReplica, k.stage) {
 			ready := make([]int32, len(group))
 			for i, rank := range group {
 				ready[i] = x.ready[b.Nodes[rank].Replica]
 				if before != nil && len(before.done[rank]) > 0 {
 					joined := b.addTask(engine.Task{}, m)
-					b.Graph.AddEdge(ready[i], joined, 0)
+					b.Graph.AddDependency(ready[i], joined)
 					for _, end := range before.done[rank] {
-						b.Graph.AddEdge(end, joined, 0)
+						b.Graph.AddDependency(end, joined)
 					}
 					ready[i] = joined
 				}
@@ -200,10 +200,10 @@ func (b *builder) addShardGroup(k shardKey, v int, g gradientGroup, m TaskMeta, 
 
 	all := b.addTask(engine.Task{}, m)
 	for r, id := range ready {
-		b.Graph.AddEdge(id, all, 0)
+		b.Graph.AddDependency(id, all)
 		if before != nil {
 			for _, end := range before.done[r] {
-				b.Graph.AddEdge(end, all, 0)
+				b.Graph.AddDependency(end, all)
 			}
 		}
 	}
@@ -240,7 +240,7 @@ func (b *builder) endTask(x *shardCollective, r int, m TaskMeta) int32 {
 		m.Phase, m.Replica, m.GPU = Barrier, int32(r), -1
 		id = b.addTask(engine.Task{}, m)
 		for _, end := range all {
-			b.Graph.AddEdge(end, id, 0)
+			b.Graph.AddDependency(end, id)
 		}
 	}
 	x.endTasks[int32(r)] = id
@@ -260,10 +260,10 @@ func (b *builder) addShards(z *stageBuilder, v int, m TaskMeta, parts []passTask
 				return err
 			}
 			if earlier := z.numGathers - 1 - b.Spec.Prefetch; earlier >= 0 {
-				b.Graph.AddEdge(z.gatherEnds[earlier], x.ready[r], 0)
+				b.Graph.AddDependency(z.gatherEnds[earlier], x.ready[r])
 			}
 			if end := b.endTask(x, r, m); end >= 0 {
-				b.Graph.AddEdge(end, p.first, 0)
+				b.Graph.AddDependency(end, p.first)
 			}
 			z.numGathers++
 			z.gatherEnds = append(z.gatherEnds, p.last)
@@ -275,7 +275,7 @@ func (b *builder) addShards(z *stageBuilder, v int, m TaskMeta, parts []passTask
 			if err != nil {
 				return err
 			}
-			b.Graph.AddEdge(p.last, x.ready[r], 0)
+			b.Graph.AddDependency(p.last, x.ready[r])
 			z.numScatters++
 		}
 	}
