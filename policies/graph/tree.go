@@ -28,14 +28,15 @@ func NewDigraph(nodes int, arcs []Arc) *Digraph {
 // Nodes returns the number of nodes.
 func (g *Digraph) Nodes() int { return len(g.Start) - 1 }
 
-// Add appends an arc from the next node to be closed. All arcs of a node are added in sequence.
+// Add appends an arc. A graph is built node by node: Add is called for all arcs of a node, and then
+// Close.
 func (g *Digraph) Add(from, to, class int32) {
 	g.From = append(g.From, from)
 	g.To = append(g.To, to)
 	g.Class = append(g.Class, class)
 }
 
-// Close ends the arcs of a node. The first call closes node 0.
+// Close ends the arcs of the present node, from node 0 on.
 func (g *Digraph) Close() {
 	if g.Start == nil {
 		g.Start = []int32{0}
@@ -92,6 +93,8 @@ func (t *Tree) Grow(root int32, length []float64) {
 	t.Dist[root], t.ParentArc[root] = 0, -1
 	t.Order = append(t.Order, root)
 	t.heap = t.heap[:0]
+
+	// node is the last node that was reached, at distance d.
 	start, to, class := t.Start, t.To, t.Class
 	for node, d := root, 0.0; ; {
 		for k := start[node]; k < start[node+1]; k++ {
@@ -100,6 +103,7 @@ func (t *Tree) Grow(root int32, length []float64) {
 			}
 		}
 
+		// Reach the nearest candidate that was not reached meanwhile.
 		for {
 			if len(t.heap) == 0 {
 				return
@@ -165,7 +169,8 @@ func (t *Tree) push(x heapEntry) {
 	t.heap = h
 }
 
-// pop removes and returns the entry with the smallest distance.
+// pop removes and returns the entry with the smallest distance. The comparisons of four children
+// are written out because this is faster than a loop.
 func (t *Tree) pop() heapEntry {
 	h := t.heap
 	first, x := h[0], h[len(h)-1]
@@ -175,6 +180,7 @@ func (t *Tree) pop() heapEntry {
 		return first
 	}
 
+	// Move the last entry x from the top down, until no child is nearer. c is the first child of i.
 	i := 0
 	for {
 		c := 4*i + 1

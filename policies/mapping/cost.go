@@ -58,7 +58,8 @@ func NewCost(ctx context.Context, p *Problem) (*Cost, error) {
 	}
 	distances, maxHops := p.Distances, 1.0
 	if distances == nil {
-		distances = p.Network.Hops(nil)
+		var allLinks func(link int) bool
+		distances = p.Network.Hops(allLinks)
 	}
 
 	// Each distance must exist and fit its type.

@@ -161,7 +161,8 @@ func (s *localSearch) saveBest() {
 	}
 }
 
-// maxStarts is the number of best orders from which the search descends.
+// maxStarts is the number of best orders from which the search descends. Each descent uses a part
+// of the budget that perturb could use.
 const maxStarts = 4
 
 // descendFromOrders descends from the best orders of dimensions, over slots in each of their

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/circulant"
 	"sim/policies/reconfigure/pack"
 	"sim/policies/reconfigure/plan"
@@ -203,7 +204,7 @@ func planOwn(ctx context.Context, s *PlannerSet) ([]plan.Candidate, error) {
 // openCounts returns the numbers of topologies for which list does not meet the lower
 // bound.
 func openCounts(p *plan.Problem, list []plan.Candidate, counts []int, relay bool) (open []int, err error) {
-	bounder, err := plan.NewBounder(p, nil)
+	bounder, err := plan.NewBounder(p, cancellation.Never)
 	if err != nil {
 		return nil, err
 	}

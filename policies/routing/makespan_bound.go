@@ -18,7 +18,7 @@ const (
 // pair or, with split, paths over which pairs spread. If ctx ends first, it returns the error of
 // ctx.
 func (p *Problem) MakespanBound(ctx context.Context, split bool) (engine.Time, error) {
-	in, err := newRouteInstance(p, nil)
+	in, err := newRouteInstance(p, withoutSymmetry)
 	if err != nil {
 		return 0, err
 	}

@@ -36,7 +36,8 @@ func (p *Problem) canonical() (*Problem, int32) {
 
 	var units []int32 // unit translations along dimensions without failed links
 	for d, has := range hasDown {
-		if to, ok := t.Next(0, d, true); ok && !has {
+		const node, up = 0, true
+		if to, ok := t.Next(node, d, up); ok && !has {
 			units = append(units, to)
 		}
 	}

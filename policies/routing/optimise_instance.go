@@ -35,6 +35,10 @@ type routeInstance struct {
 	firstPair   []int32
 }
 
+// withoutSymmetry is the argument of newRouteInstance for an instance whose paths need not be
+// translations of each other.
+var withoutSymmetry *Symmetry
+
 // newRouteInstance describes a problem. It excludes flows from a node to itself.
 func newRouteInstance(p *Problem, y *Symmetry) (*routeInstance, error) {
 	g, err := newAdjacency(p)

@@ -18,7 +18,8 @@ func (r *optimiser) translatedPaths(p *Problem, shift int32) (*engine.Paths, err
 	var path []engine.Step
 	for i, f := range p.Flows {
 		if f.Src == f.Dst {
-			if err := set.add(i, nil); err != nil {
+			var noSteps []engine.Step
+			if err := set.add(i, noSteps); err != nil {
 				return nil, err
 			}
 			continue

@@ -91,7 +91,9 @@ func (r *optimiser) search(ctx context.Context) error {
 	if r.in, err = newRouteInstance(r.problem, r.symmetry); err != nil {
 		return err
 	}
-	if r.shortest, err = r.in.startPaths(ctx, r.in.unrestricted(), nil, reasonDisconnected); err != nil {
+	var noPreferred *candidatePaths
+	r.shortest, err = r.in.startPaths(ctx, r.in.unrestricted(), noPreferred, reasonDisconnected)
+	if err != nil {
 		return err
 	}
 	r.OptimisedRouter = r.withDefaults(r.problem, r.in)
@@ -164,7 +166,9 @@ func (r *optimiser) goal() float64 {
 // continues with a quarter of the budget.
 func (r *optimiser) improve(ctx context.Context, s *pathAssignmentSearch) error {
 	s.progress = r.progress.part(0, searchShare)
-	if err := s.run(ctx, r.goal(), nil); err != nil || s.bestLoad <= r.goal() && s.bestExcess == 0 {
+	var addNothing func() error // the candidates do not change
+	err := s.run(ctx, r.goal(), addNothing)
+	if err != nil || s.bestLoad <= r.goal() && s.bestExcess == 0 {
 		return err
 	}
 	if isMet, err := r.routerMeetsBound(ctx); err != nil || isMet {
@@ -221,7 +225,7 @@ func (r *optimiser) searchUpDown(ctx context.Context) error {
 			return nil
 		}
 		var err error
-		if in, err = newRouteInstance(r.problem, nil); err != nil {
+		if in, err = newRouteInstance(r.problem, withoutSymmetry); err != nil {
 			return err
 		}
 	}

@@ -151,7 +151,7 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 	w := p.acquire(ctx, d.Service)
 	defer p.release(w)
 	recorded := &circuitEvaluator{Evaluator: w.Clone(), problem: p} // pooled evaluators must not record traces
-	recorded.Record(true)
+	recorded.Record(withRates)
 	r := c.newSimulator(recorded)
 	r.drain = func(step int, now engine.Time) (_ engine.Time, ok bool) {
 		ok = true
@@ -229,13 +229,16 @@ func (c *Controller) Run(e *flow.Evaluator) (Run, bool) {
 	return c.simulate(&circuitEvaluator{Evaluator: e, problem: c.problem})
 }
 
+// withRates is the argument of flow.Evaluator.Record for a trace with the rates of transfers.
+const withRates = true
+
 // Resimulate simulates an iteration at flow level on p and returns its trace. p has the tasks
 // and bundles of the controller's problem, but may have other times and rates.
 func (c *Controller) Resimulate(ctx context.Context, p *Problem, s flow.Service) (*engine.Trace, error) {
 	w := p.acquire(ctx, s)
 	defer p.release(w)
 	recorded := &circuitEvaluator{Evaluator: w.Clone(), problem: p}
-	recorded.Record(true)
+	recorded.Record(withRates)
 	if _, ok := c.simulate(recorded); !ok {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -14,6 +14,9 @@ var ErrCancelled = errors.New("cancelled")
 // Condition reports whether a search must end. nil means never.
 type Condition func() bool
 
+// Never is the Condition of a search that always runs to its end.
+var Never Condition
+
 // cancelPanic is the panic value of Check.
 type cancelPanic struct{}
 

@@ -45,8 +45,9 @@ type Options struct {
 	// Independent also returns plans whose switches reconfigure independently.
 	Independent bool
 	// Wanted reports for which numbers of topologies plans are needed; nil means all. Plans
-	// in which all chunks take one hop are always returned. For more than 64 GPUs, the
-	// plans for one number depend on other numbers only if those take no more slots.
+	// in which all chunks take one hop are always returned. The plan for one number may depend
+	// on which other numbers are wanted. For more than 64 GPUs it does so only if the plan for
+	// such a number takes no more slots.
 	Wanted func(topologies int) bool
 	// Stop is polled. Planning ends when it reports true.
 	Stop cancellation.Condition
@@ -113,7 +114,8 @@ func Sequences(n, k int, o Options) (list [][][]int) {
 	}
 	const chunks, seed = 1, 0
 	l := newPlanner(n, k, chunks, o, seed)
-	plain, relayed := l.synchronised(l.minHopSchedules(nil))
+	var noSchedules []*sourceSchedule // so that no number of topologies is left out
+	plain, relayed := l.synchronised(l.minHopSchedules(noSchedules))
 	for _, s := range append(plain, relayed...) {
 		var phases [][]int
 		for p, offsets := range s.phases {
@@ -191,16 +193,19 @@ func (l *allToAllPlanner) filterWanted(list []int) []int {
 	})
 }
 
-// allCounts returns the useful numbers of topologies, wanted or not.
+// allCounts returns the useful numbers of topologies, wanted or not. They limit the time for large
+// networks: up to maxDenseCounts all numbers are useful. For more, numbers above dense increase
+// by an eighth, since the slots of the plans between them differ little.
 func (l *allToAllPlanner) allCounts() []int {
-	maxCount := (l.n - 2 + l.k) / l.k
+	const maxDenseCounts, dense, step = 128, 32, 8
+	maxCount := (l.n - 2 + l.k) / l.k // ceil((n-1)/k): all chunks take one hop
 	var list []int
 	for d := 1; d < maxCount; {
 		list = append(list, d)
-		if d < 32 || maxCount <= 128 {
+		if d < dense || maxCount <= maxDenseCounts {
 			d++
 		} else {
-			d += d / 8
+			d += d / step
 		}
 	}
 
@@ -211,10 +216,11 @@ func (l *allToAllPlanner) allCounts() []int {
 // first has the given schedules, which do not relay, within the buffer limit. The second has
 // schedules with relaying. Schedules that another one dominates are left out.
 func (l *allToAllPlanner) synchronised(separate []*sourceSchedule) (_, relayed []*sourceSchedule) {
-	separate = frontier(nil, separate)
+	var none []*sourceSchedule
+	separate = frontier(none, separate)
 	if l.options.BufferLimit > 0 {
 		// Chunks that take one hop need no buffer, so at least one schedule fits.
-		separate = frontier(nil, l.fitBuffers(append(separate,
+		separate = frontier(none, l.fitBuffers(append(separate,
 			l.schedulePhases(l.directPhases(), noPerturbations))))
 	}
 	if l.options.Relay {

@@ -172,6 +172,9 @@ func (t *offsetSearch) savedByShortPaths(v int, maxHops int32) (sum int64) {
 	return sum
 }
 
+// untilNoGain is the argument proceed of localSearch for a search without another end.
+var untilNoGain func(saved int64) bool
+
 // localSearch replaces the offsets of a tuple one by one by better ones, given base, until
 // no replacement saves hops. proceed may be nil. It is called with the hops saved so far,
 // and ends the search by returning false. The result is the number of hops that the tuple
@@ -204,7 +207,7 @@ func (t *offsetSearch) bestTuple(base []int32) []int {
 		v, _ := t.bestOffset(base, tuple, noPreference)
 		tuple = append(tuple, v)
 	}
-	t.localSearch(base, tuple, nil)
+	t.localSearch(base, tuple, untilNoGain)
 	return tuple
 }
 
@@ -239,7 +242,7 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 			}
 			rest := without(p)
 			tuple := slices.Clone(phases[p])
-			if s := rest - t.localSearch(base, tuple, nil); s < sum {
+			if s := rest - t.localSearch(base, tuple, untilNoGain); s < sum {
 				phases[p], sum, better = tuple, s, true
 				hops[p] = plan.Reach(n, tuple)
 			}
@@ -330,7 +333,7 @@ func (t *offsetSearch) searchTuples() (list []rankedTuple) {
 			w, _ := t.bestOffset(base, tuple, noPreference)
 			tuple = append(tuple, w)
 		}
-		t.localSearch(base, tuple, nil)
+		t.localSearch(base, tuple, untilNoGain)
 		list = append(list, rankedTuple{tuple: tuple, hops: plan.TotalHops(plan.Reach(t.n, tuple))})
 	}
 	return list

@@ -22,7 +22,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop cancellation
 	}
 
 	// Place the epochs of each switch one after another, each after a delay.
-	active := make([][]activeInterval, k)
+	active := make([][]activeInterval, k) // indexed by switch
 	var end, hops int64
 	ends := make([]int64, k)
 	for g, x := range e.slots {
@@ -39,6 +39,8 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop cancellation
 	if end > math.MaxInt32 || hops*int64(e.n) > math.MaxInt32 {
 		return nil, fmt.Errorf("circulant: a plan with %d slots and %d transmissions cannot be written; at most %d of each are possible", end, hops*int64(e.n), math.MaxInt32)
 	}
+
+	// Assign slots to the hops of the chunks of one source.
 	chunks := e.sourceChunks()
 	slots, err := e.assignSlots(chunks, active, int(end), stop)
 	if err != nil {
@@ -63,7 +65,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop cancellation
 	// A topology lasts until some switch starts or ends an epoch.
 	slices.Sort(breaks)
 	breaks = slices.Compact(breaks)
-	position := make([]int, len(chunks))
+	position := make([]int, len(chunks)) // present offset of each chunk
 	for phase, from := range breaks[:len(breaks)-1] {
 		// List the switches that are up in the phase, with their offsets.
 		var offsets []int
@@ -71,7 +73,8 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop cancellation
 		shift := make([]int, k)
 		for j, list := range active {
 			for i, x := range list {
-				if x.start <= from && (from < x.end || i+1 == len(list)) {
+				isLast := i+1 == len(list)
+				if x.start <= from && (from < x.end || isLast) {
 					shift[j] = e.phases[x.generator][0]
 					offsets = append(offsets, shift[j])
 					on = append(on, int32(j))
@@ -147,6 +150,7 @@ func (e *epochSchedule) assignSlots(
 		return false
 	}
 
+	// Resolve the collision of chunk i on switch j in slot t.
 	for j, list := range active {
 		for _, x := range list {
 			for t := x.start; t < x.end; t++ {

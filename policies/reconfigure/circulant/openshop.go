@@ -142,7 +142,8 @@ func (s *openShop) matchSlot(remain int32) {
 		}
 	}
 
-	s.assignment.Solve(s.k, columns, s.weight, s.matched, nil)
+	var noCheck func() // the caller polls stop before each slot
+	s.assignment.Solve(s.k, columns, s.weight, s.matched, noCheck)
 	for j, c := range s.matched {
 		if s.matched[j] = -1; int(c) < len(s.candidates) {
 			s.matched[j] = s.candidates[c]

@@ -33,6 +33,8 @@ func (s *sourceSchedule) total() (sum int64) {
 // colours are the slots.
 func (s *sourceSchedule) setSlots() {
 	s.slots = make([]int64, len(s.phases))
+
+	// The hops of a chunk in a phase need a slot each. hops has the hops of one path, by phase.
 	hops := make([]int64, len(s.phases))
 	for q, c := range s.pathChunks {
 		if c == 0 {
@@ -51,6 +53,7 @@ func (s *sourceSchedule) setSlots() {
 		}
 	}
 
+	// The load of a generator needs a slot per hop.
 	for g, l := range s.loads() {
 		s.slots[g/s.k] = max(s.slots[g/s.k], l)
 	}
@@ -69,12 +72,14 @@ func (s *sourceSchedule) usedPhases() (count int) {
 // usedPaths returns the phases that carry chunks, and one used path per offset, with
 // generators renumbered for these phases.
 func (s *sourceSchedule) usedPaths() (phases [][]int, paths []offsetPath) {
-	newIndex := make([]int, len(s.phases)) // indexed by phase
+	newIndex := make([]int, len(s.phases)) // number of a phase among the used ones
 	for p, x := range s.slots {
 		if newIndex[p] = len(phases); x > 0 {
 			phases = append(phases, s.phases[p])
 		}
 	}
+
+	// Take the first used path q to each offset o. Generator g is offset g%k of phase g/k.
 	for o := 1; o < s.n; o++ {
 		for q := s.paths.start[o]; q < s.paths.start[o+1]; q++ {
 			if s.pathChunks[q] == 0 {

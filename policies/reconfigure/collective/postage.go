@@ -70,6 +70,7 @@ func searchStampBasis(k, s, q int) stampBasis {
 		}
 	}
 
+	// Without numbers, only sum 0 is reached, and 1 is the first that is not.
 	try(0, 1)
 	return best
 }

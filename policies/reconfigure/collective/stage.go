@@ -22,7 +22,8 @@ type stage struct {
 // newStage returns the stage of some phases, or nil if they do not reach all of Z_q or a phase
 // sends nothing.
 func newStage(q int, parts int32, name string, phases ...broadcastPhase) *stage {
-	loads, full := runBroadcast(q, parts, phases, nil) // nil: only loads, no messages
+	var noMessages func(c, s, i int, m []residueRange) // only loads are needed
+	loads, full := runBroadcast(q, parts, phases, noMessages)
 	if !full {
 		return nil
 	}

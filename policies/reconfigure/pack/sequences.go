@@ -308,7 +308,8 @@ func (m *sequenceBuilder) grow(maxCount int) {
 			finish("permutations that save most hops", 4*k, g.reset(g.phases), isNew)
 		case g.grown != nil:
 			middle := len(g.grown) / 2
-			g.reset(slices.Insert(g.grown, middle, nil))
+			var newPhase [][]int32 // fill adds its permutations
+			g.reset(slices.Insert(g.grown, middle, newPhase))
 			g.fill(middle, k)
 			finish("permutations that save most hops", 2*k, g.reset(g.phases), isNew)
 		}

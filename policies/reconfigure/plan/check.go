@@ -17,7 +17,7 @@ func (t Tx) String() string {
 }
 
 // Seal sorts the transmissions and computes Buffer. It returns the same errors as Check.
-func (p *Plan) Seal() error { return p.SealWithStop(nil) }
+func (p *Plan) Seal() error { return p.SealWithStop(cancellation.Never) }
 
 // SealWithStop is Seal, but polls stop and then fails with cancellation.ErrCancelled.
 func (p *Plan) SealWithStop(stop cancellation.Condition) (err error) {
@@ -43,7 +43,7 @@ func (p *Plan) SealWithStop(stop cancellation.Condition) (err error) {
 //     transit.
 //   - With Switches, each switch is down for at least DelaySlots slots before it changes.
 func (p *Plan) Check() error {
-	peak, err := p.verify(nil)
+	peak, err := p.verify(cancellation.Never)
 	if err == nil && peak > p.Buffer {
 		return fmt.Errorf("%w: a GPU holds %d chunks in transit between slots; the plan states %d",
 			ErrBroken, peak, p.Buffer)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"sim/fabric/scaleup"
 	"sim/internal/numbers"
 	"sim/policies/reconfigure/cancellation"
 	"sim/policies/reconfigure/pack"
@@ -270,7 +271,8 @@ func (e *scheduleEvaluator) newChain(base string) *contractionChain {
 	for _, o := range BaseOffsets(n, k) {
 		offsets = append(offsets, int32(o))
 	}
-	s := newRoundSchedule(n, k, offsets, nil) // nil: no edges
+	var noEdges scaleup.Topology // the offsets describe all links
+	s := newRoundSchedule(n, k, offsets, noEdges)
 	s.origin = "circulant"
 	return newContractionChain(s, e.options.Stop)
 }
@@ -346,7 +348,8 @@ func (e *scheduleEvaluator) simulate(s *roundSchedule, label []int32, limit int6
 	list := s.flowsByPhase(e.problem.Chunks, label)
 	var sum int64
 	for phase, flows := range list {
-		s.listPaths(&e.paths, flows, nil)
+		var noFlowNumbers *[]int32
+		s.listPaths(&e.paths, flows, noFlowNumbers)
 		slots, ok := e.scheduler.Slots(s.links(phase), &e.paths, pack.ByRank,
 			int(min(limit-1-sum, math.MaxInt32)))
 		sum += int64(slots)
