@@ -87,7 +87,8 @@ func refineUses(
 			resourceKeys[r] = random.Mix(resourceKeys[r] + uint64(kind(int32(r))))
 		}
 	}
-	flowClass, flowCount := numberKeys(flowKeys, nil)
+	var allFlows []bool // nil; see numberKeys
+	flowClass, flowCount := numberKeys(flowKeys, allFlows)
 	resourceClass, resourceCount := numberKeys(resourceKeys, isUsed)
 
 	for {
@@ -104,7 +105,7 @@ func refineUses(
 		}
 
 		previous := flowCount + resourceCount
-		flowClass, flowCount = numberKeys(flowKeys, nil)
+		flowClass, flowCount = numberKeys(flowKeys, allFlows)
 		resourceClass, resourceCount = numberKeys(resourceKeys, isUsed)
 		if flowCount+resourceCount == previous {
 			break

@@ -50,7 +50,7 @@ func checkNetwork(n *engine.Network) error {
 		switch name := n.ResourceName(int32(i)); {
 		case l.From < 0 || l.To < 0 || l.From >= n.Nodes || l.To >= n.Nodes:
 			return fmt.Errorf("%w: %s leads from %d to %d of %d nodes", ErrWork, name, l.From, l.To, n.Nodes)
-		case l.Latency < 0 || l.Latency > math.MaxInt64/8:
+		case l.Latency < 0 || l.Latency > maxTicks/2:
 			return fmt.Errorf("%w: %s has a latency of %v; want at least 0", ErrWork, name, l.Latency)
 		case isSlow(l.Rate):
 			return fmt.Errorf("%w: %s has %g b/s; want at least %g b/s, or 0 for a link that is down", ErrWork, name, l.Rate, minRate)
@@ -71,70 +71,83 @@ func checkNetwork(n *engine.Network) error {
 // 2^62 ticks.
 const maxPacketBytes = 1 << 28
 
+// maxTicks limits the times of sources and links in ticks, and the numbers of packets, so that
+// sums of a few of them do not overflow.
+const maxTicks = math.MaxInt64 / 4
+
 // checkSources returns an error if a source has invalid or conflicting fields, or if a
 // flow with a window has several sources.
 func checkSources(w *Work) error {
-	hasWindow := make([]bool, 0)
-	for i, s := range w.Sources {
-		invalid := func(format string, args ...any) error {
-			return fmt.Errorf("%w: source %d (%s, %s) of flows %d..%d %s", ErrWork, i, s.Process, s.Order, s.First, s.End-1, fmt.Sprintf(format, args...))
+	anyWindow := false
+	for i := range w.Sources {
+		if err := checkSource(w, i); err != nil {
+			return err
 		}
-
-		isOpen := s.Process == Periodic || s.Process == Poisson
-		injections := float64(s.Count) // with order Together, one injection has a packet of each flow
-		if s.Order != Together {
-			injections *= float64(s.End - s.First)
-		}
-
-		switch {
-		case s.Process > Window || s.Order > Uniform:
-			return invalid("has an unknown process or order")
-		case s.First < 0 || int(s.End) > len(w.Flows) || s.First > s.End:
-			return invalid("is not within the %d flows", len(w.Flows))
-		case s.Bytes < 1 || s.Bytes > maxPacketBytes:
-			return invalid("sends packets of %d B; want 1 to %d", s.Bytes, maxPacketBytes)
-		case s.Last < 0 || s.Last > s.Bytes:
-			return invalid("has a last packet of %d B per flow; want at most %d B", s.Last, s.Bytes)
-		case s.Last > 0 && (s.Process == Poisson || s.Order == Uniform || s.Count == 0):
-			return invalid("has a last packet of %d B per flow, but no count of packets per flow; want 0 B", s.Last)
-		case s.Count < 0 || s.Start < 0 || s.Stop < 0 || injections > math.MaxInt64/4:
-			return invalid("sends %d packets per flow from %v until %v; want values of at least 0, and fewer than 2^61 packets", s.Count, s.Start, s.Stop)
-		case !(s.Every >= 0) || s.Every > math.MaxInt64/4 || isOpen && float64(s.Start)+s.Every*injections > math.MaxInt64/4:
-			return invalid("sends every %g ticks, %g times; want at least 0 and an end within %v", s.Every, injections, engine.Never/4)
-		case isOpen && s.Every == 0 && (s.Process == Poisson || s.Stop > 0):
-			return invalid("sends every 0 ticks; want more than 0")
-		case !isOpen && (s.Every != 0 || s.Stop != 0):
-			return invalid("sends every %g ticks and stops at %v; want neither", s.Every, s.Stop)
-		case s.Process == Greedy && (s.Order == Together || s.Order == Uniform):
-			return invalid("has an unsupported order; want round-robin, random or sequential")
-		case s.Process == Window && (s.Order != Together || s.Window < 1):
-			return invalid("has a window of %d packets; want at least 1, and the order together", s.Window)
-		case s.Process != Window && (s.Window != 0 || s.Ack != 0) || s.Ack < 0 || s.Ack > math.MaxInt64/8:
-			return invalid("has a window of %d packets and acknowledgements after %v; want 0 except for process window, and times of at least 0", s.Window, s.Ack)
-		case s.Offset < 0 || s.Offset > 0 && s.Offset >= s.End-s.First || s.Offset > 0 && s.Order != RoundRobin && s.Order != Sequential:
-			return invalid("starts at offset %d; want an offset within its flows, and the order round-robin or sequential", s.Offset)
-		case s.Stop > 0 && s.Count == 0 && s.Order == Sequential:
-			return invalid("never finishes its first flow; want a count")
-		case s.Process == Window:
-			if len(hasWindow) == 0 {
-				hasWindow = make([]bool, len(w.Flows))
-			}
-			for f := s.First; f < s.End; f++ {
-				hasWindow[f] = true
-			}
-		}
+		anyWindow = anyWindow || w.Sources[i].Process == Window
 	}
-	if len(hasWindow) == 0 {
+	if !anyWindow {
 		return nil
 	}
 
-	numSources := make([]int32, len(w.Flows))
+	hasSource, hasWindow := make([]bool, len(w.Flows)), make([]bool, len(w.Flows))
+	for _, s := range w.Sources {
+		for f := s.First; f < s.End && s.Process == Window; f++ {
+			hasWindow[f] = true
+		}
+	}
 	for i, s := range w.Sources {
 		for f := s.First; f < s.End; f++ {
-			if numSources[f]++; numSources[f] > 1 && hasWindow[f] {
+			if hasSource[f] && hasWindow[f] {
 				return fmt.Errorf("%w: flow %d of source %d has another source; want a single source for a flow with a window", ErrWork, f, i)
 			}
+			hasSource[f] = true
 		}
+	}
+	return nil
+}
+
+// checkSource returns an error if source i has invalid or conflicting fields.
+func checkSource(w *Work, i int) error {
+	s := &w.Sources[i]
+	invalid := func(format string, args ...any) error {
+		return fmt.Errorf("%w: source %d (%s, %s) of flows %d..%d %s", ErrWork, i, s.Process, s.Order, s.First, s.End-1, fmt.Sprintf(format, args...))
+	}
+
+	isOpen := s.Process == Periodic || s.Process == Poisson
+	injections := float64(s.Count) // with order Together, one injection has a packet of each flow
+	if s.Order != Together {
+		injections *= float64(s.End - s.First)
+	}
+
+	switch {
+	case s.Process > Window || s.Order > Uniform:
+		return invalid("has an unknown process or order")
+	case s.First < 0 || int(s.End) > len(w.Flows) || s.First > s.End:
+		return invalid("is not within the %d flows", len(w.Flows))
+	case s.Bytes < 1 || s.Bytes > maxPacketBytes:
+		return invalid("sends packets of %d B; want 1 to %d", s.Bytes, maxPacketBytes)
+	case s.Last < 0 || s.Last > s.Bytes:
+		return invalid("has a last packet of %d B per flow; want at most %d B", s.Last, s.Bytes)
+	case s.Last > 0 && (s.Process == Poisson || s.Order == Uniform || s.Count == 0):
+		return invalid("has a last packet of %d B per flow, but no count of packets per flow; want 0 B", s.Last)
+	case s.Count < 0 || s.Start < 0 || s.Stop < 0 || injections > maxTicks:
+		return invalid("sends %d packets per flow from %v until %v; want values of at least 0, and fewer than 2^61 packets", s.Count, s.Start, s.Stop)
+	case !(s.Every >= 0) || s.Every > maxTicks || isOpen && float64(s.Start)+s.Every*injections > maxTicks:
+		return invalid("sends every %g ticks, %g times; want at least 0 and an end within %v", s.Every, injections, engine.Time(maxTicks))
+	case isOpen && s.Every == 0 && (s.Process == Poisson || s.Stop > 0):
+		return invalid("sends every 0 ticks; want more than 0")
+	case !isOpen && (s.Every != 0 || s.Stop != 0):
+		return invalid("sends every %g ticks and stops at %v; want neither", s.Every, s.Stop)
+	case s.Process == Greedy && (s.Order == Together || s.Order == Uniform):
+		return invalid("has an unsupported order; want round-robin, random or sequential")
+	case s.Process == Window && (s.Order != Together || s.Window < 1):
+		return invalid("has a window of %d packets; want at least 1, and the order together", s.Window)
+	case s.Process != Window && (s.Window != 0 || s.Ack != 0) || s.Ack < 0 || s.Ack > maxTicks/2:
+		return invalid("has a window of %d packets and acknowledgements after %v; want 0 except for process window, and times of at least 0", s.Window, s.Ack)
+	case s.Offset < 0 || s.Offset > 0 && s.Offset >= s.End-s.First || s.Offset > 0 && s.Order != RoundRobin && s.Order != Sequential:
+		return invalid("starts at offset %d; want an offset within its flows, and the order round-robin or sequential", s.Offset)
+	case s.Stop > 0 && s.Count == 0 && s.Order == Sequential:
+		return invalid("never finishes its first flow; want a count")
 	}
 	return nil
 }

@@ -56,8 +56,9 @@ func (t *Torus) neighbours() []int32 {
 	return next
 }
 
-// search sets hops to the distances from s, -1 for nodes that cannot be reached. It returns the
-// reachable nodes in order of distance.
+// search sets hops to the distances from s, -1 for nodes that cannot be reached. next is the
+// result of neighbours. It returns the reachable nodes in order of distance, in the memory of
+// queue if that suffices.
 func (t *Torus) search(next []int32, s int32, hops []int32, queue []int32) []int32 {
 	for i := range hops {
 		hops[i] = -1

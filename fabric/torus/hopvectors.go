@@ -16,7 +16,7 @@ func (t *Torus) Vectors() ([][][]int, error) {
 		return nil, fmt.Errorf("%w: in %s with its twists or borders hop vectors depend on where they begin",
 			ErrShape, t)
 	}
-	const source = 0
+	const source, firstDim = 0, 0
 	hops := make([]int32, t.nodes)
 	reached := t.search(t.neighbours(), source, hops, nil)
 	all := make([][][]int, t.nodes)
@@ -46,7 +46,7 @@ func (t *Torus) Vectors() ([][][]int, error) {
 
 	diameter := int(hops[reached[len(reached)-1]])
 	for h := range diameter + 1 {
-		enumerate(0, h)
+		enumerate(firstDim, h)
 	}
 	return all, nil
 }

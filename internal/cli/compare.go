@@ -103,7 +103,9 @@ func (c *command) compare(cc *cli.Context) error {
 	format := slices.Index(compareFormatNames(), cc.String("format"))
 	if format < 0 {
 		names := compareFormatNames()
-		return usagef("flag --format needs %s, not %q%s", strings.Join(names, ", "), cc.String("format"), strings.TrimSuffix(text.DidYouMean(cc.String("format"), names, ""), "; "))
+		const otherwise = "" // the message lists all formats in any case
+		hint := strings.TrimSuffix(text.DidYouMean(cc.String("format"), names, otherwise), "; ")
+		return usagef("flag --format needs %s, not %q%s", strings.Join(names, ", "), cc.String("format"), hint)
 	}
 	// Read both results. read has their paths, which --out must not replace.
 	var sides [2]*compare.Set

@@ -24,7 +24,7 @@ func (f *runFlags) outputFlags() (list []outputFlag) {
 	for _, name := range fileFlags {
 		path := f.outputPaths[name]
 		if path != "" && name == "chakra-out" {
-			path = chakraFile(path, 0)
+			path = chakraFile(path, firstRank)
 		}
 		if path != "" {
 			list = append(list, outputFlag{name: "--" + name, path: path})
@@ -32,6 +32,9 @@ func (f *runFlags) outputFlags() (list []outputFlag) {
 	}
 	return list
 }
+
+// firstRank is the rank whose Chakra file stands for the files of all ranks until outputs are written.
+const firstRank = 0
 
 // chakraFile returns the name of the Chakra file of a rank.
 func chakraFile(prefix string, rank int) string { return fmt.Sprintf("%s.%d.et", prefix, rank) }
@@ -58,7 +61,7 @@ func (o *outputs) fillWorkloads(w *trace.RankGraph) error {
 		switch f.flag {
 		case "--chakra-out":
 			j, err = w.Job()
-			fill = func(to io.Writer) error { return j.WriteChakra(to, 0) }
+			fill = func(to io.Writer) error { return j.WriteChakra(to, firstRank) }
 		case "--goal-out":
 			j, err = w.GOALJob()
 			fill = func(to io.Writer) error { return j.WriteGOAL(to) }

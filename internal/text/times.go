@@ -17,18 +17,18 @@ type Unit struct {
 // UnitFor returns the unit for times of up to maxSeconds, with enough decimals for five
 // significant digits of that time. Hours and days are used from two of them on.
 func UnitFor(maxSeconds float64) Unit {
-	u := Unit{"ns", 1e9, 4}
+	u := Unit{name: "ns", second: 1e9, digits: 4}
 	switch maxSeconds = math.Abs(maxSeconds); {
 	case maxSeconds >= 2*86400:
-		u = Unit{"d", 1.0 / 86400, 4}
+		u = Unit{name: "d", second: 1.0 / 86400, digits: 4}
 	case maxSeconds >= 2*3600:
-		u = Unit{"h", 1.0 / 3600, 4}
+		u = Unit{name: "h", second: 1.0 / 3600, digits: 4}
 	case maxSeconds >= 1 || maxSeconds == 0:
-		u = Unit{"s", 1, 4}
+		u = Unit{name: "s", second: 1, digits: 4}
 	case maxSeconds >= 1e-3:
-		u = Unit{"ms", 1e3, 4}
+		u = Unit{name: "ms", second: 1e3, digits: 4}
 	case maxSeconds >= 1e-6:
-		u = Unit{"µs", 1e6, 4}
+		u = Unit{name: "µs", second: 1e6, digits: 4}
 	}
 	for v := maxSeconds * u.second; v >= 100 && u.digits > 1; v /= 10 {
 		u.digits--

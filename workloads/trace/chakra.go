@@ -158,7 +158,7 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 //	{"workload_graph": [{"Id": 1, "NodeType": 4, "runtime": 5, "data_deps": [0], ...}, ...]}
 //
 // Nodes are computations, memory accesses, messages and collectives, with dependencies by
-// node id. The attributes in chAttributes describe them. Groups are in a separate file,
+// node id. The attributes in chIntAttributes describe them. Groups are in a separate file,
 // or in metadata nodes as written by PyTorch's profiler.
 //
 // A file is read twice: readChakra counts nodes and reads groups, then readRank creates

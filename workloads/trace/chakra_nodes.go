@@ -146,32 +146,53 @@ func chVisitFields(b []byte, visit func(num protowire.Number, v chValue) error) 
 	return nil
 }
 
-// decode reads a Node message of et_def.proto. Its fields are:
-//
-//	1   id
-//	2   name
-//	3   type, chMeta to chColl
-//	4   ids of control dependencies
-//	5   ids of data dependencies
-//	7   duration in microseconds
-//	8   inputs; field 1 are their values
-//	10  attributes
+// Field numbers of the messages Node and AttributeProto of et_def.proto. An attribute has a name
+// and one of the fields for a value, by the type of the value.
+const (
+	chID         protowire.Number = 1
+	chName       protowire.Number = 2
+	chType       protowire.Number = 3 // chMeta to chColl
+	chControl    protowire.Number = 4 // ids of control dependencies
+	chData       protowire.Number = 5 // ids of data dependencies
+	chMicros     protowire.Number = 7 // duration in microseconds
+	chInputs     protowire.Number = 8 // field 1 has their values
+	chAttributes protowire.Number = 10
+
+	chAttributeName protowire.Number = 1
+	chDouble        protowire.Number = 3
+	chFloat         protowire.Number = 5
+	chInt32         protowire.Number = 7
+	chInt64         protowire.Number = 9
+	chUint32        protowire.Number = 11
+	chUint64        protowire.Number = 13
+	chSint32        protowire.Number = 15
+	chSint64        protowire.Number = 17
+	chFixed32       protowire.Number = 19
+	chFixed64       protowire.Number = 21
+	chSfixed32      protowire.Number = 23
+	chSfixed64      protowire.Number = 25
+	chBool          protowire.Number = 27
+	chBools         protowire.Number = 28 // list of booleans
+	chString        protowire.Number = 29
+)
+
+// decode reads a Node message.
 func (n *chNode) decode(b []byte) error {
 	return chVisitFields(b, func(num protowire.Number, v chValue) (err error) {
 		switch {
-		case num == 1 && v.typ == protowire.VarintType:
+		case num == chID && v.typ == protowire.VarintType:
 			n.id = v.n
-		case num == 2 && v.typ == protowire.BytesType:
+		case num == chName && v.typ == protowire.BytesType:
 			n.name = v.text()
-		case num == 3 && v.typ == protowire.VarintType:
+		case num == chType && v.typ == protowire.VarintType:
 			n.kind = int64(v.n)
-		case num == 4:
+		case num == chControl:
 			n.ctrl, err = v.list(n.ctrl)
-		case num == 5:
+		case num == chData:
 			n.data, err = v.list(n.data)
-		case num == 7:
+		case num == chMicros:
 			n.micros = v.n
-		case num == 8 && v.typ == protowire.BytesType:
+		case num == chInputs && v.typ == protowire.BytesType:
 			return chVisitFields(v.bytes, func(num protowire.Number, v chValue) error {
 				if num == 1 {
 					n.values = v.text()
@@ -179,9 +200,9 @@ func (n *chNode) decode(b []byte) error {
 				return nil
 			})
 
-		case num == 10 && v.typ == protowire.BytesType:
+		case num == chAttributes && v.typ == protowire.BytesType:
 			return n.attribute(v.bytes)
-		case num <= 3:
+		case num <= chType:
 			return invalid("a trace of Chakra 1.0",
 				"field %d of a node is of another type, as in ASTRA-sim 1.0", num)
 		}
@@ -190,32 +211,31 @@ func (n *chNode) decode(b []byte) error {
 	})
 }
 
-// chAttributes are the attributes that are stored in chNode.ints.
-var chAttributes = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size",
+// chIntAttributes are the attributes that are stored in chNode.ints.
+var chIntAttributes = []string{"is_cpu_op", "num_ops", "tensor_size", "comm_type", "comm_size",
 	"comm_src", "comm_dst", "comm_tag", "comm_group", "stream", "tid", chPicoseconds, chDependency,
 	chTaskNumber, chSendOrder}
 
-// attribute reads an AttributeProto and stores it in n.ints if it is one of chAttributes.
-// Field 1 is the name. The other fields are alternatives for the value, by its type.
+// attribute reads an AttributeProto and stores it in n.ints if it is one of chIntAttributes.
 func (n *chNode) attribute(b []byte) error {
 	name := ""
 	return chVisitFields(b, func(num protowire.Number, v chValue) error {
 		var x int64
 		switch num {
-		case 1:
+		case chAttributeName:
 			name = v.text()
 			return nil
-		case 3: // double
+		case chDouble:
 			x = int64(math.Float64frombits(v.n))
-		case 5: // float
+		case chFloat:
 			x = int64(math.Float32frombits(uint32(v.n)))
-		case 7, 9, 11, 13, 19, 21, 25, 27: // int32 to uint64, fixed and sfixed64, bool
+		case chInt32, chInt64, chUint32, chUint64, chFixed32, chFixed64, chSfixed64, chBool:
 			x = int64(v.n)
-		case 15, 17: // sint32, sint64
+		case chSint32, chSint64:
 			x = protowire.DecodeZigZag(v.n)
-		case 23: // sfixed32
+		case chSfixed32:
 			x = int64(int32(v.n))
-		case 28: // list of booleans
+		case chBools:
 			if name == "involved_dim" {
 				return chVisitFields(v.bytes, func(_ protowire.Number, v chValue) error {
 					all, err := v.list(nil)
@@ -225,7 +245,7 @@ func (n *chNode) attribute(b []byte) error {
 			}
 			return nil
 
-		case 29: // string
+		case chString:
 			if name == "pg_name" || name == "comm_group" && n.group == "" {
 				n.group = v.text()
 			}
@@ -234,7 +254,7 @@ func (n *chNode) attribute(b []byte) error {
 			return nil
 		}
 
-		if slices.Contains(chAttributes, name) {
+		if slices.Contains(chIntAttributes, name) {
 			if n.ints == nil {
 				n.ints = map[string]int64{}
 			}

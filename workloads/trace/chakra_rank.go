@@ -231,22 +231,8 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 		}
 	}
 
-	size, sized := n.ints["comm_size"]
-	if size < 0 || size > MaxMessageBytes {
+	if size := n.ints["comm_size"]; size < 0 || size > MaxMessageBytes {
 		return o, n.invalid(fmt.Sprintf("from 0 to %d", int64(MaxMessageBytes)), "has comm_size %d", size)
-	}
-
-	// other returns the relative peer named by an attribute.
-	other := func(name string) (int32, error) {
-		p, ok := n.ints[name]
-		if !ok {
-			return 0, n.invalid("a trace whose messages name both ranks",
-				"has no %s, as traces converted from PyTorch have it", name)
-		}
-		if p < 0 || p >= int64(c.Ranks) {
-			return 0, n.invalid(fmt.Sprintf("a rank from 0 to %d", c.Ranks-1), "has %s %d", name, p)
-		}
-		return int32(p) - int32(rank), nil
 	}
 
 	if number := n.ints[chTaskNumber]; number > 0 && number < completionTag {
@@ -271,79 +257,109 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 		}
 
 	case chSend, chRecv:
-		if ownEnd, ok := n.ints[map[int64]string{chSend: "comm_src",
-			chRecv: "comm_dst"}[n.kind]]; ok && ownEnd != int64(rank) {
-			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's")
-		}
-
-		// Tags are 32 bits wide, signed or unsigned; the highest bit is reserved for
-		// completionTag.
-		if tag := n.ints["comm_tag"]; tag != int64(int32(tag)) && tag != int64(uint32(tag)) {
-			return o, n.invalid("a number of 32 bits", "has comm_tag %d", tag)
-		}
-		if o.Bytes, o.Tag = size, uint32(n.ints["comm_tag"])&^completionTag; n.ints[chDependency] != 0 {
-			if o.Bytes, o.Tag = 0, o.Tag|completionTag; n.kind == chSend {
-				c.note("messages that are dependencies (" + chDependency + ") carry nothing")
-			}
-		}
-
-		if o.Kind = Send; n.kind == chRecv {
-			o.Kind = Recv
-			o.Peer, err = other("comm_src")
-		} else {
-			o.Peer, err = other("comm_dst")
-			o.SendOrder = int32(max(0, min(n.ints[chSendOrder], math.MaxInt32)))
-		}
-
+		err = c.message(rank, n, &o)
 	case chColl:
-		code, typed := n.ints["comm_type"]
-		if !typed || !sized && chCollectives[code] != Barrier {
-			if n.ints["is_cpu_op"] == 0 {
-				return o, n.invalid("both attributes", "is a collective without comm_type and comm_size")
-			}
-
-			// The call on the host has a kernel elsewhere, which transfers the data.
-			c.note("calls of collectives on the host are host work, and their kernels move the bytes")
-			o.Kind, o.Duration = Compute, busy
-			return o, nil
-		}
-
-		coll, ok := chCollectives[code]
-		if !ok {
-			return o, n.invalid("a supported collective", "is a %s (comm_type %d), which is not read",
-				cmp.Or(chUnsupported[code], "collective"), code)
-		}
-
-		// Find the group by its name or its number.
-		name := n.group
-		if g, ok := n.ints["comm_group"]; ok && name == "" {
-			name = fmt.Sprint(g)
-		}
-
-		group, ok := c.index[name]
-		if !ok {
-			return o, n.invalid("workload.groups, the file of groups",
-				"calls the group %.20q, which is not known", name)
-		}
-		if c.Groups[group].SetOf[rank] < 0 {
-			return o, n.invalid("a group of its rank",
-				"calls the group %.20q, which rank %d is not in", name, rank)
-		}
-
-		if n.hasPartialDims {
-			c.note("collectives are of some of ASTRA-sim's dimensions (involved_dim), and are taken to be of all")
-		}
-
-		o.Kind = Call
-		o.Collective = coll
-		o.Bytes = size
-		o.Group = group
-		if coll == AllGather { // comm_size is the contribution of one rank
-			o.Bytes *= int64(len(c.members(rank, &o)))
-		}
+		err = c.collective(rank, n, busy, &o)
 	}
 
 	return o, err
+}
+
+// message sets the fields of o for a send or receive.
+func (c *chakraReader) message(rank int, n *chNode, o *Op) (err error) {
+	ownEnd, otherEnd := "comm_src", "comm_dst" // attributes that name a rank
+	if n.kind == chRecv {
+		ownEnd, otherEnd = otherEnd, ownEnd
+	}
+	if r, ok := n.ints[ownEnd]; ok && r != int64(rank) {
+		c.note("messages name another rank at their own end than that of their file, and are taken to be the file's")
+	}
+
+	// Tags are 32 bits wide, signed or unsigned; the highest bit is reserved for
+	// completionTag.
+	tag := n.ints["comm_tag"]
+	if tag != int64(int32(tag)) && tag != int64(uint32(tag)) {
+		return n.invalid("a number of 32 bits", "has comm_tag %d", tag)
+	}
+	o.Bytes, o.Tag = n.ints["comm_size"], uint32(tag)&^completionTag
+	if n.ints[chDependency] != 0 {
+		o.Bytes, o.Tag = 0, o.Tag|completionTag
+		if n.kind == chSend {
+			c.note("messages that are dependencies (" + chDependency + ") carry nothing")
+		}
+	}
+
+	o.Kind = Recv
+	if n.kind == chSend {
+		o.Kind = Send
+		o.SendOrder = int32(max(0, min(n.ints[chSendOrder], math.MaxInt32)))
+	}
+	o.Peer, err = c.peer(rank, n, otherEnd)
+	return err
+}
+
+// peer returns the relative peer that the given attribute of a message names.
+func (c *chakraReader) peer(rank int, n *chNode, attribute string) (int32, error) {
+	p, ok := n.ints[attribute]
+	if !ok {
+		return 0, n.invalid("a trace whose messages name both ranks",
+			"has no %s, as traces converted from PyTorch have it", attribute)
+	}
+	if p < 0 || p >= int64(c.Ranks) {
+		return 0, n.invalid(fmt.Sprintf("a rank from 0 to %d", c.Ranks-1), "has %s %d", attribute, p)
+	}
+	return int32(p) - int32(rank), nil
+}
+
+// collective sets the fields of o for a call of a collective. If n is only the host's part of the
+// call, it becomes a computation of the given duration, and another node transfers the data.
+func (c *chakraReader) collective(rank int, n *chNode, duration engine.Time, o *Op) error {
+	code, typed := n.ints["comm_type"]
+	size, sized := n.ints["comm_size"]
+	if !typed || !sized && chCollectives[code] != Barrier {
+		if n.ints["is_cpu_op"] == 0 {
+			return n.invalid("both attributes", "is a collective without comm_type and comm_size")
+		}
+
+		c.note("calls of collectives on the host are host work, and their kernels move the bytes")
+		o.Kind, o.Duration = Compute, duration
+		return nil
+	}
+
+	coll, ok := chCollectives[code]
+	if !ok {
+		return n.invalid("a supported collective", "is a %s (comm_type %d), which is not read",
+			cmp.Or(chUnsupported[code], "collective"), code)
+	}
+
+	// Find the group by its name or its number.
+	name := n.group
+	if g, ok := n.ints["comm_group"]; ok && name == "" {
+		name = fmt.Sprint(g)
+	}
+
+	group, ok := c.index[name]
+	if !ok {
+		return n.invalid("workload.groups, the file of groups",
+			"calls the group %.20q, which is not known", name)
+	}
+	if c.Groups[group].SetOf[rank] < 0 {
+		return n.invalid("a group of its rank",
+			"calls the group %.20q, which rank %d is not in", name, rank)
+	}
+
+	if n.hasPartialDims {
+		c.note("collectives are of some of ASTRA-sim's dimensions (involved_dim), and are taken to be of all")
+	}
+
+	o.Kind = Call
+	o.Collective = coll
+	o.Bytes = size
+	o.Group = group
+	if coll == AllGather { // comm_size is the contribution of one rank
+		o.Bytes *= int64(len(c.members(rank, o)))
+	}
+	return nil
 }
 
 // rooflineTime returns the time of a computation with the given operations and bytes of

@@ -155,8 +155,9 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 	if !ok {
 		return c, invalid("SRC->DST and its keys", "a line that begins with %.40q", f[0])
 	}
+
+	// The source and the destination.
 	ends := [2]int64{}
-	// Source and destination.
 	for i, text := range []string{src, dst} {
 		if ends[i], err = parseInteger("a node", text, 0, nodes-1); err != nil {
 			return c, err
@@ -164,9 +165,9 @@ func cmFlowLine(f []string, nodes int64) (c cmFlow, err error) {
 	}
 	c.src, c.dst = int32(ends[0]), int32(ends[1])
 
+	// The keys with their values, in any order. addon and msg have no value.
 	started, keys := false, make([]string, 0, 8)
 	for i := 1; i < len(f); i++ {
-		// Keys with values, in any order. addon and msg have no value.
 		name := f[i]
 		if name == "addon" || name == "msg" {
 			continue

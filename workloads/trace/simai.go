@@ -390,13 +390,16 @@ func (s *simAIReader) collective(part *simPart, name string, defaultGroup int32)
 	return nil
 }
 
-// rank returns the rank with tensor coordinate t, data coordinate d and stage p. Ranks are
-// numbered with t running fastest. rankOrder determines which of the two others is next.
-func (s *simAIReader) rank(t, d, p int) int32 {
+// simCoordinates are the coordinates of a rank.
+type simCoordinates struct{ tensor, data, stage int }
+
+// rank returns the number of the rank at x. Ranks are numbered with x.tensor running fastest.
+// rankOrder determines which of the two others is next.
+func (s *simAIReader) rank(x simCoordinates) int32 {
 	if s.rankOrder == "tp-pp-dp" {
-		return int32(t + s.tp*(p+s.pp*d))
+		return int32(x.tensor + s.tp*(x.stage+s.pp*x.data))
 	}
-	return int32(t + s.tp*(d+s.dp*p))
+	return int32(x.tensor + s.tp*(x.data+s.dp*x.stage))
 }
 
 // groups returns the groups in the order simTP, simDP, simEP, simDPEP. A group consists of
@@ -404,8 +407,8 @@ func (s *simAIReader) rank(t, d, p int) int32 {
 // stage.
 func (s *simAIReader) groups() (all []Group, err error) {
 	// Distances between the numbers of ranks that differ by 1 in one coordinate.
-	replicaStride := int(s.rank(0, 1, 0))
-	stageStride := s.rank(0, 0, 1)
+	replicaStride := int(s.rank(simCoordinates{data: 1}))
+	stageStride := s.rank(simCoordinates{stage: 1})
 
 	for _, g := range []struct {
 		name         string
@@ -468,7 +471,7 @@ func (s *simAIReader) job(l *lineReader, options *ReadOptions) (*Job, error) {
 		s.appendProgram(b, step, p, options.Schedule)
 		for d := range s.dp {
 			for t := range s.tp {
-				j.Ops[s.rank(t, d, p)] = b.ops
+				j.Ops[s.rank(simCoordinates{tensor: t, data: d, stage: p})] = b.ops
 			}
 		}
 	}

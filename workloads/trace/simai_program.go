@@ -220,7 +220,7 @@ func (s *simAIReader) appendProgram(b *simProgramBuilder, step simStepRows, stag
 	// Stages exchange s.stageBytes per micro-batch with their neighbours. Each TP rank sends
 	// an equal part. Tag 2k is the forward message of micro-batch k, 2k+1 the backward
 	// message.
-	toNextStage := s.rank(0, 0, 1) - s.rank(0, 0, 0)
+	toNextStage := s.rank(simCoordinates{stage: 1}) - s.rank(simCoordinates{})
 
 	// addMessage appends a message. Only receives delay the next operation.
 	addMessage := func(kind OpKind, peer int32, tag int) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -138,12 +139,14 @@ func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 		ends = le.AppendUint64(ends, offset)
 
 		// An empty rank has an empty block.
+		const countsBytes, indexBytes = 8, 4
 		if len(ops) > 0 {
-			offset += 8
+			offset += countsBytes
 		}
 		for i := range ops {
-			if offset += goalNodeBytes + 4*uint64(len(ops[i].After)); len(ops[i].After) == 0 {
-				offset += 4
+			offset += goalNodeBytes + indexBytes*uint64(len(ops[i].After))
+			if len(ops[i].After) == 0 { // a root
+				offset += indexBytes
 			}
 		}
 		ends = le.AppendUint64(ends, offset)
@@ -171,6 +174,7 @@ func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 // goalBlock returns the block of a rank in a binary file.
 func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 	le := binary.LittleEndian
+	const indexBytes = 4 // of a root or successor
 	var roots, nodes, successors []byte
 	next := make([][]uint32, len(ops))
 
@@ -204,18 +208,30 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 			peer, tag = goalPicosecondsPeer, uint32(part)
 		}
 
-		nodes = append(le.AppendUint32(nodes, uint32(len(o.After))), kind)
-		nodes = le.AppendUint64(le.AppendUint32(nodes, peer), size)
-		nodes = append(le.AppendUint32(nodes, tag), byte(max(0, cpus[i])), 0)
-		nodes = le.AppendUint32(le.AppendUint32(nodes, uint32(len(next[i]))), uint32(len(successors)/4))
-		nodes = le.AppendUint32(le.AppendUint32(nodes, 0), last) // no operation waits for its start
+		nodes = le.AppendUint32(nodes, uint32(len(o.After)))
+		nodes = append(nodes, kind)
+		nodes = le.AppendUint32(nodes, peer)
+		nodes = le.AppendUint64(nodes, size)
+		nodes = le.AppendUint32(nodes, tag)
+		const nic = 0
+		nodes = append(nodes, byte(max(0, cpus[i])), nic)
+
+		// The number and the first index of its successors. No operation waits for its start, so
+		// the first index of the second list is free for last.
+		const numAfterStart = 0
+		nodes = le.AppendUint32(nodes, uint32(len(next[i])))
+		nodes = le.AppendUint32(nodes, uint32(len(successors)/indexBytes))
+		nodes = le.AppendUint32(nodes, numAfterStart)
+		nodes = le.AppendUint32(nodes, last)
 		for _, n := range next[i] {
 			successors = le.AppendUint32(successors, n)
 		}
 	}
 
-	block := le.AppendUint32(le.AppendUint32(nil, uint32(len(ops))), uint32(len(roots)/4))
-	return append(append(append(block, roots...), nodes...), successors...)
+	var block []byte
+	block = le.AppendUint32(block, uint32(len(ops)))
+	block = le.AppendUint32(block, uint32(len(roots)/indexBytes))
+	return slices.Concat(block, roots, nodes, successors)
 }
 
 // Attributes that WriteChakra writes in addition to ASTRA-sim's.
@@ -234,7 +250,8 @@ func (j *Job) WriteChakra(w io.Writer, rank int) error {
 	b := newLimitWriter(w)
 
 	// b stores the error for Flush.
-	b.Write(protowire.AppendBytes(nil, chAppendText(nil, 1, chSchema)))
+	const versionField = 1 // of the metadata, the first message
+	b.Write(protowire.AppendBytes(nil, chAppendText(nil, versionField, chSchema)))
 	ops := j.Ops[rank]
 	kernels, n := assignStreams(ops)
 	for i := range ops {
@@ -262,33 +279,32 @@ func chAppendNumber(to []byte, field protowire.Number, n uint64) []byte {
 func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 	var b, deps []byte
 
-	// The fields id (1), name (2), type (3) and data dependencies (5) of a node.
+	// The node.
 	kind := map[OpKind]uint64{Join: chComp, Compute: chComp, Send: chSend, Recv: chRecv}[o.Kind]
 	if i > 0 {
-		b = chAppendNumber(b, 1, uint64(i))
+		b = chAppendNumber(b, chID, uint64(i))
 	}
-	b = chAppendNumber(chAppendText(b, 2, o.Name), 3, kind)
+	b = chAppendNumber(chAppendText(b, chName, o.Name), chType, kind)
 
 	for _, a := range o.After {
 		deps = protowire.AppendVarint(deps, uint64(a))
 	}
 	if deps != nil {
-		b = protowire.AppendBytes(protowire.AppendTag(b, 5, protowire.BytesType), deps)
+		b = protowire.AppendBytes(protowire.AppendTag(b, chData, protowire.BytesType), deps)
 	}
 
-	// Its attributes (10), with the numbers of the fields for their types.
+	// Its attributes. field is the field for the type of the value.
 	attribute := func(name string, field protowire.Number, n uint64) {
-		b = protowire.AppendBytes(protowire.AppendTag(b, 10, protowire.BytesType),
-			chAppendNumber(chAppendText(nil, 1, name), field, n))
+		b = protowire.AppendBytes(protowire.AppendTag(b, chAttributes, protowire.BytesType),
+			chAppendNumber(chAppendText(nil, chAttributeName, name), field, n))
 	}
-	const boolean, int32s, int64s, uint64s = 27, 7, 9, 13
 
 	// Joins belong to the host.
 	host := uint64(0)
 	if o.Kind == Join {
 		host = 1
 	}
-	attribute("is_cpu_op", boolean, host)
+	attribute("is_cpu_op", chBool, host)
 	if o.Kind == Send || o.Kind == Recv {
 		// Messages name both ranks. Their size is at least 1, as ASTRA-sim requires.
 		src := uint64(rank)
@@ -296,29 +312,29 @@ func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 		if o.Kind == Recv {
 			src, dst = dst, src
 		}
-		attribute("comm_src", int32s, src)
-		attribute("comm_dst", int32s, dst)
-		attribute("comm_tag", int32s, uint64(o.Tag&math.MaxInt32))
-		attribute("comm_size", int64s, uint64(max(1, o.Bytes)))
-		attribute("stream", int64s, uint64(int(kernels)+i))
+		attribute("comm_src", chInt32, src)
+		attribute("comm_dst", chInt32, dst)
+		attribute("comm_tag", chInt32, uint64(o.Tag&math.MaxInt32))
+		attribute("comm_size", chInt64, uint64(max(1, o.Bytes)))
+		attribute("stream", chInt64, uint64(int(kernels)+i))
 		if o.Bytes == 0 {
-			attribute(chDependency, boolean, 1)
+			attribute(chDependency, chBool, 1)
 		}
 		if o.SendOrder > 0 {
-			attribute(chSendOrder, int32s, uint64(o.SendOrder))
+			attribute(chSendOrder, chInt32, uint64(o.SendOrder))
 		}
 		return b
 	}
 
 	if o.Tag > 0 {
-		attribute(chTaskNumber, int64s, uint64(o.Tag))
+		attribute(chTaskNumber, chInt64, uint64(o.Tag))
 	}
 
-	// The duration (7) in microseconds, and exact as an attribute.
+	// The duration in microseconds, and exact as an attribute.
 	if o.Duration > 0 {
-		b = chAppendNumber(b, 7, uint64((o.Duration+engine.Microsecond/2)/engine.Microsecond))
-		attribute(chPicoseconds, uint64s, uint64(o.Duration))
-		attribute("stream", int64s, uint64(kernel))
+		b = chAppendNumber(b, chMicros, uint64((o.Duration+engine.Microsecond/2)/engine.Microsecond))
+		attribute(chPicoseconds, chUint64, uint64(o.Duration))
+		attribute("stream", chInt64, uint64(kernel))
 	}
 	return b
 }

@@ -36,29 +36,13 @@ type ReplicaLayout struct {
 // fails if pods do not hold whole stages, if stages do not fill whole pods, or if the
 // layout does not fit the replicas.
 func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
-	s := &it.Spec
-	gpus := s.StageGPUs()
-	replicas := len(it.GradientsReady)
-	podsHoldStages := l.GPUsPerPod >= gpus && l.GPUsPerPod%gpus == 0
-	stagesSpanPods := l.GPUsPerPod > 0 && gpus%l.GPUsPerPod == 0 && len(it.Nodes) == replicas*s.PP*gpus
-	if !podsHoldStages && !stagesSpanPods || s.PP*gpus%l.GPUsPerPod != 0 {
-		return nil, fmt.Errorf("training: %d stages of %d GPUs do not fill pods of %d GPUs", s.PP,
-			gpus, l.GPUsPerPod)
-	}
-
-	if len(l.Replicas) != replicas {
-		return nil, fmt.Errorf("training: layout of %d replicas for an iteration of %d",
-			len(l.Replicas), replicas)
-	}
-
-	pods := s.PP * gpus / l.GPUsPerPod
-	if l.StagePods != nil && (len(l.StagePods) != replicas*s.PP || l.GPUsPerPod < gpus) {
-		return nil, fmt.Errorf("training: StagePods has %d entries for %d stages, and pods have %d GPUs; want one entry per stage, and whole stages per pod",
-			len(l.StagePods), replicas*s.PP, l.GPUsPerPod)
+	if err := it.checkLayout(l); err != nil {
+		return nil, err
 	}
 
 	// If one replica stands for all, each pod also has links to its peers in other
 	// replicas.
+	s := &it.Spec
 	p := &fabric.Pods{Copies: 1}
 	if !it.All {
 		p.Copies = s.Replicas()
@@ -68,9 +52,47 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 		}
 	}
 
-	// Create the pods.
+	pods := s.PP * s.StageGPUs() / l.GPUsPerPod // per replica
+	it.addPods(p, l, pods)
+	if err := it.addNodes(p, l, pods); err != nil {
+		return nil, err
+	}
+
+	if l.IntraPodRate > 0 {
+		p.Inside = p.SwitchedNetwork(l.IntraPodRate)
+	}
+	return p, nil
+}
+
+// checkLayout returns an error if stages and pods do not divide each other, or if l has another
+// number of replicas or stages than the iteration.
+func (it *Iteration) checkLayout(l Layout) error {
+	s := &it.Spec
+	gpus := s.StageGPUs()
+	replicas := len(it.GradientsReady)
+	podsHoldStages := l.GPUsPerPod >= gpus && l.GPUsPerPod%gpus == 0
+	stagesSpanPods := l.GPUsPerPod > 0 && gpus%l.GPUsPerPod == 0 && len(it.Nodes) == replicas*s.PP*gpus
+	if !podsHoldStages && !stagesSpanPods || s.PP*gpus%l.GPUsPerPod != 0 {
+		return fmt.Errorf("training: %d stages of %d GPUs do not fill pods of %d GPUs", s.PP,
+			gpus, l.GPUsPerPod)
+	}
+
+	if len(l.Replicas) != replicas {
+		return fmt.Errorf("training: layout of %d replicas for an iteration of %d",
+			len(l.Replicas), replicas)
+	}
+
+	if l.StagePods != nil && (len(l.StagePods) != replicas*s.PP || l.GPUsPerPod < gpus) {
+		return fmt.Errorf("training: StagePods has %d entries for %d stages, and pods have %d GPUs; want one entry per stage, and whole stages per pod",
+			len(l.StagePods), replicas*s.PP, l.GPUsPerPod)
+	}
+	return nil
+}
+
+// addPods adds the pods of all replicas to p.
+func (it *Iteration) addPods(p *fabric.Pods, l Layout, podsPerReplica int) {
 	for r, replica := range l.Replicas {
-		for i := range pods {
+		for i := range podsPerReplica {
 			number := i
 			if i < len(l.PodNumbers) {
 				number = l.PodNumbers[i]
@@ -89,9 +111,14 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 			p.Pods = append(p.Pods, pod)
 		}
 	}
+}
 
-	// Create one set of NICs for each distinct group of GPUs. If nodes of a stage
-	// overlap, the node with all GPUs uses the sets of both halves.
+// addNodes adds the nodes to p, with one set of NICs for each distinct group of GPUs. If nodes of
+// a stage overlap, the node with all GPUs uses the sets of both halves. It returns an error if a
+// PodMap is not a permutation.
+func (it *Iteration) addNodes(p *fabric.Pods, l Layout, podsPerReplica int) error {
+	s := &it.Spec
+	gpus := s.StageGPUs()
 	sets := map[[3]int]int32{} // index in p.NICs, by replica, stage and first GPU
 	for _, n := range it.Nodes {
 		if n.GPUs == gpus && it.hasHalves(n) {
@@ -107,17 +134,18 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 		}
 		p.NICs = append(p.NICs, fabric.NIC{Name: name, Rate: l.Replicas[n.Replica].NIC})
 	}
+
 	for _, n := range it.Nodes {
 		pod := (n.Stage*gpus + n.First) / l.GPUsPerPod
 		if m := l.Replicas[n.Replica].PodMap; m != nil {
-			if len(m) != pods || m[pod] < 0 || m[pod] >= pods {
-				return nil, fmt.Errorf("training: pod map %v of replica %d is not a permutation of %d pods",
-					m, n.Replica, pods)
+			if len(m) != podsPerReplica || m[pod] < 0 || m[pod] >= podsPerReplica {
+				return fmt.Errorf("training: pod map %v of replica %d is not a permutation of %d pods",
+					m, n.Replica, podsPerReplica)
 			}
 			pod = m[pod]
 		}
 
-		node := fabric.Node{Pod: int32(n.Replica*pods + pod), GPUs: int32(n.GPUs)}
+		node := fabric.Node{Pod: int32(n.Replica*podsPerReplica + pod), GPUs: int32(n.GPUs)}
 		if l.StagePods != nil {
 			node.Pod = l.StagePods[n.Replica*s.PP+n.Stage]
 		}
@@ -129,11 +157,7 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 		}
 		p.Nodes = append(p.Nodes, node)
 	}
-
-	if l.IntraPodRate > 0 {
-		p.Inside = p.SwitchedNetwork(l.IntraPodRate)
-	}
-	return p, nil
+	return nil
 }
 
 // hasHalves reports whether n has all GPUs of its stage and the stage also has nodes for
