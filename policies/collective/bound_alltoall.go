@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"slices"
 
 	"sim/engine"
 )
@@ -9,7 +10,6 @@ import (
 // boundAllToAll bounds an all-to-all by the data that leaves and enters single ranks, slabs of a
 // torus and domains, and by bytes times hops over all links.
 func (z *boundFinder) boundAllToAll() {
-	// size returns the size of the block from rank i to rank k.
 	n := len(z.Group)
 	size := func(i, k int) float64 {
 		if z.Sizes != nil {
@@ -18,63 +18,60 @@ func (z *boundFinder) boundAllToAll() {
 		return float64(z.Bytes)
 	}
 
-	// Each side is a set of nodes: single ranks, then slabs, then domains.
-	var sides [][]bool
-	for _, a := range z.Group {
-		side := make([]bool, z.Network.Nodes)
-		side[a] = true
-		sides = append(sides, side)
-	}
-	if z.Torus != nil {
-		sides = append(sides, slabs(z.Torus, z.Network.Nodes)...)
-	}
-
-	planes := len(sides) // sides from here on are domains
-	if part, parts := z.nodeDomains(); parts > 1 {
-		for d := range int32(parts) {
-			side := make([]bool, z.Network.Nodes)
-			for a := range side {
-				side[a] = part[a] == d
-			}
-			sides = append(sides, side)
-		}
-	}
-
-	// The data that crosses the boundary of a side, in each direction, over the rate of the links
-	// that cross it.
-	for k, side := range sides {
-		out, in, sent, taken := 0.0, 0.0, 0.0, 0.0
+	// The data that crosses the boundary of a side, a set of nodes, takes at least its bytes over the
+	// rate of the links that cross the boundary.
+	tighten := func(isInside func(node int32) bool, sent, taken float64, reason string) {
+		out, in := 0.0, 0.0
 		for _, l := range z.links {
-			if side[l.From] && !side[l.To] {
+			if isInside(l.From) && !isInside(l.To) {
 				out += l.Rate
-			} else if side[l.To] && !side[l.From] {
+			} else if isInside(l.To) && !isInside(l.From) {
 				in += l.Rate
 			}
 		}
+		z.tighten(sent/(out*z.unit), "%s", reason)
+		z.tighten(taken/(in*z.unit), "%s", reason)
+	}
 
-		// For a single rank k, only its own row and column of blocks count.
-		for i, a := range z.Group {
-			if k < n && i != k {
+	for k, a := range z.Group {
+		sent, taken := 0.0, 0.0
+		for i := range n {
+			if i != k {
 				sent, taken = sent+size(k, i), taken+size(i, k)
-			} else if k >= n {
-				for m, b := range z.Group {
-					if side[a] && !side[b] {
-						sent, taken = sent+size(i, m), taken+size(m, i)
+			}
+		}
+		isRank := func(node int32) bool { return node == a }
+		tighten(isRank, sent, taken, fmt.Sprintf("the links of rank %d", k))
+	}
+
+	// Slabs between two planes across an axis of the torus, except the whole torus.
+	if z.Torus != nil {
+		for axis := range z.Torus.At(0) {
+			coordinate := make([]int32, z.Network.Nodes)
+			for node := range coordinate {
+				coordinate[node] = int32(z.Torus.At(int32(node))[axis])
+			}
+			planes := 1 + slices.Max(coordinate)
+			crossing := z.crossingBytes(coordinate, int(planes), size)
+			for from := range planes {
+				for to := from + 1; to <= planes && to-from < planes; to++ {
+					isInside := func(node int32) bool {
+						return coordinate[node] >= from && coordinate[node] < to
 					}
+					sent, taken := crossing(int(from), int(to))
+					tighten(isInside, sent, taken, "planes across the torus")
 				}
 			}
 		}
+	}
 
-		// The kind of side follows from its index.
-		reason := "planes across the torus"
-		if k >= planes {
-			reason = "the links of a domain"
+	if domain, domains := z.nodeDomains(); domains > 1 {
+		crossing := z.crossingBytes(domain, domains, size)
+		for d := range domains {
+			isInside := func(node int32) bool { return domain[node] == int32(d) }
+			sent, taken := crossing(d, d+1)
+			tighten(isInside, sent, taken, "the links of a domain")
 		}
-		if k < n {
-			reason = fmt.Sprintf("the links of rank %d", k)
-		}
-		z.tighten(sent/(out*z.unit), "%s", reason)
-		z.tighten(taken/(in*z.unit), "%s", reason)
 	}
 
 	// Every byte crosses as many links as there are hops between its ranks.
@@ -94,32 +91,39 @@ func (z *boundFinder) boundAllToAll() {
 	z.tighten(sum/(all*z.unit), "all links, by hops")
 }
 
-// slabs returns the sets of nodes between any two planes across an axis of a torus.
-func slabs(shape Shape, nodes int32) [][]bool {
-	// The coordinates of all nodes.
-	var raw [][]int
-	for a := range nodes {
-		raw = append(raw, shape.At(a))
+// crossingBytes returns a function of the bytes that an all-to-all sends from nodes with parts
+// from <= part < to to other nodes, and takes from other nodes. part is the part of each node, of
+// the given number of parts. size returns the bytes from one rank to another.
+func (z *boundFinder) crossingBytes(
+	part []int32, parts int, size func(i, k int) float64,
+) func(from, to int) (sent, taken float64) {
+	// By part a: bytes from and to all parts below it, and, for two parts a and b, bytes from parts
+	// below a to parts below b.
+	sentBelow, takenBelow := make([]float64, parts+1), make([]float64, parts+1)
+	between := make([][]float64, parts+1)
+	for a := range between {
+		between[a] = make([]float64, parts+1)
 	}
-
-	// The slabs of each axis, which has size coordinates.
-	var all [][]bool
-	for axis := range raw[0] {
-		size := 0
-		for _, c := range raw {
-			size = max(size, c[axis]+1)
-		}
-		// Slabs are intervals of coordinates, except the whole axis.
-		for from := range size {
-			for to := from + 1; to <= size && to-from < size; to++ {
-				side := make([]bool, nodes)
-				for a, c := range raw {
-					side[a] = c[axis] >= from && c[axis] < to
-				}
-				all = append(all, side)
+	for i, a := range z.Group {
+		for k, b := range z.Group {
+			if i == k {
+				continue
 			}
+			sentBelow[part[a]+1] += size(i, k)
+			takenBelow[part[b]+1] += size(i, k)
+			between[part[a]+1][part[b]+1] += size(i, k)
+		}
+	}
+	for a := 1; a <= parts; a++ {
+		sentBelow[a] += sentBelow[a-1]
+		takenBelow[a] += takenBelow[a-1]
+		for b := 1; b <= parts; b++ {
+			between[a][b] += between[a-1][b] + between[a][b-1] - between[a-1][b-1]
 		}
 	}
 
-	return all
+	return func(from, to int) (sent, taken float64) {
+		inside := between[to][to] - between[from][to] - between[to][from] + between[from][from]
+		return sentBelow[to] - sentBelow[from] - inside, takenBelow[to] - takenBelow[from] - inside
+	}
 }
