@@ -181,8 +181,9 @@ func (s *Scenario) collectiveCall() *calls.Call {
 	}
 	c := calls.New(kind, &k, s.Policy.Calls.Options).WithAlgorithm(s.Policy.Calls.Collective)
 	c.TransferCost = assembly.LinkTask
+	c.MayFold = s.Engine.Level == "flow" && s.Engine.MessageOverhead == 0 && s.Fabric.FailAt == 0
 	if s.fabricDecision().policyKey == "allocators" {
-		c.TransferCost = assembly.PodTask
+		c.TransferCost, c.MayFold = assembly.PodTask, false
 	}
 	return c
 }

@@ -103,6 +103,9 @@ func (b *builder) sendRings(j *subCall, rings [][]int32) error {
 	part := func(k int) func(member int32) data {
 		return func(member int32) data { return block[member].piece(k, len(rings)) }
 	}
+	if b.visit == nil {
+		b.splitHistories(j.ranks, len(rings), part)
+	}
 	b.sendPhases(len(rings), scatter, gather, func(k int) {
 		b.scatterRing(j.ranks, rings[k], part(k))
 	}, func(k int) {

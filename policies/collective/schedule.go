@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -410,6 +411,29 @@ func (v writeHistory) find(offset int64) int {
 	}
 
 	return from
+}
+
+// splitHistories splits the histories of ranks at all parts of the members in each of some rings,
+// before their first transfer. Splits one by one would take time in proportion to the cube of the
+// ranks: 5 of 8 seconds for a ring of 2,048.
+func (b *builder) splitHistories(ranks []int32, rings int, part func(k int) func(member int32) data) {
+	var all writeHistory
+	for k := range rings {
+		partOf := part(k)
+		for member := range ranks {
+			for _, s := range partOf(int32(member)) {
+				all = append(all, byteSegment{from: s.From}, byteSegment{from: s.To})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b byteSegment) int { return cmp.Compare(a.from, b.from) })
+	all = slices.Compact(all)
+	for _, r := range ranks {
+		if len(b.histories[r]) == 1 { // nothing has been sent
+			b.histories[r] = slices.Clone(all)
+			b.histories[r][0].from = 0
+		}
+	}
 }
 
 // split inserts segment k, a copy of the previous one that begins at offset.

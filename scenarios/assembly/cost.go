@@ -23,19 +23,21 @@ type Cost struct {
 // Unit costs, measured on one core.
 //
 // LinkTask and PodTask are the costs of one task of a graph on links and between pods,
-// measured for ring all-reduces among 256 to 1,024 ranks at level flow. ScheduledHop and
+// measured for ring all-reduces among 256 to 1,024 ranks at level flow. FoldedTransfer is the
+// cost of a transfer that is simulated with identical ones, measured for 2,048 ranks. ScheduledHop and
 // QueuedHop are the costs of one packet hop over links whose departures are scheduled in
 // advance, and over queued links (package packet). Flow is the cost of one flow between
 // nodes. Job and Failure are the costs of one job and one failure of a fleet, measured
 // for 0.5 million jobs and 0.8 million failures.
 var (
-	LinkTask     = Cost{Tasks: 1, Bytes: 1000, Seconds: 4e-6}
-	PodTask      = Cost{Tasks: 1, Bytes: 2000, Seconds: 8e-6}
-	ScheduledHop = Cost{Hops: 1, Seconds: 1 / 8e6}
-	QueuedHop    = Cost{Hops: 1, Seconds: 1 / 3e6}
-	Flow         = Cost{Bytes: 96}
-	Job          = Cost{Bytes: 1000, Seconds: 16e-6}
-	Failure      = Cost{Bytes: 500, Seconds: 7e-6}
+	LinkTask       = Cost{Tasks: 1, Bytes: 1000, Seconds: 4e-6}
+	PodTask        = Cost{Tasks: 1, Bytes: 2000, Seconds: 8e-6}
+	FoldedTransfer = Cost{Tasks: 1, Bytes: 100, Seconds: 0.5e-6}
+	ScheduledHop   = Cost{Hops: 1, Seconds: 1 / 8e6}
+	QueuedHop      = Cost{Hops: 1, Seconds: 1 / 3e6}
+	Flow           = Cost{Bytes: 96}
+	Job            = Cost{Bytes: 1000, Seconds: 16e-6}
+	Failure        = Cost{Bytes: 500, Seconds: 7e-6}
 )
 
 // Limits of a simulation. Larger scenarios are rejected before they are simulated.

@@ -36,6 +36,9 @@ type Call struct {
 	Algorithm    string
 	Options      collective.Options
 	TransferCost assembly.Cost // cost of one transfer
+	// MayFold reports whether the call may be simulated by classes of identical transfers.
+	// The order of packets and the order in which a node starts messages need each transfer.
+	MayFold bool
 }
 
 // ErrTooLarge means that a call would need more memory or ports than are available. It
@@ -44,12 +47,16 @@ var ErrTooLarge = fmt.Errorf("%w: too large", collective.ErrUnserved)
 
 // maxSchedulesInMemory is the number of schedules of a call, by different algorithms,
 // that may use all memory together. A system caches the schedules of several algorithms.
+// Schedules of classes take memory only while they are created, one at a time.
 const maxSchedulesInMemory = 3
 
 // CheckSize returns an error that wraps collective.ErrUnserved if the algorithm does not
 // serve the call. It wraps ErrTooLarge and states the number of transfers and the memory
 // if the schedule would take more than its share of assembly.MaxBytes; see
 // maxSchedulesInMemory.
+//
+// If the call may be folded, CheckSize assumes that its transfers have classes. Expand
+// repeats the check without this assumption.
 //
 // It calls visit, unless nil, with the ranks of each transfer, up to the maximum number
 // of transfers.
@@ -60,12 +67,23 @@ func (c *Call) CheckSize(
 	if err != nil {
 		return err
 	}
+	if c.MayFold && !row.Searches {
+		return c.checkCount(ctx, p, row, assembly.FoldedTransfer, 1, visit)
+	}
+	return c.checkCount(ctx, p, row, c.TransferCost, maxSchedulesInMemory, visit)
+}
 
+// checkCount is CheckSize for an algorithm, the cost of one transfer, and the number of
+// schedules in memory.
+func (c *Call) checkCount(
+	ctx context.Context, p *collective.Problem, row collective.Row, unit assembly.Cost,
+	schedules int, visit func(src, dst int32),
+) error {
 	// Transfers are counted up to twice the maximum. Calls beyond that are not counted
 	// exactly, and not at all if the lower bound exceeds it.
-	maxTransfers := c.TransferCost.MaxCount() / maxSchedulesInMemory
+	maxTransfers := unit.MaxCount() / schedules
 	n := 0
-	err = ErrTooLarge
+	err := ErrTooLarge
 	if c.minTransfers(p) <= 2*maxTransfers {
 		err = row.Count(ctx, p, c.Options, func(src, dst int32) error {
 			if n++; n <= maxTransfers && visit != nil {
@@ -86,7 +104,7 @@ func (c *Call) CheckSize(
 	} else if err != nil || n <= maxTransfers {
 		return err
 	}
-	cost := c.TransferCost.Scale(float64(n))
+	cost := unit.Scale(float64(n))
 	cost.Tasks = 0 // the message already states the number of transfers
 	return fmt.Errorf("%s: %w: %s among %d ranks is %s%s transfers, which take %s%v to simulate; "+
 		"want fewer ranks or larger chunks, for at most %s",
@@ -146,7 +164,7 @@ func (c *Call) Expand(
 	// Algorithms that search limit the number of transfers themselves. Counting would
 	// repeat the search.
 	if !row.Searches {
-		if err := c.CheckSize(ctx, p, nil); err != nil {
+		if err := c.checkCount(ctx, p, row, c.TransferCost, maxSchedulesInMemory, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -168,6 +186,9 @@ func (c *Call) ExpandClasses(
 	row, err := collective.ByName(c.Algorithm)
 	if err != nil {
 		return nil, err
+	}
+	if !c.MayFold {
+		return nil, fmt.Errorf("%w: each transfer is needed", engine.ErrAsymmetric)
 	}
 	if row.Searches {
 		return nil, fmt.Errorf("%w: %s searches for its transfers", engine.ErrAsymmetric, row.Name)

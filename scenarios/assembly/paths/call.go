@@ -47,16 +47,10 @@ func (r *routingSystem) expandCall(ctx context.Context) (*trafficLoad, error) {
 	}
 	p.Network = r.Direct(p.Network)
 	call := r.s.Workload.Call
-	if r.foldsCalls() {
-		s, err := call.ExpandClasses(ctx, p, nil)
-		if err == nil {
-			return r.newCallLoad(ctx, s)
-		}
-		if !errors.Is(err, engine.ErrAsymmetric) {
-			return nil, err
-		}
+	s, err := call.ExpandClasses(ctx, p, nil)
+	if errors.Is(err, engine.ErrAsymmetric) {
+		s, err = call.Expand(ctx, p)
 	}
-	s, err := call.Expand(ctx, p)
 	if err != nil {
 		return nil, err
 	}

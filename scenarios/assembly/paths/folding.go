@@ -81,13 +81,6 @@ func (a *routingResult) foldMessages() error {
 		`set engine.level = "packet" or "static"`)
 }
 
-// foldsCalls reports whether a collective call may be simulated by classes of
-// identical transfers. The order of packets and the order in which a node starts
-// messages need each transfer.
-func (r *routingSystem) foldsCalls() bool {
-	return r.s.Engine.Level == "flow" && r.s.Engine.MessageOverhead == 0 && r.s.Fabric.FailAt == 0
-}
-
 // maxFoldAttempts limits the expansions of a call with finer and finer classes.
 const maxFoldAttempts = 4
 
