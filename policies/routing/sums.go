@@ -226,13 +226,13 @@ func (s *arcLoads) Loads() *static.Loads { return &s.loads }
 
 // Channels implements Sums. All paths use one channel.
 func (s *arcLoads) Channels(_ context.Context, n *engine.Network) (int, packet.Cycle, error) {
-	const channels = 1
+	const channels, channel = 1, 0
 	d := packet.NewDependencies(n, s.net.degree, s.net.link, channels)
 	for k := range s.load {
 		for port, then := range s.continues[k*s.net.degree : (k+1)*s.net.degree] {
 			if then {
 				if err := d.Add(s.net.out.From[k], []engine.Step{s.net.step(int32(k)),
-					engine.MakeStep(port, 0)}); err != nil {
+					engine.MakeStep(port, channel)}); err != nil {
 					return 0, nil, err
 				}
 			}

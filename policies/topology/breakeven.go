@@ -35,12 +35,14 @@ func (b *breakEvenResult) covers(delay engine.Time) bool { return b.found && del
 // delay, until its budget is used or the bound excludes longer delays. That no longer
 // delay is possible is not proved.
 func (s *duringSearch) findBreakEven() *breakEvenResult {
+	// Restore the search for sequences afterwards, without its best sequence.
 	delay := s.simulator.Delay
 	defer func() {
 		s.reset()
 		s.simulator.Delay, s.best, s.bestTime, s.bound, s.isEnough = delay, nil, never, 0, nil
 	}()
 
+	// maxDelay is the longest delay at which the quick bound is below the makespan without changes.
 	z := &breakEvenSearch{duringSearch: s, result: &breakEvenResult{}}
 	z.maxDelay, _ = longestDelay(s.static.Makespan, minBreakEvenDelay, func(d engine.Time) (bool, error) {
 		return !meetsBound(s.static.Makespan, s.bounds.quickBound(s.static, d)), nil
@@ -77,6 +79,10 @@ func (s *duringSearch) findBreakEven() *breakEvenResult {
 // breakEvenSearch is one search for the break-even. It uses the search for sequences
 // (duringSearch) at one delay after another, set by simulator.Delay. static is the best decision
 // without changes, best the fastest sequence at the current delay, and bestTime its makespan.
+//
+// Methods of duringSearch improve best. tryCharged and tryUncharged simulate one sequence, with
+// and without a charge to the budget. trySeeds tries the initial sequences. hillClimb, anneal and
+// refine change best at random.
 type breakEvenSearch struct {
 	*duringSearch
 	result   *breakEvenResult

@@ -33,7 +33,7 @@ func (p *Problem) PlanIterations(ctx context.Context, d *Decision) (*IterationPl
 	defer p.release(w)
 	plan := &IterationPlan{problem: p, sequence: d.Moves.Sequence}
 	r := w.newSequenceSimulator()
-	state := pendingSetup{} // circuits that are being set up when the iteration starts
+	state := pendingSetup{} // circuits that are being set up when the iteration starts: none at first
 	for k := range d.Moves.Runs {
 		// Before each step, record the transfers that have ended on the bundles that it interrupts.
 		quotas := make([][]quota, len(plan.sequence.Steps))
@@ -68,7 +68,7 @@ func (s *SwitchTiming) eachInterrupted(from, to []int, do func(e int)) {
 
 // Controller moves circuits as in a planned iteration, but in a simulation whose tasks
 // can take other times: trials, packet level, or a simulation of all replicas where the
-// plan has one for all.
+// plan has one for all. Live returns it for the packet level, Run for the flow level.
 //
 // It makes a step when two conditions hold. First, the transfers that the step counts
 // have ended. Second, all transfers have ended that the plan had completed on the bundles
@@ -88,7 +88,7 @@ type Controller struct {
 	start          pendingSetup  // state of the circuits at the start of the iteration
 	drains         [][]int32     // transfers to wait for besides the counted ones, indexed by step
 	planRun        Run           // the iteration on problem with the task times of the plan
-	trace          *engine.Trace // of planned
+	trace          *engine.Trace // of planRun
 	earlier        []Run         // planned iterations before this one
 }
 
@@ -189,7 +189,8 @@ func (c *Controller) findDrains(bundle []int32) {
 		slices.SortStableFunc(list, func(a, b int32) int { return int(min(1, max(-1, c.trace.End[a]-c.trace.End[b]))) })
 	}
 
-	// Each step drains what ended before it on the bundles that it interrupts.
+	// Each step drains what ended before it on the bundles that it interrupts. AtEnd stands for a
+	// step at the end of the iteration, when everything has ended.
 	c.drains = make([][]int32, len(c.sequence.Steps)) // each in the order of ends, as LiveController needs
 	previous := c.sequence.First
 	for i, s := range c.sequence.Steps {
@@ -280,10 +281,13 @@ type LiveController struct {
 
 // Live returns a controller for one simulation.
 func (c *Controller) Live() *LiveController {
+	// The timeline has the topologies of the earlier iterations, and the first of this iteration,
+	// which has no times yet.
 	return &LiveController{
 		Controller: c, endedTransfers: make([]int, c.numPlanBundles),
 		hasEnded: make([]bool, len(c.planBundle)),
-		changes:  topologyTimeline(c.sequence, append(slices.Clone(c.earlier), Run{}), len(c.earlier)),
+		changes: topologyTimeline(c.sequence, append(slices.Clone(c.earlier), Run{}),
+			len(c.earlier)),
 	}
 }
 
@@ -303,6 +307,7 @@ func (l *LiveController) React(now engine.Time, ended []int32, free func(link in
 		}
 	}
 
+	// The first call returns the rates at the start.
 	moved, wake := !l.started, engine.Never
 	l.started = true
 
@@ -318,6 +323,8 @@ func (l *LiveController) React(now engine.Time, ended []int32, free func(link in
 		if l.numDrained < len(drain) || s.Bundle >= 0 && l.endedTransfers[s.Bundle] < s.Count {
 			break
 		}
+
+		// The ports must be free, and a step AtTime also waits for its time.
 		earliest := l.portsFreeAt
 		if s.Bundle == AtTime {
 			earliest = max(earliest, s.Time)
@@ -359,6 +366,9 @@ func (l *LiveController) changeCircuits(now engine.Time, to []int, free func(lin
 	if slices.Equal(from, to) {
 		return
 	}
+
+	// stay has the circuits that remain. The ports of the others are free when the last packets
+	// have left.
 	stay := make([]int, len(to))
 	l.portsFreeAt = now
 	for e, b := range l.problem.Fabric.Bundles {

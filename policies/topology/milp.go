@@ -106,7 +106,9 @@ func (m milpAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Deci
 	if err != nil {
 		return nil, err
 	}
-	services := servicesToTry // if rates are free, the fastest of these services represents the model
+
+	// If rates are free, the fastest of several services represents the model.
+	services := servicesToTry
 	if m.isFair || o.Service != "" {
 		services = []flow.Service{o.serviceOr(flow.MaxMin)}
 	}
@@ -140,10 +142,10 @@ type deltaModel interface {
 
 // milpRun is one decision of a milpAllocator.
 type milpRun struct {
-	milpAllocator
-	p         *Problem
-	o         Options
-	reference *Decision // see milpAllocator.reference
+	milpAllocator // its name and kind
+	p             *Problem
+	o             Options
+	reference     *Decision // see milpAllocator.reference
 
 	baseline []int // circuits of the best baseline
 	model    *milp.Model
@@ -183,8 +185,10 @@ func (r *milpRun) build(ctx context.Context) error {
 		makespan = min(makespan, r.reference.Makespan)
 	}
 	upper := makespan + engine.Time(float64(makespan)*makespanRelTol) + 1
-	upper += engine.Time(float64(upper) * r.o.PortTolerance) // minimising ports may lengthen the makespan
-	// Equal shares (Eq. 17) can be slower than max-min shares.
+
+	// Minimising ports may lengthen the makespan. Equal shares (Eq. 17) can also be slower than the
+	// max-min shares of the simulation; a tenth is a wide margin for this.
+	upper += engine.Time(float64(upper) * r.o.PortTolerance)
 	if r.isFair {
 		upper += upper / 10
 	}
@@ -266,7 +270,10 @@ func (r *milpRun) export() error {
 	for _, f := range []struct {
 		extension string
 		write     func(io.Writer) error
-	}{{"mps", r.model.WriteMPS}, {"lp", r.model.WriteLP}} {
+	}{
+		{extension: "mps", write: r.model.WriteMPS},
+		{extension: "lp", write: r.model.WriteLP},
+	} {
 		path := filepath.Join(r.o.MILP.Export, fmt.Sprintf("%s-%.4x.%s", r.name, sum.Sum(nil), f.extension))
 		file, err := os.Create(path)
 		if err != nil {

@@ -34,11 +34,14 @@ type fold struct {
 func newFolds(n, k int) []*fold {
 	var all []*fold
 	for radix := 2; radix <= k; radix++ {
+		// Kautz graphs.
 		for digits := 2; power(radix, digits)+power(radix, digits-1) <= n; digits++ {
 			if power(radix, digits)+power(radix, digits-1) == n {
 				all = append(all, &fold{n: n, radix: radix, digits: digits, isKautz: true})
 			}
 		}
+
+		// De Bruijn graphs: n = last * radix^(digits-1).
 		last, digits := n, 1
 		for last > radix && last%radix == 0 {
 			last /= radix
@@ -48,8 +51,9 @@ func newFolds(n, k int) []*fold {
 			continue
 		}
 
+		// Halvings require n = radix^digits.
 		for halvings := range digits {
-			if halvings == 0 || last == radix { // halvings require n = radix^digits
+			if halvings == 0 || last == radix {
 				all = append(all, &fold{
 					n:        n,
 					radix:    radix,
@@ -112,6 +116,7 @@ func (f *fold) emitSteps(parts int32, stop cancellation.Condition, emit func(pha
 			f.gatherSteps(list)
 		}
 
+		// All pieces are whole. In an exchange, each GPU sends its own partial sum.
 		for s := range list {
 			stop.Check()
 			for i := range list[s] {
@@ -157,13 +162,16 @@ func (f *fold) scatterStep(s int) (list []linkPieces) {
 }
 
 // sumSteps computes the messages of the steps that sum. After s steps the piece is named by the
-// digits before the last s. It goes from the last step backwards, so that messages to GPUs that
-// send nothing later can be left out.
+// digits before the last s. The function goes from the last step backwards, so that messages to
+// GPUs that send nothing later can be left out.
 func (f *fold) sumSteps(list [][]linkPieces) {
 	pieces := power(f.radix, f.halvings)
 	block := power(f.radix, f.digits-1)
-	wants := make([]bool, f.n) // GPUs that need a sum after the step: all, or the senders of the next step
-	sends := make([]bool, f.n) // GPUs that send in the step
+
+	// wants are the GPUs that need a sum after the step: all, or the senders of the next step.
+	// sends are the GPUs that send in the step.
+	wants := make([]bool, f.n)
+	sends := make([]bool, f.n)
 	for v := range wants {
 		wants[v] = true
 	}
@@ -197,12 +205,16 @@ func (f *fold) sumSteps(list [][]linkPieces) {
 // gatherSteps computes the messages of the gather steps. After s steps, a GPU has all pieces
 // whose last halvings-s digits equal its first digits. Pieces that it already has are not sent.
 func (f *fold) gatherSteps(list [][]linkPieces) {
+	// has[u*pieces+piece] reports whether GPU u has a piece. At first it has the piece that its
+	// first digits name.
 	pieces := power(f.radix, f.halvings)
 	has := make([]bool, f.n*pieces)
 	for u := range f.n {
 		has[u*pieces+u/(f.n/pieces)] = true
 	}
 	for s := range list {
+		// GPU u has the pieces i*ends + u/(n/ends): any first digits i, and the first digits of u as
+		// the last ones.
 		choices := power(f.radix, s)
 		ends := power(f.radix, f.halvings-s)
 		for u := range f.n {

@@ -56,7 +56,8 @@ func (f *treeSearch) baseGraph(n int) *graph {
 
 	// try keeps a graph if its diameter, then its received shards, then its load are lower. z
 	// broadcasts the shards of all GPUs on a graph to compute these values.
-	z := newTreeBuilder(n, f.k, int32(f.k))
+	parts := int32(f.k) // per shard, as computeLoad requires
+	z := newTreeBuilder(n, f.k, parts)
 	z.stop = f.stop
 	words := 0
 	var best *graph
@@ -80,12 +81,16 @@ func (f *treeSearch) baseGraph(n int) *graph {
 
 	// Try the circulant first, then affine graphs with random factors, until the budget of work
 	// is used up.
-	try(affine(n, 1, offsets))
+	const circulantFactor = 1 // u -> 1*u + offset
+	try(affine(n, circulantFactor, offsets))
 	for i := 0; i < maxBaseTrials && words < maxBaseWords; i++ {
-		if g := affine(n, f.rng.IntN(n), f.drawOffsets(n, i%2 == 0)); g != nil {
+		isConsecutive := i%2 == 0
+		if g := affine(n, f.rng.IntN(n), f.drawOffsets(n, isConsecutive)); g != nil {
 			try(g.joinLoops())
 		}
 	}
+
+	// The diameter of one topology is at least the first element of minSteps.
 	if best != nil && n <= maxSwapGPUs && depth > minSteps(n, f.k)[0] {
 		if g := f.swapLinks(z, best, depth); g != nil {
 			best = g

@@ -20,7 +20,7 @@ type treePhase struct {
 // communications": breadth-first broadcast).
 type treeBuilder struct {
 	n, words int   // GPUs, and words per set of shards
-	parts    int32 // per shard
+	parts    int32 // number of parts of a shard
 	// shards are the shards that each GPU has, nextShards those after the step: bit s%64 of word
 	// u*words+s/64 is set if GPU u has shard s.
 	shards, nextShards []uint64
@@ -87,6 +87,8 @@ func (z *treeBuilder) setTopology(g *graph) {
 		if u == v {
 			continue
 		}
+
+		// Append the link to the links into v.
 		slot := int(v) * z.k
 		for z.inLinks[slot] >= 0 {
 			slot++
@@ -117,6 +119,7 @@ func (z *treeBuilder) advance() int {
 		return maxReceived
 	}
 
+	// GPU v receives the shards of all its senders.
 	copy(z.nextShards, z.shards)
 	for v := range z.n {
 		to := z.nextShards[v*z.words : (v+1)*z.words]
@@ -164,11 +167,12 @@ func (z *treeBuilder) findNewShards(v int) {
 	z.newShards = z.newShards[:0]
 	z.linkSets = z.linkSets[:0]
 	clear(z.semiMatching.parts)
-	links := 0
+	links := 0 // number of links into v
 	for links < k && z.inLinks[v*k+links] >= 0 {
 		links++
 	}
 
+	// In each word j, visit the shards that some sender has and v lacks.
 	for j := range z.words {
 		received := uint64(0)
 		for i := range links {
@@ -193,12 +197,13 @@ func (z *treeBuilder) assignParts(v int) {
 	k := z.k
 	clear(z.nextLink)
 	for e, s := range z.newShards {
-		m := int(z.linkSets[e])
+		set := int(z.linkSets[e])
 		for from := int32(0); from < z.parts; {
-			i := int(z.nextLink[m])
-			left := &z.share[m*k+i]
+			// Link i of the set takes parts from..to-1. left is the rest of its share.
+			i := int(z.nextLink[set])
+			left := &z.share[set*k+i]
 			if *left <= 0 {
-				z.nextLink[m]++
+				z.nextLink[set]++
 				continue
 			}
 			to := int32(min(int64(z.parts), int64(from)+*left))
@@ -213,7 +218,8 @@ func (z *treeBuilder) assignParts(v int) {
 type broadcastTrees struct {
 	name   string
 	phases []treePhase
-	// Parts (1/k shard) on the most loaded link of a step, summed over steps.
+	// load is the number of parts on the most loaded link of a step, summed over steps. A part is
+	// 1/k of a shard.
 	load int
 }
 
@@ -289,7 +295,8 @@ func (t *broadcastTrees) steps() int {
 // reduce-scatter still ends with it.
 func (t *broadcastTrees) reversed() *broadcastTrees {
 	g := t.phases[0].graph
-	if c := t.mapGraphs((*graph).converse); c.spans(newTreeBuilder(g.n, g.k, 1)) {
+	const wholeShards = 1 // parts per shard: spans divides none
+	if c := t.mapGraphs((*graph).converse); c.spans(newTreeBuilder(g.n, g.k, wholeShards)) {
 		return c
 	}
 	return t.mapGraphs((*graph).mirror)

@@ -28,15 +28,21 @@ const (
 	noPathHops8 = 126
 )
 
+// Values of hopMatrix.logLaneBits.
+const (
+	log8Bits  = 3
+	log16Bits = 4
+)
+
 // reset sets the hops to 0 from each GPU to itself and to "no path" between different GPUs.
 func (m *hopMatrix) reset(n int) {
 	m.n = n
-	m.logLaneBits = 4
+	m.logLaneBits = log16Bits
 	m.noPath = noPathHops
 	m.lowBits = 0x0001_0001_0001_0001
 	m.highBits = 0x8000_8000_8000_8000
 	if n <= noPathHops8 {
-		m.logLaneBits = 3
+		m.logLaneBits = log8Bits
 		m.noPath = noPathHops8
 		m.lowBits = 0x0101_0101_0101_0101
 		m.highBits = 0x8080_8080_8080_8080
@@ -277,13 +283,15 @@ type demandWeights struct {
 func newWeights(n int, demand []int32) *demandWeights {
 	var m hopMatrix
 	m.reset(n)
-	w := &demandWeights{wordsPerRow: m.wordsPerRow << (4 - m.logLaneBits)}
+	w := &demandWeights{wordsPerRow: m.wordsPerRow << (log16Bits - m.logLaneBits)}
 	w.rows = make([]uint64, n*w.wordsPerRow)
+
+	// Store each demand in its word, in reverse order within the word (see demandWeights).
 	for i, x := range demand {
 		w.maxDemand = max(w.maxDemand, x)
 		row, u := w.row(i/n), i%n
 		word, shift := m.lane(u)
-		if m.logLaneBits == 3 {
+		if m.logLaneBits == log8Bits {
 			word, shift = 2*word+u%2, shift&^15
 		}
 		row[word] |= uint64(x&0xffff) << (48 - shift)
@@ -332,7 +340,7 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 		return sum
 	}
 
-	if m.logLaneBits == 4 {
+	if m.logLaneBits == log16Bits {
 		need = need[:len(hops)]
 		for i, x := range hops {
 			y := rest[i] + one

@@ -72,8 +72,11 @@ func (r *permutationSearch) reset(list [][][]int32) int64 {
 		r.after = append(r.after, hopMatrix{})
 	}
 	r.before[0].reset(r.n)
-	r.evaluate(0)
-	r.accept(0)
+
+	// All phases have changed.
+	const firstPhase = 0
+	r.evaluate(firstPhase)
+	r.accept(firstPhase)
 	return r.complete.weightedHops(r.demandInto)
 }
 
@@ -200,8 +203,10 @@ func (r *permutationSearch) bestPermutation(phase int) []int32 {
 	r.rest.copyFrom(r.pathsFrom(phase + 1))
 	r.prependHops(&r.rest, r.phases[phase])
 	r.transposed.transpose(r.complete)
+
+	// savedHopsFast serves demands whose products with hop counts, whole or halved, fit its words.
 	whole, halved := r.weights[0].fits(r.complete.maxHops())
-	halved = halved && !whole && r.complete.logLaneBits == 4
+	halved = halved && !whole && r.complete.logLaneBits == log16Bits
 
 	// gain[u*n+b] is the number of hops that a link from u to b saves.
 	for u := range n {
@@ -215,6 +220,9 @@ func (r *permutationSearch) bestPermutation(phase int) []int32 {
 				gain[b] = -1 << 40 // below every sum of gains, so that no GPU is linked to itself
 				continue
 			}
+
+			// The sum of two: for paths that end with the link, and for paths that start with it.
+			// direct is the gain of the link's own flow, which is in both.
 			direct := max(0, r.complete.hops(b, u)-1) * int64(need[b])
 			if whole || halved {
 				gain[b] = r.complete.savedHopsFast(from, r.rest.row(b), r.weights[0].row(u), halved) +
@@ -224,7 +232,7 @@ func (r *permutationSearch) bestPermutation(phase int) []int32 {
 			}
 
 			gain[b] = r.complete.savedHops(from, r.rest.row(b), need) +
-				r.complete.savedHops(r.complete.row(b), to, r.demandInto[b*n:b*n+n]) - direct // the direct path is in both sums
+				r.complete.savedHops(r.complete.row(b), to, r.demandInto[b*n:b*n+n]) - direct
 		}
 	}
 

@@ -39,7 +39,7 @@ type quadraticAssignment struct {
 type directedPair struct{ to, from int32 }
 
 func (a directedPair) minus(b directedPair) directedPair {
-	return directedPair{a.to - b.to, a.from - b.from}
+	return directedPair{to: a.to - b.to, from: a.from - b.from}
 }
 
 // times returns the sum of the products of both directions.
@@ -66,12 +66,14 @@ func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop cancellatio
 	for x := range n {
 		for y := range n {
 			i, j := x*n+y, y*n+x
-			q.demand[i], q.hops[i] = directedPair{demand[i], demand[j]}, directedPair{hops[i], hops[j]}
+			q.demand[i] = directedPair{to: demand[i], from: demand[j]}
+			q.hops[i] = directedPair{to: hops[i], from: hops[j]}
 			q.surplus[x] += int64(demand[i])
 			q.surplus[y] -= int64(demand[i])
 		}
 	}
 
+	// The costs, by their definition.
 	for a := range n {
 		stop.Check()
 		d := q.demand[a*n : (a+1)*n]

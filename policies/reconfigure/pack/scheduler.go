@@ -67,7 +67,8 @@ func (p *Scheduler) Slots(links int, w *Paths, order Order, limit int) (slots in
 	if int(bound) > limit {
 		return int(bound), false
 	}
-	return p.run(limit, int(bound), nil)
+	var noSlots []int32
+	return p.run(limit, int(bound), noSlots)
 }
 
 // storeCrossings is the value of the last parameter of prepare if the slot of each crossing is
@@ -108,6 +109,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, stores bool) (boun
 
 	// Give each link a range of places, ordered by bucket. nextPlace becomes the first
 	// place of each bucket.
+	// Words have 64 places, so x >> 6 is the word of place x, and x & 63 its bit.
 	p.queues = resize(p.queues, links)
 	p.wordLink = p.wordLink[:0]
 	place := int32(0)
@@ -175,6 +177,9 @@ func (p *Scheduler) sortRanks(w *Paths) []uint64 {
 	if len(w.Rank) == 0 || slices.IsSorted(w.Rank) {
 		return nil
 	}
+
+	// The rank is in the high 32 bits. Its sign bit is inverted, so that negative ranks sort before
+	// positive ones as unsigned numbers.
 	p.byRank = p.byRank[:0]
 	for i, r := range w.Rank {
 		p.byRank = append(p.byRank, uint64(uint32(r)^1<<31)<<32|uint64(i))

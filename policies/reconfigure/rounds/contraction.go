@@ -63,6 +63,8 @@ func (s *roundSchedule) contractLongestRound(tie int) *roundSchedule {
 			link = int32(len(edges))
 			edges = append(edges, scaleup.Edge{From: src, To: dst})
 		}
+
+		// The path of class u, stored from u*stride on, becomes this link.
 		c.round[u], c.hops[u], c.paths[int(u)*c.stride] = newRound, 1, link
 	}
 
