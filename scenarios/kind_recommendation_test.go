@@ -30,12 +30,12 @@ func TestRecommendationCalls(t *testing.T) {
 		Expansion: calls.Expansion{Algorithms: "ring"}}
 	const ring, direct = 2 * 3 * 4, 2 * 4 * 3 // transfers of one all-reduce and of two all-to-alls
 	const maxTransfers = 4*ring + direct      // 3 pieces, and the dense gradients with the last one
-	e.TaskCost.Bytes = assembly.MaxBytes / maxTransfers
+	e.TaskCost.Bytes = assembly.DefaultBudget.Bytes / maxTransfers
 	if keys, err := w.CheckCalls(t.Context(), e); err != nil {
 		t.Errorf("%d transfers, limit %d: got error %v for keys %v, want none",
 			maxTransfers, maxTransfers, err, keys)
 	}
-	e.TaskCost.Bytes = assembly.MaxBytes / (maxTransfers - 1)
+	e.TaskCost.Bytes = assembly.DefaultBudget.Bytes / (maxTransfers - 1)
 	if keys, err := w.CheckCalls(t.Context(), e); err == nil || len(keys) == 0 ||
 		keys[0] != "workload.pieces" {
 		t.Errorf("%d transfers, limit %d: got error %v for keys %v, want an error for "+

@@ -13,14 +13,22 @@ import (
 // DefaultTimelineTasks is the usual value of RunOptions.TimelineTasks.
 const DefaultTimelineTasks = assembly.DefaultTimelineTasks
 
-// RunOptions, Outcome, RateRow and Cost are types of package assembly that callers of Run
-// need.
+// RunOptions, Outcome, RateRow, Cost and Budget are types of package assembly that callers of
+// Run need.
 type (
 	RunOptions = assembly.Options
 	Outcome    = assembly.Outcome
 	RateRow    = assembly.RateRow
 	Cost       = assembly.Cost
+	Budget     = assembly.Budget
 )
+
+// DefaultBudget is the budget of a simulation without SetBudget.
+var DefaultBudget = assembly.DefaultBudget
+
+// SetBudget replaces the memory and time that a simulation may take. It must be called before
+// scenarios are loaded.
+func SetBudget(b Budget) { assembly.SetBudget(b) }
 
 // PreparedScenario is a scenario whose system is built and whose reference simulations are
 // done. The decisions of all its policies share it. It is safe for concurrent use.

@@ -22,13 +22,16 @@ func (c *command) checkCommand() *cli.Command {
 		Description: describeExamples(
 			example{"sim check my.toml other.toml", "all errors of both files, with line numbers"},
 			example{"sim check gpt7b --resolved", "the scenario with all defaults, as a start for a file"}),
-		Flags: append(scenarioFlags(),
+		Flags: append(append(scenarioFlags(), budgetFlags()...),
 			boolFlag("resolved", "print the scenario with all defaults"),
 		),
 		Action: func(cc *cli.Context) error {
 			files := cc.Args().Slice()
 			if len(files) == 0 {
 				return usagef("sim check needs a scenario FILE")
+			}
+			if err := setBudget(cc); err != nil {
+				return err
 			}
 			set, err := overrides(cc)
 			if err != nil {

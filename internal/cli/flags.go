@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"sim/engine/units"
 	"sim/internal/alias"
 	"sim/scenarios"
 )
@@ -52,6 +54,43 @@ func scenarioFlags() []cli.Flag {
 		&cli.Uint64Flag{Name: "seed", Usage: "use the random seed `N`", DefaultText: "the scenario's"},
 		repeatableFlag("policy", "run the policy `NAME` instead of those in the scenario (repeatable; see sim list allocators, for tori sim list routers, for several jobs sim list multi_job_allocators)", noDefault),
 	}
+}
+
+// budgetFlags returns the flags that replace the memory and time that a simulation may take.
+func budgetFlags() []cli.Flag {
+	b := &scenarios.DefaultBudget
+	return []cli.Flag{
+		stringFlag("max-memory", "reject simulations whose estimated memory exceeds `SIZE`", fmt.Sprintf("%.3g GB", b.Bytes/1e9)),
+		stringFlag("max-time", "reject simulations whose estimated computing time on one core exceeds `TIME`, such as 48h", time.Duration(b.Seconds*float64(time.Second)).String()),
+	}
+}
+
+// Limits of the budget of simulations. A task takes a kilobyte or more, so numbers of tasks within
+// maxBudgetBytes fit 30 bits.
+const (
+	minBudgetBytes = 1 << 20
+	maxBudgetBytes = 1e12
+)
+
+// setBudget sets the budget of simulations by the flags.
+func setBudget(cc *cli.Context) error {
+	b := scenarios.DefaultBudget
+	if text := cc.String("max-memory"); cc.IsSet("max-memory") {
+		size, err := units.ParseBytes(text)
+		if err != nil || size < minBudgetBytes || size > maxBudgetBytes {
+			return usagef("flag --max-memory needs a size of 1MB to 1TB, such as 64GB, not %q", text)
+		}
+		b.Bytes = float64(size)
+	}
+	if text := cc.String("max-time"); cc.IsSet("max-time") {
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return usagef("flag --max-time needs a time such as 90m or 48h, not %q", text)
+		}
+		b.Seconds = d.Seconds()
+	}
+	scenarios.SetBudget(b)
+	return nil
 }
 
 // overrides returns the scenario flags as KEY=VALUE, in the order in which they apply. It
@@ -113,7 +152,7 @@ type runFlags struct {
 
 // runFlagList returns the definitions of the flags of sim run.
 func runFlagList() []cli.Flag {
-	return append(scenarioFlags(),
+	return append(append(scenarioFlags(), budgetFlags()...),
 		boolFlag("json", "print the result document instead of the table"),
 		stringFlag("out", "store the run in `DIR`; with several FILEs, each run in DIR/<scenario>-<hash>", "runs/<scenario>-<hash>"),
 		forceFlag(),

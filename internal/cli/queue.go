@@ -139,15 +139,18 @@ func (c *command) workerCommand() *cli.Command {
 		Description: describe("URL is the address of a NATS server with JetStream, such as nats://host:4222. The worker computes the cells of all\n"+
 			"sweeps of the same sim version. A cell leaves the queue when its result is stored, so a killed worker loses nothing.",
 			example{"sim worker nats://host:4222 --idle 10m", "on each machine, until the queue is idle for 10 minutes"}),
-		Flags: []cli.Flag{
+		Flags: append(budgetFlags(),
 			&cli.IntFlag{Name: "j", Usage: "compute `N` cells at the same time", DefaultText: "the number of processors"},
 			stringFlag("creds", "read NATS credentials from `FILE`", noDefault),
 			stringFlag("token-file", "read the server's token from `FILE`", "$"+tokenVariable),
 			stringFlag("idle", "end after an idle `TIME` such as 10m", "never"),
-		},
+		),
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() != 1 {
 				return usagef("sim worker needs the URL of a queue, such as nats://host:4222")
+			}
+			if err := setBudget(cc); err != nil {
+				return err
 			}
 			// Read the address, the token and the idle time.
 			o := queue.WorkerOptions{Peer: queue.Peer{

@@ -39,6 +39,9 @@ func (c *command) runCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if err := setBudget(cc); err != nil {
+				return err
+			}
 			set, err := overrides(cc)
 			if err != nil {
 				return err

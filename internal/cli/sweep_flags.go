@@ -16,7 +16,7 @@ import (
 
 // sweepFlagList returns the definitions of the flags of sim sweep.
 func sweepFlagList() []cli.Flag {
-	return append(scenarioFlags(),
+	return append(append(scenarioFlags(), budgetFlags()...),
 		boolFlag("dry-run", "print the cells and their predicted time; compute at most one cell per policy for it"),
 		boolFlag("yes", fmt.Sprintf("allow more than %s cells", text.Count(maxCellsWithoutYes))),
 		boolFlag("join", "share the cells with all processes that run the same command with the same directory"),

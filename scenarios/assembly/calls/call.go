@@ -107,7 +107,7 @@ func (c *Call) checkCount(
 	cost := unit.Scale(float64(n))
 	cost.Tasks = 0 // the message already states the number of transfers
 	return fmt.Errorf("%s: %w: %s among %d ranks is %s%s transfers, which take %s%v to simulate; "+
-		"want fewer ranks or larger chunks, for at most %s",
+		"want fewer ranks or larger chunks, for at most %s, or allow more with --max-memory",
 		row.Name, ErrTooLarge, c.Kind, len(p.Group), qualifier, text.Count(n),
 		qualifier, cost, text.Count(maxTransfers))
 }

@@ -541,7 +541,7 @@ func TestTraceSchedules(t *testing.T) {
 						served++
 					}
 					few := *e
-					few.TaskCost.Bytes = assembly.MaxBytes
+					few.TaskCost.Bytes = assembly.DefaultBudget.Bytes
 					if few, err := few.TraceOptions(t.Context(), false).Count(c); err != nil || few <= 1 && count-n > 1 && minTransfers(row.Name, c) > 1 {
 						t.Errorf("%s, %v of %d B among %d: %d tasks of at most 1 (%v)", row.Name, kind, bytes, n, few, err)
 					}
@@ -578,7 +578,7 @@ func TestCheckSize(t *testing.T) {
 	if s, err := c.Expand(t.Context(), p); err != nil || len(s.Transfers) != 12 {
 		t.Errorf("%v", err)
 	}
-	c.TransferCost.Bytes = assembly.MaxBytes / maxSchedulesInMemory / 12
+	c.TransferCost.Bytes = assembly.DefaultBudget.Bytes / maxSchedulesInMemory / 12
 	if err := c.CheckSize(t.Context(), p, nil); err != nil {
 		t.Errorf("12 transfers of a 12th of the memory: %v", err)
 	}
@@ -586,7 +586,7 @@ func TestCheckSize(t *testing.T) {
 		fit  float64
 		want string
 	}{{11, "is 12 transfers"}, {6, "is 12 transfers"}, {5, "is more than 10 transfers"}} {
-		c.TransferCost.Bytes = assembly.MaxBytes / maxSchedulesInMemory / fits.fit
+		c.TransferCost.Bytes = assembly.DefaultBudget.Bytes / maxSchedulesInMemory / fits.fit
 		seen = 0
 		err := c.CheckSize(t.Context(), p, func(src, dst int32) { seen++ })
 		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), fits.want) || seen != int(fits.fit) {

@@ -39,6 +39,9 @@ func (r *Result) End() (end engine.Time, ended bool) {
 	}
 }
 
+// MaxPacketBytes limits the memory of simulations at level packet.
+var MaxPacketBytes int64 = packet.DefaultMaxBytes
+
 // Simulate simulates a job under a decision at level "flow" or "packet". It returns the
 // error of ctx if ctx is cancelled.
 func Simulate(ctx context.Context, level string, j *Job, d *Decision) (*Result, error) {
@@ -50,6 +53,7 @@ func Simulate(ctx context.Context, level string, j *Job, d *Decision) (*Result, 
 	if err != nil {
 		return nil, err
 	}
+	p.Options.MaxBytes = MaxPacketBytes
 	p.Options.Stop = func() bool { return ctx.Err() != nil }
 	r := &Result{Packets: p}
 	if j.Sources != nil {

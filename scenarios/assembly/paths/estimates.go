@@ -30,7 +30,7 @@ const maxPathStretch = 4
 // symmetry under some listed router. high is the upper estimate.
 func (r *routingSystem) mayExceedFlows(high workEstimate) bool {
 	if r.s.Engine.Level != "flow" || r.s.HasDependencies() ||
-		high.flows*high.flows*high.hops <= maxFlowLevelHops*high.packets {
+		flowCost(high.flows, high.flows*high.hops/high.packets).IsAffordable() {
 		return false
 	}
 
@@ -48,7 +48,7 @@ func (r *routingSystem) hasUniformRates(row *routing.Row, flows float64) bool {
 	singleShortest := row.Shortest && !drawsPerHop
 	symmetric := r.s.trafficKind().IsUniform && r.Torus != nil && !r.s.Fabric.Faulty()
 	return symmetric && r.s.Fabric.LinkLatency == 0 && singleShortest &&
-		flows*r.meanShortestHops() <= maxUniformHops
+		assembly.UniformHop.Scale(flows*r.meanShortestHops()).IsAffordable()
 }
 
 // packetsPerMessage returns the packets of a message. At level flow it may be a
@@ -154,7 +154,7 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 	// Each packet crosses at least one link. The mean of shortest paths is costly
 	// on graphs, so it is used only if the simulation may be too large.
 	low.hops, high.hops, high.flows = low.packets, high.packets*maxHops, pairs
-	if flows > 0 && up == int(r.Whole.Nodes) && high.hops > assembly.MaxHops {
+	if flows > 0 && up == int(r.Whole.Nodes) && !s.hopCost().Scale(high.hops).IsAffordable() {
 		mean := r.meanShortestHops()
 		if r.Torus != nil || !kind.HasOwnSizes {
 			high.hops = min(high.hops, maxPathStretch*high.packets*mean)

@@ -14,6 +14,7 @@ import (
 	"sim/engine/units"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/composition"
 	"sim/scenarios/schema"
 )
 
@@ -229,7 +230,7 @@ func (r *routingSystem) checkLimits(name string, x workEstimate, latency float64
 	// Queues without limit grow if the load exceeds the capacity of links.
 	if w.Source == "poisson" && s.Fabric.Queue == "unbounded" {
 		waiting := r.backlog(x)
-		if waiting*float64(packet.PacketBytes) > packet.DefaultMaxBytes {
+		if waiting*float64(packet.PacketBytes) > float64(composition.MaxPacketBytes) {
 			return r.inputError("workload.load",
 				fmt.Sprintf("%s leaves about %.2g packets waiting, more than memory may hold", name, waiting),
 				"choose less load, or a shorter workload.duration and warmup")

@@ -9,16 +9,19 @@ import (
 	"fmt"
 
 	"sim/engine"
+	"sim/scenarios/assembly"
 )
 
-// maxFlowLevelHops limits the product of flows and links of all paths at level
-// flow if every flow may end at its own time. Such a simulation takes some
-// minutes.
+// maxFlowLevelHops is the product of flows and links of all paths up to which level flow
+// simulates flows one by one, also if it could derive their ends from their initial
+// rates. Such a simulation takes some seconds.
 const maxFlowLevelHops = 2e10
 
-// maxUniformHops limits the links of all paths if all messages keep their initial
-// rates. Such a simulation takes some gigabytes of memory.
-const maxUniformHops = 500_000_000
+// flowCost estimates the cost of flows that may all end at different times at level flow. hops
+// is the number of links of all their paths.
+func flowCost(flows, hops float64) assembly.Cost {
+	return assembly.LinkTask.Scale(flows).Add(assembly.FlowHop.Scale(flows * hops))
+}
 
 // nodeOrbits returns the orbit of each node under the symmetries of n, indexed by
 // node. Nodes of one orbit are indistinguishable. Without symmetry every node is
@@ -70,15 +73,20 @@ func (a *routingResult) foldMessages() error {
 	// Initial rates remain valid if all messages have one size and one path, and
 	// arrive without latency.
 	singlePath := a.paths.First == nil && a.paths.Spread == nil && r.Tiers == nil
+	hops := float64(a.pathLoads.SumHops)
 	a.uniformRates = singlePath && t.Bytes == nil && !r.hasLatency() &&
-		a.pathLoads.SumHops <= maxUniformHops
+		assembly.UniformHop.Scale(hops).IsAffordable()
 	if a.uniformRates {
 		return nil
 	}
-	return r.inputError("engine.level",
-		fmt.Sprintf("level flow would take hours: the paths of %s carry %.0f flows without symmetry, "+
-			"which may all end at different times", a.Row.Policy, flows),
-		`set engine.level = "packet" or "static"`)
+	err = flowCost(flows, hops).CheckLimits(
+		fmt.Sprintf("the %.0f flows on paths of %s, which may all end at different times,", flows, a.Row.Policy),
+		`engine.level = "packet" or "static", or fewer nodes`)
+	if err == nil {
+		return nil
+	}
+	what, want := assembly.SplitError(err)
+	return r.inputError("engine.level", what, want)
 }
 
 // maxFoldAttempts limits the expansions of a call with finer and finer classes.
