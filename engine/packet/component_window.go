@@ -93,11 +93,11 @@ func pendingKey(ordinal uint64) eventKey { return eventKey{tieBreak: ordinal << 
 
 // withLaterOrdinal returns the key with an ordinal that is higher by n.
 func (a *eventKey) withLaterOrdinal(n int) eventKey {
-	return eventKey{a.scheduleTimes, a.tieBreak + uint64(n)<<maxKeyTimes}
+	return eventKey{scheduleTimes: a.scheduleTimes, tieBreak: a.tieBreak + uint64(n)<<maxKeyTimes}
 }
 
 // childKey returns the key of the first event that the event with the given key schedules
-// when it occurs at time index t.
+// when it occurs at time index t. The mask maxTimes-1 changes no valid index; see slotOf.
 func (p *componentWindow) childKey(parent eventKey, t int) eventKey {
 	parent.scheduleTimes |= p.keyBit[t&(maxTimes-1)]
 	return parent
@@ -225,6 +225,7 @@ func (p *componentSim) eventLoopTime() engine.Time {
 	if p.options.forceParallel { // tests return soon
 		return min(3*p.minSendTime, engine.Never>>20)
 	}
+	// The minima prevent overflow.
 	exponent := 3 + 2*min(p.numSparseWindows, 62)
 	return engine.Time(min(math.Ldexp(float64(p.minSendTime), exponent), float64(engine.Never>>2)))
 }
@@ -236,7 +237,8 @@ func (p *componentSim) exceedsMemory() bool {
 	for i := range p.workers {
 		sum += p.workers[i].memoryBytes
 	}
-	return sum > p.maxChunks*chunkBytes/2
+	memoryLimit := p.maxChunks * chunkBytes // of the run
+	return sum > memoryLimit/2
 }
 
 // mergeStats adds the counts of the workers to the statistics of the run.
@@ -326,7 +328,7 @@ func (p *componentSim) openWindow(until engine.Time) (engine.Time, bool) {
 		if w := &p.senders[i]; w.time < engine.Never {
 			p.start = min(p.start, w.time)
 			p.addResidue(w.time)
-			p.pending.events = append(p.pending.events, keyedEvent{w.eventKey, -1 - i})
+			p.pending.events = append(p.pending.events, keyedEvent{eventKey: w.eventKey, id: -1 - i})
 		}
 	}
 

@@ -285,7 +285,7 @@ func (k *componentWorker) prefetchComponent(q *linkComponent) {
 
 // addPending records an event after the window. id is as in keyedEvent.
 func (k *componentWorker) addPending(key eventKey, time engine.Time, id int32) {
-	k.pending.events = append(k.pending.events, keyedEvent{key, id})
+	k.pending.events = append(k.pending.events, keyedEvent{eventKey: key, id: id})
 	if k.earliestPending = min(k.earliestPending, time); time != k.lastPending {
 		k.lastPending = time
 		if r := time % k.timeUnit; len(k.pendingResidues) <= maxPhases && !slices.Contains(k.pendingResidues, r) {

@@ -69,13 +69,13 @@ func Bisection(n *engine.Network, seed uint64, initial ...[]bool) (int64, []bool
 
 	// Start from the given halves, from the order of the nodes, and from random halves.
 	starts := slices.DeleteFunc(slices.Clone(initial), func(side []bool) bool {
-		more := 0
+		numTrue := 0
 		for _, s := range side {
 			if s {
-				more++
+				numTrue++
 			}
 		}
-		return len(side) != len(half) || 2*more < len(side)-1 || 2*more > len(side)+1
+		return len(side) != len(half) || 2*numTrue < len(side)-1 || 2*numTrue > len(side)+1
 	})
 	starts = append(starts, slices.Clone(half))
 	random := rand.New(rand.NewPCG(seed, bisectionStream))
@@ -155,7 +155,7 @@ func (p *partition) improve(n *engine.Network, from []bool) int64 {
 // of the cut.
 func (p *partition) pass() int64 {
 	// Compute the gains and fill the buckets.
-	larger := 0 // number of nodes on side true minus number on side false
+	surplus := 0 // number of nodes on side true minus number on side false
 	for s := range p.bucket {
 		for g := range p.bucket[s] {
 			p.bucket[s][g] = p.bucket[s][g][:0]
@@ -174,9 +174,9 @@ func (p *partition) pass() int64 {
 		}
 		p.push(int32(a))
 		if p.side[a] {
-			larger++
+			surplus++
 		} else {
-			larger--
+			surplus--
 		}
 	}
 	p.moves = p.moves[:0]
@@ -187,7 +187,7 @@ func (p *partition) pass() int64 {
 	sum, best, keep := int64(0), int64(0), 0
 	for {
 		s := 0
-		if larger > 0 || larger == 0 && p.bestBucket(1) > p.bestBucket(0) {
+		if surplus > 0 || surplus == 0 && p.bestBucket(1) > p.bestBucket(0) {
 			s = 1
 		}
 		if p.bestBucket(s) < 0 {
@@ -200,11 +200,11 @@ func (p *partition) pass() int64 {
 		p.move(a)
 		p.moves = append(p.moves, a)
 		if s == 1 { // from side true to side false
-			larger -= 2
+			surplus -= 2
 		} else {
-			larger += 2
+			surplus += 2
 		}
-		if sum > best && larger >= -1 && larger <= 1 {
+		if sum > best && surplus >= -1 && surplus <= 1 {
 			best, keep = sum, len(p.moves)
 		}
 	}

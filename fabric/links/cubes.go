@@ -65,7 +65,8 @@ func (l *Links) JoinCubes(t *torus.Torus) (*Cubes, error) {
 		}
 	}
 
-	// The torus that the cubes formed before.
+	// The torus that the cubes formed before has the same sizes, and l.Configured is its twist.
+	// "" stands for no twist, and "none" for cubes that were not connected.
 	var before *torus.Torus
 	if l.Configured != "none" {
 		var err error

@@ -123,17 +123,17 @@ type Commands struct {
 	Undo, Make []Connection // connections to remove, and connections to make
 }
 
-// Reconnect returns the commands that turn cubes of a pod from the torus before into t: steps 3
-// and 4 of Sec. 3.4.1. before is nil if the cubes are not connected yet. Existing connections
-// stay, and other connections of the same out port are undone. Connections in switches that are
-// down are omitted (Sec. 4.2). It returns an error if CubeConnections does, and ErrPorts if a
-// cube is named twice or does not exist.
-func Reconnect(before, t *Torus, cubes []int, pod int, down []Switch) (*Commands, error) {
+// Reconnect returns the commands that turn cubes of a pod of podCubes from the torus before into t:
+// steps 3 and 4 of Sec. 3.4.1. before is nil if the cubes are not connected yet. Existing
+// connections stay, and other connections of the same out port are undone. Connections in switches
+// that are down are omitted (Sec. 4.2). It returns an error if CubeConnections does, and ErrPorts if
+// a cube is named twice or does not exist.
+func Reconnect(before, t *Torus, cubes []int, podCubes int, down []Switch) (*Commands, error) {
 	seen := map[int]bool{}
 	for _, c := range cubes {
 		switch {
-		case c < 0 || c >= pod:
-			return nil, fmt.Errorf("%w: there is no cube %d; there are 0 to %d", ErrPorts, c, pod-1)
+		case c < 0 || c >= podCubes:
+			return nil, fmt.Errorf("%w: there is no cube %d; there are 0 to %d", ErrPorts, c, podCubes-1)
 		case seen[c]:
 			return nil, fmt.Errorf("%w: cube %d is named twice", ErrPorts, c)
 		}

@@ -81,11 +81,9 @@ func (c *command) runCommand() *cli.Command {
 
 // preparedRun is a scenario whose result directory and output files have been created.
 type preparedRun struct {
-	// scenario is the loaded file with its overrides.
-	scenario *scenarios.Scenario
-	// Result directory, under a temporary name.
-	dir     *result.Dir
-	outputs outputs // files that flags request
+	scenario *scenarios.Scenario // the loaded file with its overrides
+	dir      *result.Dir         // result directory, under a temporary name
+	outputs  outputs             // files that flags request
 }
 
 // abort removes all unfinished files and directories of the run.
@@ -194,7 +192,7 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 		return err
 	}
 
-	// For the runs that follow.
+	// The runs that follow begin without a note.
 	c.cleanup.setResultNote("")
 	failed := []error{drawn, written}
 	// Report the policies whose simulation did not finish; their rows contain the reason.

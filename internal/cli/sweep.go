@@ -75,17 +75,10 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 		return err
 	}
 
-	// Select the runner: this process, the workers of a queue, or the workers of a directory.
-	var run study.Runner = study.LocalRunner(flags.workers)
-
-	// With a queue, its workers write.
+	// Check the directories that cells write to. With a queue, they are those of its workers.
 	if flags.queue == "" {
 		var noRun *result.Dir // a sweep has no run directory
 		if err := checkOutputDirs(flags.dirs, noRun); err != nil {
-			return err
-		}
-	} else if !flags.dryRun {
-		if run, err = c.queueRunner(plan, flags); err != nil {
 			return err
 		}
 	}
@@ -93,7 +86,15 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 		return c.dryRun(ctx, plan, flags)
 	}
 
-	// Open the directory of the sweep.
+	// Select the runner: this process, or the workers of a queue.
+	var run study.Runner = study.LocalRunner(flags.workers)
+	if flags.queue != "" {
+		if run, err = c.queueRunner(plan, flags); err != nil {
+			return err
+		}
+	}
+
+	// Open the directory of the sweep. With --join, all workers of the directory are the runner.
 	text, err := st.TOML()
 	if err != nil {
 		return err
@@ -112,6 +113,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if flags.join {
 		run = store.Joined(flags.workers)
 	}
+
 	// From here on, an interrupt loses only unfinished cells.
 	c.cleanup.setResultNote("the cells that were finished are kept, and the same command goes on from there")
 	err = c.computeCells(ctx, plan, store, run, begun, flags)
@@ -170,11 +172,11 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	}
 
 	// Reuse the finished cells of earlier sweeps with the same name.
-	kin, err := filepath.Glob(filepath.Join(filepath.Dir(store.Dir), unsafeInPath.ReplaceAllString(plan.Sweep.Name, "-")+"-*"))
+	earlier, err := filepath.Glob(filepath.Join(filepath.Dir(store.Dir), unsafeInPath.ReplaceAllString(plan.Sweep.Name, "-")+"-*"))
 	if err != nil {
 		return err
 	}
-	adopted, err := store.Adopt(plan, kin)
+	adopted, err := store.Adopt(plan, earlier)
 	if err != nil {
 		return err
 	}
@@ -186,41 +188,41 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 		return err
 	}
 
-	// Compute the missing cells, with progress and partial results in between.
+	// Predict the remaining time, unless a queue with an unknown number of workers computes.
 	var left func() (*study.Forecast, error)
-
-	// The number of workers of a queue is unknown.
 	if flags.queue == "" {
 		left = func() (*study.Forecast, error) { return plan.Forecast(ctx, store, noSamples) }
 	}
 	m, update := c.startSweepProgress(plan.Sweep.Name, flags.workers, left)
-	show := c.newThrottle(func() error { return store.WritePartial(plan) })
-	// Write partial results only after the first new cell and before the last one.
-	first := -1
+
+	// Compute the missing cells. Write partial results only after the first new cell and before
+	// the last one.
+	partial := c.newThrottle(func() error { return store.WritePartial(plan) })
+	first := -1 // cells that were stored before; -1 until the first call of Progress
 	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Progress: func(done, total, failed int) {
 		if update(done, total, failed); first < 0 {
 			first = done
 		} else if done > first && done+failed < total {
-			show.callIfAllowed()
+			partial.callIfAllowed()
 		}
 	}})
 	m.stop()
 
-	// stopped converts the error of an interrupt into a sweepInterrupt.
-	stopped := func(err error) error {
+	// withStatus converts the error of an interrupt into a sweepInterrupt.
+	withStatus := func(err error) error {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return &sweepInterrupt{status: status, dir: store.Dir}
 		}
 		return err
 	}
 	if err != nil || len(status.Failed) > 0 {
-		show.call()
+		partial.call()
 	}
 	for _, i := range status.Failed {
 		c.logf("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))
 	}
 	if err != nil {
-		return stopped(err)
+		return withStatus(err)
 	}
 
 	// All cells are stored: assemble the sweep, print it and store it.
@@ -238,7 +240,7 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 		store.RemoveLeases()
 	}
 	if err != nil {
-		return stopped(err)
+		return withStatus(err)
 	}
 	if status.Computed == 0 && len(status.Failed) == 0 && !flags.join {
 		c.logf("all %s were there already", text.Plural(status.Total, "cell"))
@@ -292,8 +294,7 @@ func failedCellsError(s study.Status) error {
 // sweepInterrupt is the error of an interrupted sweep.
 type sweepInterrupt struct {
 	status study.Status // progress at the interrupt
-	// Directory with the stored cells.
-	dir string
+	dir    string       // directory with the stored cells
 }
 
 // Error implements error.
