@@ -121,7 +121,7 @@ func (p *Pods) BetweenPods(src, dst int32) bool {
 }
 
 // Interfaces appends the uses of a transfer outside the circuits: the NICs at both ends, or the
-// links inside the pod. group is the resource of Groups()[0].
+// links inside the pod. group is the resource number of the first of Groups.
 func (p *Pods) Interfaces(uses []engine.Use, group, src, dst int32) []engine.Use {
 	from, to := &p.Nodes[src], &p.Nodes[dst]
 	if !p.BetweenPods(src, dst) {

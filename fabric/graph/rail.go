@@ -16,7 +16,8 @@ type RailTopology struct {
 // and is spread over the spines.
 func (r RailTopology) Shape(wanted int) (*Shape, error) {
 	gpus := r.Servers * r.Rails
-	s, err := newShape("rails", gpus, wanted, 2*gpus+r.Rails*r.Spines)
+	pairs := 2*gpus + r.Rails*r.Spines // of links
+	s, err := newShape("rails", gpus, wanted, pairs)
 	if err != nil {
 		return nil, err
 	}

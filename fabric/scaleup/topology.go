@@ -119,7 +119,7 @@ func (t Topology) AssignSwitches(n, k int) ([]int32, error) {
 		out[i], in[i] = free, free
 	}
 
-	// firstFree returns the first colour that has no edge at a GPU.
+	// firstFree returns the first colour that has no edge at a GPU. Check ensures that there is one.
 	firstFree := func(colours []int32) int32 {
 		for c, e := range colours {
 			if e == free {
@@ -136,8 +136,8 @@ func (t Topology) AssignSwitches(n, k int) ([]int32, error) {
 
 		// Colour a is free at the source, and b at the destination. If they differ, swap them
 		// along a path that starts at the destination with the edge of colour a into it. Its
-		// edges have the colours a and b by turns, and lead into and out of its nodes by turns.
-		// Then a is free at both ends.
+		// edges alternate between the colours a and b, and each node of the path has either two
+		// incoming or two outgoing edges of it. Then a is free at both ends.
 		var path []int32
 		node, want, edgeInto := int(e.To), a, true
 		for a != b {

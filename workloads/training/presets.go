@@ -70,6 +70,7 @@ func (s *Spec) Defaults() *Spec {
 	d.Chunks = s.ModelCopies()
 	d.Choices = s.preset().choices(s)
 	a, m := &s.Arch, &d.Arch
+	// The rate can be set for the job or for the model, and each is the default of the other.
 	d.Choices.EffectiveTFLOPS, m.EffectiveTFLOPS = a.EffectiveTFLOPS, s.Choices.EffectiveTFLOPS
 	m.KVHeads, m.FFN, m.HeadDim, m.ExpertFFN = a.Heads, 4*a.Hidden, 0, 0
 	if a.Attention != "mla" && a.Heads > 0 {
