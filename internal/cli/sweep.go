@@ -75,7 +75,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 		return err
 	}
 
-	// Check the directories that cells write to. With a queue, they are those of its workers.
+	// Check the directories for the outputs of cells. With a queue, its workers have the directories.
 	if flags.queue == "" {
 		var noRun *result.Dir // a sweep has no run directory
 		if err := checkOutputDirs(flags.dirs, noRun); err != nil {
