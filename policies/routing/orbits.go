@@ -118,9 +118,11 @@ func (l *pathAssigner) routeOrbits(ctx context.Context) (*Orbits, error) {
 		}
 		z.ports[c] = make([]engine.Step, len(ports))
 
+		// Store the path without its channels.
+		const channel = 0
 		node := f.Src
 		for i, s := range ports {
-			z.ports[c][i] = engine.MakeStep(s.Port(), 0)
+			z.ports[c][i] = engine.MakeStep(s.Port(), channel)
 			if k := int(node)*z.geometry.degree + s.Port(); !z.geometry.isUp[k] {
 				return nil, fmt.Errorf("routing: the path from node %d to %d takes port %d of node %d, which is down", f.Src, f.Dst, s.Port(), node)
 			}
@@ -291,6 +293,7 @@ func (z *Orbits) Channels(ctx context.Context, n *engine.Network) (channels int,
 		return nil
 	}
 
+	// Count the channels in use.
 	channels = 1
 	if err = each(func(_ int32, path []engine.Step) bool {
 		for _, s := range path {
@@ -301,6 +304,7 @@ func (z *Orbits) Channels(ctx context.Context, n *engine.Network) (channels int,
 		return 0, nil, err
 	}
 
+	// Add the dependencies of all translations.
 	d := packet.NewDependencies(n, z.geometry.degree, z.geometry.link, channels)
 	failed := error(nil)
 	if err = each(func(a int32, path []engine.Step) bool {

@@ -114,8 +114,9 @@ func (s *duringSearch) pipelineShape(retained, maxInner int, lead engine.Time, e
 		}
 	}
 
+	// Return to the first topology. If there are too many changes, merge the first ones.
 	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
-	for maxSteps := s.o.Moving.Changes; maxSteps > 0 && len(q.Steps) > maxSteps; { // merge the first changes
+	for maxSteps := s.o.Moving.Changes; maxSteps > 0 && len(q.Steps) > maxSteps; {
 		q.Steps = q.Steps[1:]
 	}
 	return q
@@ -187,6 +188,7 @@ func (s *duringSearch) budgetUsed(part float64) func() bool {
 // over returns true or the search must stop.
 func (s *duringSearch) hillClimb(rng *rand.Rand, over func() bool) {
 	for s.best != nil && !over() && !s.mustStop() {
+		// One to three random changes.
 		q := s.best.clone()
 		for range 1 + rng.IntN(3) {
 			s.mutate(q, rng)
@@ -195,7 +197,8 @@ func (s *duringSearch) hillClimb(rng *rand.Rand, over func() bool) {
 	}
 }
 
-// mutate makes one random change to q.
+// mutate makes one random change to q. Half of the changes concern circuits, a quarter the number
+// of transfers before a step, and the others its event or the number of topologies.
 func (s *duringSearch) mutate(q *Sequence, rng *rand.Rand) {
 	n := len(q.Steps)
 	if n == 0 { // one change and the change back
@@ -205,7 +208,9 @@ func (s *duringSearch) mutate(q *Sequence, rng *rand.Rand) {
 		s.exchangeCircuits(q, rng, first, last)
 		return
 	}
-	switch k := rng.IntN(n); rng.IntN(8) { // k is the step to change
+
+	// k is the step to change.
+	switch k := rng.IntN(n); rng.IntN(8) {
 	case 0, 1: // another number of transfers
 		s.shiftStep(&q.Steps[k], rng)
 	case 2: // another event
@@ -232,7 +237,7 @@ func (s *duringSearch) mutate(q *Sequence, rng *rand.Rand) {
 			q.Steps = slices.Insert(q.Steps, k, step)
 			s.exchangeCircuits(q, rng, k+1, k+1)
 		}
-	default:
+	default: // other circuits, in one topology or in several consecutive ones
 		from := rng.IntN(n)
 		to := from
 		if rng.IntN(2) == 0 {
@@ -265,7 +270,8 @@ func (q *Sequence) removeTopology(k int) {
 	q.Steps = slices.Delete(q.Steps, k, k+1)
 }
 
-// randomStep returns a step to topology x at a random event.
+// randomStep returns a step to topology x at a random event: the end of one of the last four
+// transfers of a bundle, or of any transfer.
 func (s *duringSearch) randomStep(rng *rand.Rand, x []int) Step {
 	e := rng.IntN(len(s.numTransfers))
 	n := s.numTransfers[e]
@@ -282,7 +288,7 @@ func (s *duringSearch) shiftStep(at *Step, rng *rand.Rand) {
 	if at.Bundle == AtEnd {
 		return
 	}
-	amount := 1 << rng.IntN(5)
+	amount := 1 << rng.IntN(5) // 1 to 16
 	if rng.IntN(2) == 0 {
 		amount = -amount
 	}
@@ -294,7 +300,7 @@ func (s *duringSearch) shiftStep(at *Step, rng *rand.Rand) {
 // pods lose circuits or get the free ports.
 func (s *duringSearch) exchangeCircuits(q *Sequence, rng *rand.Rand, from, to int) {
 	e := rng.IntN(len(s.maxCircuits))
-	amount := 1 << rng.IntN(4)
+	amount := 1 << rng.IntN(4) // 1 to 8
 	if rng.IntN(2) == 0 {
 		amount = -amount
 	}
@@ -319,5 +325,6 @@ func (s *duringSearch) exchangeCircuits(q *Sequence, rng *rand.Rand, from, to in
 		}
 	}
 
+	// The last step returns to the first topology.
 	copy(q.Steps[n-1].Circuits, q.First)
 }

@@ -10,10 +10,13 @@ import (
 // sharp one (flow.Evaluator.QueueBound), which includes queueing and costs tens to
 // thousands of times as much. If the plain bound leaves a gap, boxes are bounded by the
 // sharp one when they are visited.
+//
+// jointSearch (joint.go) is the best-first search over boxes of topologies. Its closedBound is the
+// minimum bound of the boxes that are simulated or excluded, so it bounds all their topologies.
 const (
-	// The budget up to 1/plainBoundDivisor is reserved for plain bounds.
+	// plainBoundDivisor reserves the budget up to 1/plainBoundDivisor for plain bounds.
 	plainBoundDivisor = 8
-	// One queue bound may use at most 1/queueBoundDivisor of the remaining budget.
+	// queueBoundDivisor limits one queue bound to 1/queueBoundDivisor of the remaining budget.
 	queueBoundDivisor = 4
 )
 
@@ -44,6 +47,8 @@ func (s *jointSearch) applyQueueBound(b *box[boxBound]) bool {
 		(s.triedQueueBound || s.usedFraction() < 1.0/plainBoundDivisor) {
 		return false
 	}
+
+	// The upper corner of the box has the lowest bound.
 	s.evaluator.provision(b.hi)
 	bound, work := s.evaluator.QueueBound(s.ctx,
 		int64((1-s.usedFraction())*float64(s.MaxEvaluations))/(queueBoundDivisor*s.p.evaluationCost()))

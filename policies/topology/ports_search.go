@@ -84,14 +84,18 @@ func (q *portSearch) close() {
 func (q *portSearch) run() {
 	const minPorts = 0
 	q.push(q.minCircuits(), slices.Clone(q.p.Useful), minPorts)
-	unfinished := q.open.explore(func(ports int) bool { return ports > q.ceiling || q.isDone() }, q.mustStop, func(b *box[int]) bool {
+	isSettled := func(ports int) bool { return ports > q.ceiling || q.isDone() }
+	visit := func(b *box[int]) bool {
 		if q.isDominated(b.lo) {
 			return true
 		}
 		q.visit(b)
 		return !q.mustStop()
-	})
-	if unfinished != nil && unfinished.value <= q.ceiling && !q.isDone() { // the rest of this box is unknown
+	}
+
+	// The rest of an unfinished box is unknown.
+	unfinished := q.open.explore(isSettled, q.mustStop, visit)
+	if unfinished != nil && unfinished.value <= q.ceiling && !q.isDone() {
 		q.floor = min(q.floor, unfinished.value)
 	}
 }

@@ -19,9 +19,13 @@ type epochSchedule struct {
 	singleEpoch bool    // no chunk uses several epochs
 }
 
+// maxGPUsForAllEpochs limits the GPUs for which independentPlans plans every total number of
+// epochs. For more GPUs, each plan takes longer, and there would be more of them.
+const maxGPUsForAllEpochs = 128
+
 // independentPlans returns plans with independent switches, for all total numbers of
-// epochs, which are dealt evenly to the switches. For more than 128 GPUs, each switch has
-// about as many epochs as other plans have topologies.
+// epochs, which are dealt evenly to the switches. For more than maxGPUsForAllEpochs GPUs, each
+// switch has about as many epochs as other plans have topologies.
 //
 // A switch with one epoch fewer than another one may carry more. How much more is best
 // depends on the delay, so there are several plans; see loadLeads. A plan is left out if a
@@ -40,7 +44,7 @@ func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.C
 	const oneEpochPerChunk, severalEpochs = true, false
 	offer := func(origin string, singleEpoch bool) {
 		for m := l.k; m <= maxEpochs; m++ {
-			if l.n > 128 && (m%l.k > 1 || !slices.Contains(counts, m/l.k)) {
+			if l.n > maxGPUsForAllEpochs && (m%l.k > 1 || !slices.Contains(counts, m/l.k)) {
 				continue
 			}
 			for _, lead := range l.loadLeads(hops, m) {
@@ -206,6 +210,7 @@ func (e *epochSchedule) bySwitch(w *pathTable, k int) *pathTable {
 		hops:       w.hops,
 	}
 
+	// Add up the hops of each path by switch.
 	count := make([]int32, k)
 	for q := range w.hops {
 		for i := w.pathStart[q]; i < w.pathStart[q+1]; i++ {
@@ -254,8 +259,8 @@ func (e *epochSchedule) mayCollide(k int) bool {
 			continue
 		}
 		for _, g := range gen {
-			if e.slots[g] <= int64(e.paths.hops[q])+int64(max(0,
-				k-2))*int64(maxChunkHops[g]) {
+			otherSwitches := int64(max(0, k-2))
+			if e.slots[g] <= int64(e.paths.hops[q])+otherSwitches*int64(maxChunkHops[g]) {
 				return true
 			}
 		}

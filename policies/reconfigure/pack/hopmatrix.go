@@ -234,7 +234,7 @@ func (m *hopMatrix) savedHops(hops, rest []uint64, demand []int32) (sum int64) {
 		isGreaterOrEqual := ((x | high) - y) & high
 		low := isGreaterOrEqual - isGreaterOrEqual>>signShift
 		z := (x&low | high) - y&low ^ high
-		if log == 4 && z != 0 && 4*i+4 <= len(demand) { // all four lanes in one step
+		if log == log16Bits && z != 0 && 4*i+4 <= len(demand) { // all four lanes in one step
 			d := demand[4*i : 4*i+4]
 			sum += int64(z&mask)*int64(d[0]) + int64(z>>16&mask)*int64(d[1]) +
 				int64(z>>32&mask)*int64(d[2]) + int64(z>>48)*int64(d[3])
@@ -247,7 +247,7 @@ func (m *hopMatrix) savedHops(hops, rest []uint64, demand []int32) (sum int64) {
 			c := int64(z >> shift & mask)
 			z &^= mask << shift
 			if x>>shift&mask == none {
-				c += int64(noPathHops - none)
+				c += int64(noPathHops - none) // without a path, hops counts as noPathHops
 			}
 			sum += c * int64(demand[i<<(6-log)+lane])
 		}

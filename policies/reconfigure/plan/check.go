@@ -22,7 +22,8 @@ func (p *Plan) Seal() error { return p.SealWithStop(cancellation.Never) }
 // SealWithStop is Seal, but polls stop and then fails with cancellation.ErrCancelled.
 func (p *Plan) SealWithStop(stop cancellation.Condition) (err error) {
 	defer cancellation.Recover(&err)
-	sortTx(p.Tx, 0, stop)
+	const firstByte = 0 // of the keys
+	sortTx(p.Tx, firstByte, stop)
 	peak, err := p.verify(stop)
 	if err != nil {
 		return err

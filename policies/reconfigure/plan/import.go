@@ -28,10 +28,13 @@ var ErrJSON = errors.New("plan: no plans in JSON")
 func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 	in := json.NewDecoder(r)
 	in.UseNumber()
+
+	// fail returns ErrJSON with the file and the position. The texts of package json quote the
+	// file, so they are replaced.
 	fail := func(err error) error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("the text ends at byte %d, in the middle", in.InputOffset())
-		} else if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) { // the text of the error quotes the file
+		} else if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 			err = fmt.Errorf("it is no JSON at byte %d", syntax.Offset)
 		}
 		return fmt.Errorf("%w: %s: %w", ErrJSON, name, err)
@@ -45,6 +48,7 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 		return nil, fail(errors.New("it does not begin with a list or an object; want a list of plans"))
 	}
 
+	// Read plan after plan; without a list, only one.
 	plans := []*Plan{}
 	for first == json.Delim('{') || in.More() {
 		label := fmt.Sprintf("plan %d", len(plans))
@@ -61,6 +65,8 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 		if err != nil {
 			return nil, fail(fmt.Errorf("%s: %w", label, err))
 		}
+
+		// Seal computes Buffer, but a stored one counts.
 		stored := p.Buffer
 		if err = p.Seal(); err == nil && present["buffer"] {
 			p.Buffer = stored
@@ -74,6 +80,7 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 		}
 	}
 
+	// Nothing follows the end of the list or of the plan.
 	if first == json.Delim('[') {
 		if _, err := in.Token(); err != nil {
 			return nil, fail(err)
@@ -189,6 +196,7 @@ func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
 		}
 	}
 
+	// After the closing brace: "op" marks a plan in steps. Check which members it must have.
 	if _, err := in.Token(); err != nil {
 		return nil, nil, err
 	}
@@ -225,14 +233,17 @@ func memberNames(members []member) string {
 
 // decode decodes a member. Its error names the first invalid entry.
 func decode(raw []byte, into any, what string) error {
+	// fails reports whether a value cannot be decoded. Package json accepts null as 0, but a plan
+	// has none. A text may contain the word.
 	fails := func(raw []byte, into any) bool {
-		null := bytes.Contains(raw, []byte("null")) // encoding/json accepts null as 0; a string may contain the word
+		null := bytes.Contains(raw, []byte("null"))
 		if raw[0] == '"' {
 			null = false
 		}
 		return null || json.Unmarshal(raw, into) != nil
 	}
 
+	// Decode the value, or else find the first invalid entry of a list.
 	if !fails(raw, into) {
 		return nil
 	}
