@@ -1,3 +1,6 @@
+// This file reads the sets to compare from texts in Go's benchmark format, with
+// package benchfmt.
+
 package compare
 
 import (
@@ -20,7 +23,7 @@ import (
 
 // setReader fills a Set from texts in Go's benchmark format.
 type setReader struct {
-	set    *Set
+	set    *Set     // set.go
 	ignore []string // keys of name parts to leave out
 	bench  benchfmt.Reader
 	// simulated has all metrics that occur. The value is true if a benchmark of sim has the
@@ -98,9 +101,9 @@ func (r *setReader) finish() (*Set, error) {
 		u := unitRule{wall: units.GetAssumption(metric) != benchmath.AssumeExact}
 		switch better := units.GetBetter(metric); {
 		case better < 0:
-			u.better = "lower"
+			u.better = result.Lower
 		case better > 0:
-			u.better = "higher"
+			u.better = result.Higher
 		case !stated && ofSim:
 			u.better = result.Better(metric)
 		}
@@ -117,7 +120,7 @@ func (r *setReader) finish() (*Set, error) {
 			if len(values) < 2 || r.set.units[metric].wall {
 				continue
 			}
-			if s := benchmath.AssumeExact.Summary(sample(values), 1); s.Lo != s.Hi {
+			if s := benchmath.AssumeExact.Summary(sample(values), certain); s.Lo != s.Hi {
 				if ignored := row.ignoredDifferences(r.ignore); len(ignored) > 0 {
 					return nil, pathError(r.set.Name, "holds rows that differ only in what is ignored, with %s from %s to %s (%s); do not ignore %s",
 						metric, text.Exact(s.Lo), text.Exact(s.Hi), firstAndLast(row.positions), strings.Join(ignored, " and "))
@@ -140,6 +143,9 @@ func (w *setRow) ignoredDifferences(ignore []string) (keys []string) {
 	}
 	return keys
 }
+
+// certain is the confidence of a summary that covers all values, from Lo to Hi.
+const certain = 1
 
 // sample copies values, because benchmath sorts them.
 func sample(values []float64) *benchmath.Sample {

@@ -1,3 +1,6 @@
+// This file connects publishers and workers to a server, and handles the loss of the
+// connection.
+
 package queue
 
 import (
@@ -16,7 +19,7 @@ import (
 
 // queueLink is a connection to the queue.
 type queueLink struct {
-	Peer
+	Peer // options of the process, such as Log and Reconnect
 	// embedded is a server in this process, which is used instead of Peer.URL. It may be nil.
 	embedded Server
 	address  string // URL without secrets
@@ -56,7 +59,8 @@ func (l *queueLink) requestContext(ctx context.Context) (context.Context, contex
 // it.
 var connectTimeout = 3 * time.Second
 
-// dial connects and verifies that the server has JetStream. The caller must close the
+// dial connects and verifies that the server has JetStream. inside is a server in this
+// process, which is used instead of o.URL; nil if there is none. The caller must close the
 // link.
 func dial(ctx context.Context, o Peer, inside Server) (*queueLink, error) {
 	l := &queueLink{Peer: o, embedded: inside, address: plainURL(o.URL)}
@@ -68,10 +72,12 @@ func dial(ctx context.Context, o Peer, inside Server) (*queueLink, error) {
 	}
 	l.ctx, l.fail = context.WithCancelCause(ctx)
 	l.epoch, l.endEpoch = context.WithCancel(context.Background())
-	// The client reconnects by itself. disconnected limits the time for this.
+	// A connection is lost after three pings without an answer. The client then reconnects by
+	// itself; disconnected limits the time for this, so there is no limit of attempts.
+	const unlimited = -1
 	opts := []nats.Option{
 		nats.Name("sim (" + processName() + ")"), nats.Timeout(connectTimeout), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(3),
-		nats.MaxReconnects(-1), nats.ReconnectWait(min(500*time.Millisecond, o.Reconnect/4)),
+		nats.MaxReconnects(unlimited), nats.ReconnectWait(min(500*time.Millisecond, o.Reconnect/4)),
 		nats.DisconnectErrHandler(l.disconnected), nats.ReconnectHandler(l.reconnected), nats.ClosedHandler(l.closed),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Log("%s: %v", l.address, err) }),
 	}
@@ -105,7 +111,8 @@ func dial(ctx context.Context, o Peer, inside Server) (*queueLink, error) {
 // close closes the connection after pending messages are sent.
 func (l *queueLink) close() {
 	if l.nc.IsConnected() {
-		if err := l.nc.FlushTimeout(2 * time.Second); err != nil && l.ctx.Err() == nil {
+		const flushTimeout = 2 * time.Second // a connected server answers sooner
+		if err := l.nc.FlushTimeout(flushTimeout); err != nil && l.ctx.Err() == nil {
 			l.Log("%s: the last messages may be lost: %v", l.address, err)
 		}
 	}

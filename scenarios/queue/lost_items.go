@@ -1,3 +1,6 @@
+// This file finds the items of a batch that a server has lost, and publishes them
+// again.
+
 package queue
 
 import (

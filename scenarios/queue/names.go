@@ -1,3 +1,5 @@
+// This file names the streams and subjects of batches, and the consumers of versions.
+
 package queue
 
 import (
@@ -21,17 +23,18 @@ const (
 	startsBucket = "sim-begun"
 )
 
-// batchAddress identifies the subjects and streams of a batch. Both fields are tokens of
-// subjects.
-type batchAddress struct{ version, batch string } // tokens of subjects
+// batchAddress identifies the subjects and streams of a batch. Both fields are made by
+// subjectToken.
+type batchAddress struct{ version, batch string }
 
 // batchAddressOf returns the address of a batch of a version.
 func batchAddressOf(version, name string) batchAddress {
 	return batchAddress{subjectToken(version), subjectToken(name, version)}
 }
 
-// subjectToken makes text valid as a part of a subject, consumer or bucket name. A digest
-// of all arguments keeps different texts different.
+// subjectToken makes text valid as a part of a subject, consumer or bucket name, such as
+// "fig12-3f9a01bc". The text is shortened for people to read; the digest of all arguments
+// after it keeps different texts different.
 func subjectToken(text string, more ...string) string {
 	h := sha256.New()
 	for _, s := range append([]string{text}, more...) {
@@ -43,7 +46,8 @@ func subjectToken(text string, more ...string) string {
 		}
 		return '_'
 	}, text)
-	return plain[:min(len(plain), 40)] + "-" + hex.EncodeToString(h.Sum(nil)[:4])
+	const maxPlain, digestBytes = 40, 4
+	return plain[:min(len(plain), maxPlain)] + "-" + hex.EncodeToString(h.Sum(nil)[:digestBytes])
 }
 
 // isKeyRune reports whether a rune is valid in a key.
@@ -51,7 +55,8 @@ func isKeyRune(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '='
 }
 
-// checkKey fails on invalid keys.
+// checkKey fails on invalid keys. Their length is limited because they are parts of subjects;
+// digests in hexadecimal have 64 characters.
 func checkKey(key string) error {
 	if key == "" || len(key) > 128 || strings.ContainsFunc(key, func(r rune) bool { return !isKeyRune(r) }) {
 		return fmt.Errorf("queue: %q is no key: it must be 1 to 128 letters, digits, '-', '_' or '='", key)
@@ -82,7 +87,8 @@ func parseSubject(subject string) (p batchAddress, key string, ok bool) {
 	return batchAddress{parts[2], parts[3]}, parts[4], true
 }
 
-// The results of a batch are in a stream of their own, which is deleted with the batch:
+// streamName returns the name of the stream with the results of a batch, which is deleted with
+// the batch. Its subjects are:
 //
 //	sim.done.VERSION.BATCH.result.ID
 //	sim.done.VERSION.BATCH.part.ID

@@ -1,3 +1,6 @@
+// This file publishes a batch and collects its results. Files publish_items.go and
+// lost_items.go belong to it.
+
 package queue
 
 import (
@@ -78,7 +81,7 @@ type publisher struct {
 	items   []Item
 	address batchAddress
 	l       *queueLink
-	id      string // unique id of this publisher
+	id      string // unique ID of this publisher
 
 	work     jetstream.Stream   // items of all batches
 	consumer jetstream.Consumer // consumer of the workers of this version
@@ -86,7 +89,7 @@ type publisher struct {
 
 	index map[string]int32 // index of each item, keyed by Item.Key
 	state []itemState      // indexed by item
-	// Items before it were published at least once.
+	// next is the index of the first item that was never published.
 	next           int
 	lost           []int32   // items to publish again
 	numOutstanding int       // number of outstanding items
@@ -94,7 +97,8 @@ type publisher struct {
 	lastProgress   time.Time // time of the last result, or of the start
 	lastLostCheck  time.Time // time of the last search for lost items
 	warnedNoWorker bool      // logged that no worker takes items
-	// Items that are lost unless they have a result.
+	// possiblyLost are items that findLost did not find on the queue. They are lost unless they
+	// have a result.
 	possiblyLost []int32
 }
 
@@ -168,7 +172,8 @@ func (p *publisher) publish(done func(Result) error) (err error) {
 	defer p.unsubscribe(sub)
 	err = p.collect(ctx, woken, done)
 	if p.l.embedded == nil {
-		p.cleanUp(p.numRemaining == 0 && err == nil)
+		finished := p.numRemaining == 0 && err == nil
+		p.cleanUp(finished)
 	}
 	return err
 }
@@ -179,18 +184,25 @@ func (p *publisher) publish(done func(Result) error) (err error) {
 // which a worker stores a result. Notifications may be lost, so it also looks every
 // second.
 func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done func(Result) error) error {
-	const idle = time.Second
 	retry := retryPolicy{l: p.l, operation: "reading results"}
 	tick := time.NewTicker(p.o.checkInterval)
 	defer tick.Stop()
+
+	// sequence is the number of the next message to read. Messages before removed are removed
+	// from the stream.
 	sequence, removed, all := uint64(1), uint64(1), p.address.resultSubject("*")
 
-	// A notification may arrive before the result is stored.
-	wait := time.Millisecond
+	// wait is the time until the stream is read again without a notification. It begins small,
+	// because a notification may arrive before the result is stored.
+	const minWait, maxWait = time.Millisecond, time.Second
+	wait := minWait
 	p.lastProgress = time.Now()
+
+	// started reports whether all results of an earlier publisher were read, so that their
+	// items need not be published.
 	started := false
-	// Keep the queue filled while results are read.
 	for p.numRemaining > 0 {
+		// Keep the queue filled while results are read.
 		if started && p.numOutstanding <= p.o.MaxOutstanding/2 {
 			if _, err := p.publishSome(ctx, done); err != nil {
 				return err
@@ -204,7 +216,7 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 				if err := p.deliver(r, done); err != nil {
 					return err
 				}
-				sequence, wait = m.Sequence+1, time.Millisecond
+				sequence, wait = m.Sequence+1, minWait
 				retry.reset()
 				if m.Header.Get(partsHeader) != "" {
 					p.purgeResults(ctx, jetstream.WithPurgeSubject(p.address.partSubject(lastToken(m.Subject))))
@@ -213,6 +225,7 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 			}
 		}
 
+		// Wait after an error other than the end of the stream, then try again.
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -220,9 +233,7 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 			if err := retry.wait(ctx, err); err != nil {
 				return err
 			}
-
-			// The server lost its store; lost items are published again.
-			if isMissing(err) {
+			if isMissing(err) { // the server lost its store; lost items are published again
 				if s, err := p.l.openResults(ctx, p.address); err == nil {
 					sequence = min(sequence, s.CachedInfo().State.FirstSeq)
 					removed = sequence
@@ -249,9 +260,9 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 		timer := time.NewTimer(wait)
 		select {
 		case <-woken:
-			wait = time.Millisecond
+			wait = minWait
 		case <-timer.C:
-			wait = min(4*wait, idle)
+			wait = min(4*wait, maxWait)
 		case <-tick.C:
 			if err := p.checkIdle(ctx); err != nil && ctx.Err() == nil {
 				p.o.Log("%s: the batch cannot be checked: %v; trying again", p.l.address, err)
@@ -306,8 +317,8 @@ func (p *publisher) unsubscribe(sub *nats.Subscription) {
 }
 
 // announce verifies that this is the only publisher of the batch, because two would take
-// each other's results. If two start at the same time, the one with the lower id
-// continues.
+// each other's results. If two start at the same time, the one with the lower ID
+// continues. off ends the answers to other publishers.
 func (p *publisher) announce(ctx context.Context) (off func(), err error) {
 	var mu sync.Mutex
 	state := "begins"
@@ -338,7 +349,8 @@ func (p *publisher) announce(ctx context.Context) (off func(), err error) {
 	return off, nil
 }
 
-// findOther returns the publisher of the batch that has precedence, or "".
+// findOther returns the publisher of the batch that has precedence, or "". An answer consists
+// of the state, the ID and the name of a publisher's process; see announce.
 func (p *publisher) findOther(ctx context.Context) (string, error) {
 	// Ask all publishers of the batch, including this one.
 	inbox := p.l.nc.NewInbox()
@@ -351,8 +363,10 @@ func (p *publisher) findOther(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("%s: %w", p.l.address, err)
 	}
 
-	// Until the publisher's own answer arrives; then a little longer.
-	for wait := 2 * time.Second; ; {
+	// Wait until the publisher's own answer arrives, which shows that answers arrive at all.
+	// Then wait a little longer for the answers of others.
+	const ownWait, otherWait = 2 * time.Second, 50 * time.Millisecond
+	for wait := ownWait; ; {
 		wctx, cancel := context.WithTimeout(ctx, wait)
 		m, err := sub.NextMsgWithContext(wctx)
 		cancel()
@@ -367,9 +381,10 @@ func (p *publisher) findOther(ctx context.Context) (string, error) {
 			continue
 		}
 		if id == p.id {
-			wait = 50 * time.Millisecond
+			wait = otherWait
 		} else if state == "runs" || id < p.id {
-			return printableLine(string(m.Data[min(len(m.Data), len(state)+1+len(id)+1):])), nil
+			process := m.Data[min(len(m.Data), len(state)+1+len(id)+1):] // after two spaces
+			return printableLine(string(process)), nil
 		}
 	}
 }
@@ -380,7 +395,7 @@ func (p *publisher) cleanUp(finished bool) {
 	if !p.l.nc.IsConnected() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	err := p.work.Purge(ctx, jetstream.WithPurgeSubject(p.address.allItemSubjects()))
 	if finished {

@@ -1,3 +1,6 @@
+// This file sends the items of a batch to the server, up to a limit of outstanding
+// items.
+
 package queue
 
 import (
@@ -16,13 +19,12 @@ type itemState uint8
 
 const (
 	unpublished itemState = iota // not yet on the queue
-	// On the queue, running, or with a stored result.
-	outstanding
-	delivered // passed to the caller
+	outstanding                  // on the queue, running, or with a stored result
+	delivered                    // passed to the caller
 )
 
 // Limits of the items, and of their bytes, that are published before waiting for
-// acknowledgements.
+// acknowledgements. They bound the memory; larger values are not faster.
 const (
 	feedItems = 512
 	feedBytes = 8 << 20
@@ -66,7 +68,9 @@ func (p *publisher) publishSome(ctx context.Context, done func(Result) error) (s
 		some = true
 		m, err := p.itemMessage(i)
 		if err != nil {
-			if err := p.deliver(failedResult(p.items[i].Key, err.Error(), true), done); err != nil {
+			failed := failedResult(p.items[i].Key, err.Error())
+			failed.Permanent = true
+			if err := p.deliver(failed, done); err != nil {
 				return true, err
 			}
 			continue
@@ -101,7 +105,7 @@ type pendingPublish struct {
 // stream rejects duplicates of items that are already there.
 func (p *publisher) send(ctx context.Context, flight []pendingPublish) error {
 	retry := retryPolicy{l: p.l, operation: "publishing items"}
-	// Pending messages are awaited even after ctx ends, so that they can be withdrawn.
+	// Pending messages are awaited for a second after ctx ends, so that they can be withdrawn.
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, cancel) })()

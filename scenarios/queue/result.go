@@ -1,3 +1,6 @@
+// This file stores results on the server and reads them. Workers store, and publishers
+// read.
+
 package queue
 
 import (
@@ -20,10 +23,11 @@ import (
 // messages of their own; the message then has the number of parts. A result with missing
 // parts is invalid.
 const (
-	partsHeader = "Sim-Parts"
-	keyHeader   = "Sim-Key"
-	partBytes   = 512 << 10
-	// maxResultText is the length of the JSON, in which data take 4/3 of their size.
+	partsHeader = "Sim-Parts" // number of parts
+	keyHeader   = "Sim-Key"   // Result.Key of a result in parts
+	partBytes   = 512 << 10   // size of a part; servers accept 1 MB by default
+	// maxResultText is the maximum length of the JSON, in which data take 4/3 of their size.
+	// 1 KiB is for the other members.
 	maxResultText = MaxResult/3*4 + 1<<10
 )
 
@@ -57,8 +61,7 @@ func (l *queueLink) publishMessage(ctx context.Context, m *nats.Msg) error {
 	return err
 }
 
-// nextMessage returns the first message of a subject with a sequence number of at least
-// at.
+// nextMessage returns the first message of a subject with a number of at least sequence.
 func (l *queueLink) nextMessage(ctx context.Context, s jetstream.Stream, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := l.requestContext(ctx)
 	defer cancel()
@@ -103,7 +106,9 @@ func (l *queueLink) readResult(ctx context.Context, s jetstream.Stream, p batchA
 	case len(r.Data) > MaxResult:
 		return tooLargeResult(r.Key), nil
 	case r.Failed != "":
-		return failedResult(r.Key, r.Failed, r.Permanent), nil
+		failed := failedResult(r.Key, r.Failed)
+		failed.Permanent = r.Permanent
+		return failed, nil
 	}
 	return r, nil
 }
@@ -113,10 +118,13 @@ func lastToken(subject string) string { return subject[strings.LastIndexByte(sub
 
 // tooLargeResult returns the failure of an item with an oversized result.
 func tooLargeResult(key string) *Result {
-	return failedResult(key, fmt.Sprintf("its result takes more than the %d bytes that a queue takes at most", MaxResult), true)
+	failed := failedResult(key, fmt.Sprintf("its result takes more than the %d bytes that a queue takes at most", MaxResult))
+	failed.Permanent = true
+	return failed
 }
 
-// failedResult returns the failure of an item. why is reduced to one printable line.
-func failedResult(key, why string, always bool) *Result {
-	return &Result{Key: key, Failed: cmp.Or(printableLine(why), "it failed without a word"), Permanent: always}
+// failedResult returns the failure of an item, which may succeed if it is tried again. why is
+// reduced to one printable line.
+func failedResult(key, why string) *Result {
+	return &Result{Key: key, Failed: cmp.Or(printableLine(why), "it failed without a word")}
 }

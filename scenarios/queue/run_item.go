@@ -1,3 +1,5 @@
+// This file runs one item in a worker, from its delivery until its result is stored.
+
 package queue
 
 import (
@@ -15,7 +17,8 @@ import (
 )
 
 // runItem runs an item, stores its result and removes it from the queue. If ctx ends, it
-// returns the item to the queue. late ends after ctx.
+// returns the item to the queue. late ends after ctx, so that a finished result can still be
+// stored.
 func (w *worker) runItem(ctx, late context.Context, t *delivery) {
 	// Renew the delivery of the item at the server until this function returns.
 	alive, done := context.WithCancel(late)
@@ -56,7 +59,9 @@ func (w *worker) runItem(ctx, late context.Context, t *delivery) {
 // failure if they exceed Attempts.
 func (w *worker) checkStarts(ctx context.Context, t *delivery) *Result {
 	n, err := w.readStarts(ctx, t)
-	if w.logUncounted(err); err != nil { // estimated from the deliveries
+	if w.logUncounted(err); err != nil {
+		// Estimate the starts from the deliveries. Most deliveries end regularly, so at most
+		// one in ten counts.
 		n = max(1, int(t.deliveries)/10)
 	}
 	if t.starts = n; n < w.o.Attempts {
@@ -73,7 +78,7 @@ func (w *worker) itemResult(ctx context.Context, t *delivery) *Result {
 	case err != nil && ctx.Err() != nil:
 		return nil
 	case err != nil:
-		return failedResult(t.key, err.Error(), false)
+		return failedResult(t.key, err.Error())
 	case len(data) > MaxResult:
 		return tooLargeResult(t.key)
 	}
@@ -131,7 +136,8 @@ func (w *worker) isBatchEnded(ctx context.Context, p batchAddress) bool {
 	return errors.Is(err, jetstream.ErrStreamNotFound)
 }
 
-// keepAlive reports to the server that an item is still running.
+// keepAlive reports to the server that an item is still running, three times in the time after
+// which the server would give it to another worker.
 func (w *worker) keepAlive(ctx context.Context, t *delivery) {
 	for sleep(ctx, max(w.ackWait/3, time.Millisecond)) {
 		if err := t.msg.InProgress(); !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
@@ -151,5 +157,5 @@ func (w *worker) logError(err error) {
 // printableLine converts text from another process into one printable line.
 func printableLine(s string) string { return text.Line(s, maxLineBytes) }
 
-// maxLineBytes is the maximum length of a line.
+// maxLineBytes is the maximum length of a line: about four lines of a terminal.
 const maxLineBytes = 400

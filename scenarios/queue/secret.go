@@ -1,3 +1,6 @@
+// This file reads and checks tokens, credentials and addresses, for the options of
+// commands.
+
 package queue
 
 import (
@@ -15,7 +18,8 @@ import (
 	"sim/internal/infile"
 )
 
-// maxSecretBytes is the maximum size of a file with a token or credentials.
+// maxSecretBytes is the maximum size of a file with a token or credentials. Credentials take
+// about 1 KB, so a larger file was named by mistake.
 const maxSecretBytes = 64 << 10
 
 // ReadToken reads a token from a file that contains only the token and white space.

@@ -1,3 +1,9 @@
+// This file counts the starts of an item, because an item that kills its workers must not be
+// retried forever. The number of deliveries does not measure this: a worker may stop
+// regularly, or die because of another item. Therefore, from the second delivery on, the
+// server stores how often an item was started while it runs. A worker that stops regularly
+// takes its own start back. The first delivery counts as one start although it is not stored.
+
 package queue
 
 import (
@@ -7,12 +13,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 )
-
-// An item that kills its workers must not be retried forever. The number of deliveries
-// does not measure this: a worker may stop regularly, or die because of
-// another item. Therefore, from the second delivery on, the server stores how often an
-// item was started while it runs. A worker that stops regularly takes its own
-// start back. The first delivery counts as one start although it is not stored.
 
 // readStarts returns how often an item was started and not finished.
 func (w *worker) readStarts(ctx context.Context, t *delivery) (n int, err error) {

@@ -1,3 +1,6 @@
+// This file opens the streams and consumers of the queue, and retries requests that
+// fail.
+
 package queue
 
 import (
@@ -10,7 +13,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// retention is the time for which unused items and results stay on a server.
+// retention is the time for which unused items and results stay on a server. An interrupted
+// batch can be continued within a week.
 const retention = 7 * 24 * time.Hour
 
 // openWork returns the stream of all items and the consumer of the link's version. It
@@ -38,14 +42,16 @@ func (l *queueLink) openWork(ctx context.Context) (jetstream.Stream, jetstream.C
 	if c := s.CachedInfo().Config; c.Retention != jetstream.WorkQueuePolicy || !c.DiscardNewPerSubject || c.MaxMsgsPerSubject != 1 {
 		return nil, nil, fmt.Errorf("%s: the stream %s is no work queue of sim's; remove it", l.address, workStream)
 	}
-	// Open or create the consumer.
+	// Open or create the consumer. It delivers an item as often as needed, and any number of
+	// items at a time. One request per process waits for items.
+	const unlimited, maxRequests = -1, 16384
 	name := consumerName(subjectToken(l.Version))
 	c, err := s.Consumer(ctx, name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		c, err = s.CreateConsumer(ctx, jetstream.ConsumerConfig{
 			Durable: name, FilterSubject: workSubject + "." + subjectToken(l.Version) + ".*.*", Metadata: map[string]string{"version": l.Version},
-			AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.AckWait, MaxDeliver: -1,
-			MaxAckPending: -1, MaxWaiting: 16384, InactiveThreshold: retention,
+			AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.AckWait, MaxDeliver: unlimited,
+			MaxAckPending: unlimited, MaxWaiting: maxRequests, InactiveThreshold: retention,
 		})
 		if errors.Is(err, jetstream.ErrConsumerExists) {
 			c, err = s.Consumer(ctx, name)
@@ -93,7 +99,7 @@ func isMissing(err error) bool {
 // persistent error once, and gives up after the time allowed for reconnecting.
 type retryPolicy struct {
 	l            *queueLink    // the connection
-	operation    string        // "storing results"
+	operation    string        // operation for messages, such as "storing results"
 	failingSince time.Time     // first failure; zero after a success
 	delay        time.Duration // wait before the next try
 }
@@ -101,7 +107,8 @@ type retryPolicy struct {
 // reset records a success.
 func (t *retryPolicy) reset() { t.failingSince, t.delay = time.Time{}, 0 }
 
-// wait waits before the next try. A returned error is final.
+// wait waits before the next try. A returned error is final. The delay is doubled from 10 ms
+// to 2 s. The error is logged once, when the delay passes half a second.
 func (t *retryPolicy) wait(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

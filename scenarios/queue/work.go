@@ -1,3 +1,5 @@
+// This file takes items from the queue for a worker, and starts them.
+
 package queue
 
 import (
@@ -19,7 +21,8 @@ func Work(ctx context.Context, o WorkerOptions, f Func) error {
 	if o.URL == EmbeddedURL {
 		return errors.New("queue: a worker needs the address of a server, such as nats://HOST:4222; embedded is for publishers")
 	}
-	return work(ctx, o, nil, f)
+	var noServer Server // in this process
+	return work(ctx, o, noServer, f)
 }
 
 // worker takes items and runs several at a time.
@@ -27,22 +30,23 @@ type worker struct {
 	o WorkerOptions
 	f Func
 	l *queueLink
-	// One value per item that may be taken in addition to running ones.
+	// slots has one value per item that may be taken in addition to running ones.
 	slots chan struct{}
-	// exclusive is an item with many starts holds the write lock, other items the read lock.
+	// exclusive keeps items with many starts alone: they hold the write lock while they run,
+	// other items the read lock.
 	exclusive      sync.RWMutex
 	uncountedOnce  sync.Once       // see logUncounted
 	loggedVersions map[string]bool // logged versions of other items
-	ackWait        time.Duration   // value of the server
+	ackWait        time.Duration   // Peer.AckWait of the process that created the consumer
 }
 
 // delivery is an item delivered to a worker.
 type delivery struct {
 	msg        jetstream.Msg
 	address    batchAddress
-	key        string
-	deliveries uint64
-	// Earlier starts without an end; 0 on the first delivery.
+	key        string // Item.Key
+	deliveries uint64 // number of deliveries, including this one
+	// starts is the number of earlier starts without an end; 0 on the first delivery.
 	starts int
 }
 
@@ -94,9 +98,17 @@ func (w *worker) work(stop context.Context) error {
 		}
 	})()
 	var running sync.WaitGroup
-	if err = w.fetchLoop(ctx, consumer, func(t *delivery) { running.Go(func() { w.runItem(ctx, late, t); w.slots <- struct{}{} }) }); err != nil {
+	start := func(t *delivery) {
+		running.Go(func() {
+			w.runItem(ctx, late, t)
+			w.slots <- struct{}{}
+		})
+	}
+	if err = w.fetchLoop(ctx, consumer, start); err != nil {
 		w.l.fail(err)
 	}
+
+	// Wait for the running items, whose results must be stored before stopTimeout.
 	defer time.AfterFunc(stopTimeout, cancelLate).Stop()
 	running.Wait()
 	if err == nil && ctx.Err() != nil {
@@ -109,6 +121,8 @@ func (w *worker) work(stop context.Context) error {
 // which is not an error, or after Idle without work.
 func (w *worker) fetchLoop(ctx context.Context, consumer jetstream.Consumer, start func(*delivery)) error {
 	retry := retryPolicy{l: w.l, operation: "taking items"}
+
+	// busy is the last time with running items, looked the time of the last logOtherVersions.
 	busy, looked := time.Now(), time.Now()
 	for ctx.Err() == nil {
 		// Take all free slots, at least one.
@@ -131,6 +145,8 @@ func (w *worker) fetchLoop(ctx context.Context, consumer jetstream.Consumer, sta
 		if got > 0 || len(w.slots) < w.o.Workers {
 			busy = time.Now()
 		}
+
+		// After an error, wait and open the consumer again.
 		switch {
 		case err == nil:
 			retry.reset()
@@ -142,6 +158,8 @@ func (w *worker) fetchLoop(ctx context.Context, consumer jetstream.Consumer, sta
 				consumer = c
 			}
 		}
+
+		// Without items, end after the idle time, or look for items of other versions.
 		switch {
 		case got > 0 || err != nil:
 		case w.o.Idle > 0 && time.Since(busy) >= w.o.Idle:
@@ -160,13 +178,14 @@ func (w *worker) fetchLoop(ctx context.Context, consumer jetstream.Consumer, sta
 // in transit. Items received then are started and so returned to the queue.
 func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int, start func(*delivery)) (got int, err error) {
 	// A worker that ends when idle must not wait longer than its idle time.
+	const minPoll = 10 * time.Millisecond // shorter requests would load the server
 	poll := w.o.fetchWait
 	if w.o.Idle > 0 {
-		poll = max(10*time.Millisecond, min(poll, w.o.Idle))
+		poll = max(minPoll, min(poll, w.o.Idle))
 	}
 	how := jetstream.FetchMaxWait(poll)
 
-	// An embedded server ends with its workers.
+	// An embedded server ends with its workers, so that its requests can end with ctx.
 	if w.l.embedded != nil {
 		c, cancel := context.WithTimeout(ctx, poll)
 		defer cancel()
@@ -176,6 +195,9 @@ func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int
 	if err != nil {
 		return 0, err
 	}
+
+	// Start items until the request ends. If ctx ends, continue unless the connection is lost;
+	// a nil channel is never ready.
 	stop := ctx.Done()
 	for {
 		select {

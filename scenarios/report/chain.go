@@ -1,3 +1,6 @@
+// This file prints the chain of transfers that determines the completion time, for
+// printTraffic.
+
 package report
 
 import (
@@ -26,8 +29,9 @@ func (p *writer) printChain(policy string, c *result.Chain) {
 		before = "compute,\nlatency"
 	}
 	t := text.NewTable("over", "transfers", "from", "to", "bytes", before, "alone",
-		"more by\nsharing", "in all").Left(0, 2, 3)
+		"more by\nsharing", "in all").Left(0, 2, 3) // over, from and to
 	u := text.UnitFor(c.EndS)
+
 	// Add a row with the sums if there are several parts.
 	all := result.ChainPart{Over: "all"}
 	for _, part := range c.Parts {

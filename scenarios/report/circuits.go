@@ -1,3 +1,6 @@
+// This file compares critical paths with the ideal fabric, and advises more circuits,
+// for explainPath.
+
 package report
 
 import (
@@ -14,7 +17,7 @@ import (
 // faster.
 func (p *writer) compareIdeal(sim, ideal *result.Simulation) {
 	// All times have one unit, so that the printed values add up. Differences up to
-	// minDifference are rounding errors.
+	// minDifference are rounding errors, as defined by provedGap of report.go.
 	minDifference := provedGap * ideal.MakespanS
 	over := sim.MakespanS - ideal.MakespanS
 	u := text.UnitFor(sim.MakespanS)
@@ -25,7 +28,6 @@ func (p *writer) compareIdeal(sim, ideal *result.Simulation) {
 		return
 	}
 
-	// parts[2] is lost to few circuits and parts[3] to sharing, see shareLabels.
 	parts := shareParts(u, sim)
 	idealParts := shareParts(u, ideal)
 	over = sum(parts) - sum(idealParts)
@@ -33,16 +35,16 @@ func (p *writer) compareIdeal(sim, ideal *result.Simulation) {
 	line := fmt.Sprintf("The ideal fabric takes %s; %s takes %s (%s) more. On the "+
 		"chain above %s is lost to few circuits and %s to sharing",
 		u.Of(ideal.MakespanS), sim.Policy, u.Of(over),
-		text.Percent(over/ideal.MakespanS), u.Of(parts[2]), u.Of(parts[3]))
+		text.Percent(over/ideal.MakespanS), u.Of(parts[circuitPart]), u.Of(parts[sharingPart]))
 
 	// The ideal fabric shares its NICs, so it also loses time to sharing.
-	if idealParts[3] > minDifference {
+	if idealParts[sharingPart] > minDifference {
 		line += fmt.Sprintf(" (%s of it on the ideal fabric too)",
-			u.Of(idealParts[3]))
+			u.Of(idealParts[sharingPart]))
 	}
 
 	// moved is the difference of the work on the two chains.
-	switch moved := parts[0] + parts[1] - idealParts[0] - idealParts[1]; {
+	switch moved := parts[computePart] + parts[fullRatePart] - idealParts[computePart] - idealParts[fullRatePart]; {
 	case moved > minDifference:
 		line += fmt.Sprintf(", and the chain has %s more work on it than the ideal fabric's", u.Of(moved))
 	case moved < -minDifference:
@@ -80,7 +82,8 @@ func (p *writer) adviseCircuits(sim *result.Simulation) {
 			line += " with " + text.Plural(b.pair.Circuits,
 				"circuit") + freePorts(sim.Topology, b.pair)
 		}
-		p.line("%s", text.Indent(text.Wrap(line, p.width()-4, 2), 2))
+		const bullet = len("- ") // further lines are indented by as much
+		p.line("%s", text.Indent(text.Wrap(line, p.width()-indentation-bullet, bullet), indentation))
 	}
 }
 

@@ -1,3 +1,5 @@
+// This file formats the cells of the tables of results, by the table of metrics.
+
 package report
 
 import (
@@ -86,9 +88,10 @@ func formatGap(v float64) string {
 // columnUnit returns the unit of a column of times. It is the unit of the iteration times if
 // that leaves enough digits, so that columns can be compared.
 func columnUnit(rows []result.Row, metric string) text.Unit {
+	const minPart = 0.01 // smaller values would have no digits after rounding
 	part := result.MaxOf(rows, metric)
 	if whole := result.MaxOf(rows, result.IterationTime); whole > 0 &&
-		text.UnitFor(whole).In(part) >= 0.01 {
+		text.UnitFor(whole).In(part) >= minPart {
 		return text.UnitFor(whole)
 	}
 	return text.UnitFor(part)
@@ -99,7 +102,7 @@ func columnUnit(rows []result.Row, metric string) text.Unit {
 func alignSecondary(cells []string) []string {
 	for i, c := range cells {
 		if value, secondary, ok := strings.Cut(c, "\t"); ok {
-			cells[i] = fmt.Sprintf("%s %7s", value, secondary)
+			cells[i] = fmt.Sprintf("%s %7s", value, secondary) // 7 is the length of "optimal"
 		}
 	}
 	return cells

@@ -1,3 +1,5 @@
+// This file compares the critical paths of the policies of a run, for explain.
+
 package report
 
 import (

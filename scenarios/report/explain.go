@@ -1,3 +1,5 @@
+// This file explains the time of a policy by its critical path.
+
 package report
 
 import (
@@ -141,7 +143,7 @@ func (p *writer) explainPath(sim, ideal *result.Simulation) {
 		// The waiting time is printed only if there is any.
 		if i < waitPart || v != 0 {
 			what := shareLabels[i]
-			if i == 0 && p.hasInnerCalls {
+			if i == computePart && p.hasInnerCalls {
 				what = "compute and calls of inner tiers"
 			}
 			p.printShare(u, v, sim.MakespanS, what)
@@ -157,17 +159,22 @@ func (p *writer) explainPath(sim, ideal *result.Simulation) {
 	p.adviseCircuits(sim)
 }
 
-// waitPart is the index of the time without a running task in shareLabels.
-const waitPart = 4
+// Indices of the parts of a critical path, in shareLabels and in the result of shareParts.
+const (
+	computePart = iota
+	fullRatePart
+	circuitPart
+	sharingPart
+	waitPart
+)
 
-// shareLabels are the names of the parts of a critical path, in the order of shareParts:
-// compute, full rate, circuits, sharing, waiting.
+// shareLabels are the names of the parts of a critical path.
 var shareLabels = [...]string{
-	"compute inside pods",
-	"transfers between pods, at the full rate of their NICs",
-	"more, because there are fewer circuits than flows",
-	"more, because others use the same circuits or NICs",
-	waitPart: "with no task of the chain at work",
+	computePart:  "compute inside pods",
+	fullRatePart: "transfers between pods, at the full rate of their NICs",
+	circuitPart:  "more, because there are fewer circuits than flows",
+	sharingPart:  "more, because others use the same circuits or NICs",
+	waitPart:     "with no task of the chain at work",
 }
 
 // shareParts returns the parts of a critical path in the unit u, rounded so that they add up.
@@ -180,7 +187,8 @@ func shareParts(u text.Unit, sim *result.Simulation) []float64 {
 // maxStepRows is the number of printed steps: enough for a pipeline to fill and drain.
 const maxStepRows = 30
 
-// linkWidth is the width of the link column; the task column gets the rest.
+// linkWidth is the width of the link column, enough for two short names of pods; longer
+// ones are wrapped. The task column gets the rest of the line.
 const linkWidth = 17
 
 // printSteps prints the critical path. Consecutive steps over one bundle of circuits share a
@@ -188,9 +196,11 @@ const linkWidth = 17
 func (p *writer) printSteps(sim *result.Simulation) {
 	steps := mergeSteps(sim)
 	u := text.UnitFor(sim.MakespanS)
-	// The task column gets the width that the other columns leave.
-	figures := max(len(u.Of(sim.MakespanS)), len("compute")) + 2
-	width := max(text.Width-(linkWidth+2)-(len("tasks")+2)-4*figures-2, 12)
+	// The task column gets the width that the other columns leave: the link, the number of
+	// tasks, and four times. It is never too narrow for a name.
+	const gap, minWidth = 2, 12
+	times := 4 * (max(len(u.Of(sim.MakespanS)), len("compute")) + gap)
+	width := max(text.Width-(linkWidth+gap)-(len("tasks")+gap)-times-gap, minWidth)
 	t := text.NewTable("the chain, in order of time", "link", "tasks", "until",
 		"compute\nbefore", "at full\nrate", "lost").Left(0, 1).In(u)
 
@@ -258,7 +268,8 @@ func mergeSteps(sim *result.Simulation) []stepGroup {
 	return out
 }
 
-// maxLinkRows is the number of printed links.
+// maxLinkRows is the number of printed links, those with the longest times. A screen shows
+// them all.
 const maxLinkRows = 20
 
 // printLinks prints the time of the path on each link, the longest first. It prints nothing for

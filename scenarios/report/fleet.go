@@ -1,3 +1,6 @@
+// This file prints the use of the chip-time of fleets, and the effects of changes on
+// it.
+
 package report
 
 import (

@@ -1,3 +1,5 @@
+// This file explains runs of several jobs that share the ports of pods.
+
 package report
 
 import (
@@ -72,7 +74,7 @@ func jobOf(sim *result.Simulation, name string) *result.Simulation {
 	return &sim.Jobs[k]
 }
 
-// maxPodRows is the number of printed pods.
+// maxPodRows is the number of printed pods, as many as a screen shows. Others are counted.
 const maxPodRows = 24
 
 // printPorts prints the ports of each job in each pod, and the difference to an even share. It

@@ -1,3 +1,5 @@
+// This file prints the circuits that move during an iteration, for explainPath.
+
 package report
 
 import (
@@ -30,7 +32,8 @@ func (p *writer) printMoves(sim *result.Simulation) {
 			what = append(what, fmt.Sprintf("%s: %d to %d", name, c.From, c.To))
 		}
 
-		t.Row(p.wrapCell(m.Event, 30), m.AtS, m.UpS, strings.Join(what, "\n"))
+		const eventWidth = 30 // leaves room for two times and the circuits
+		t.Row(p.wrapCell(m.Event, eventWidth), m.AtS, m.UpS, strings.Join(what, "\n"))
 	}
 
 	p.table(t)

@@ -1,3 +1,5 @@
+// This file explains the plan of a collective by its phases, for explain.
+
 package report
 
 import (
@@ -10,7 +12,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxPhaseRows is the number of printed phases of a plan.
+// maxPhaseRows is the number of printed phases of a plan, as many as a screen shows. Others
+// are counted.
 const maxPhaseRows = 24
 
 // printSchedule prints the time of a collective's plan by phase. The time consists of
@@ -110,7 +113,7 @@ func roundToPicosecond(seconds float64) float64 {
 // topologyName returns the number of a topology and, for a circulant, its offsets if they
 // are few.
 func topologyName(number int, offsets []int) string {
-	const maxOffsets = 4
+	const maxOffsets = 4 // more would widen the column too much
 	name := fmt.Sprint(number)
 	if len(offsets) == 0 || len(offsets) > maxOffsets {
 		return name

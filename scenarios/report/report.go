@@ -25,6 +25,12 @@ import (
 // maxPolicyWidth is the length to which names of policies are shortened in tables.
 const maxPolicyWidth = 28
 
+// indentation is the number of spaces before the lines of an explanation.
+const indentation = 2
+
+// noHang is the argument of text.Wrap for paragraphs whose lines all begin at the same column.
+const noHang = 0
+
 // provedGap is the relative gap to the bound up to which a result counts as optimal. It is far
 // above the rounding errors of times, which are in picoseconds.
 const provedGap = 1e-6
@@ -58,12 +64,12 @@ func (p *writer) line(format string, args ...any) {
 
 // paragraph writes a wrapped paragraph.
 func (p *writer) paragraph(format string, args ...any) {
-	p.line("%s", text.Wrap(fmt.Sprintf(format, args...), p.width(), 0))
+	p.line("%s", text.Wrap(fmt.Sprintf(format, args...), p.width(), noHang))
 }
 
 // indented writes an indented paragraph.
 func (p *writer) indented(format string, args ...any) {
-	p.line("%s", text.Indent(text.Wrap(fmt.Sprintf(format, args...), p.width()-2, 0), 2))
+	p.line("%s", text.Indent(text.Wrap(fmt.Sprintf(format, args...), p.width()-indentation, noHang), indentation))
 }
 
 // wrapCell wraps text to a width, for a cell of a table.
@@ -71,7 +77,7 @@ func (p *writer) wrapCell(s string, width int) string {
 	if p.noWrap {
 		return s
 	}
-	return text.Wrap(s, width, 0)
+	return text.Wrap(s, width, noHang)
 }
 
 // width returns the maximum length of a line in paragraphs.
@@ -96,7 +102,7 @@ func (p *writer) table(t *text.Table) {
 func (p *writer) title(name, title string) {
 	p.WriteString(p.emphasize(name))
 	if title != "" {
-		p.WriteString(strings.TrimPrefix(text.Wrap(name+": "+title, text.Width, 0), name))
+		p.WriteString(strings.TrimPrefix(text.Wrap(name+": "+title, text.Width, noHang), name))
 	}
 	p.WriteString("\n\n")
 }

@@ -1,3 +1,6 @@
+// This file returns the table of a run and the explanations for web pages, which break
+// lines themselves.
+
 package report
 
 import (
@@ -10,7 +13,8 @@ import (
 type Results struct {
 	// Heads are the heads of the columns, with line breaks. The first column has the policies.
 	Heads []string `json:"heads"`
-	// Metrics are the metrics of the columns after the first. The last one is result.WallMetrics[0].
+	// Metrics are the metrics of the columns after the first. The last one is the time to decide,
+	// result.WallMetrics[0].
 	Metrics []string `json:"metrics"`
 	// Rows are the formatted cells. A secondary value, such as a gap, follows a tab.
 	Rows [][]string `json:"rows"`

@@ -1,3 +1,6 @@
+// This file prints the results of a run: the table, its notes, and the circuits of the
+// best policy.
+
 package report
 
 import (
@@ -44,6 +47,8 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 		p.printCircuits("the port-lending job", r.Labels["lender_topology"])
 	}
 	p.line("\nKept in %s", dir)
+
+	// Without a best row, every policy has failed, and the explanation states why.
 	if best < 0 || explainable(&run.Detail, doc.Rows[best].Policy) {
 		p.line("Where the time goes: sim explain %s", dir)
 	}
@@ -99,27 +104,8 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 		reference = "the step without all-to-alls"
 	}
 
-	// Compare the best row with the reference.
 	if best >= 0 && !p.bestOfJobs(doc, best) {
-		r := &doc.Rows[best]
-		// The sentence has the policy, the metric by which it wins, and its distance to the
-		// reference.
-		line := fmt.Sprintf("* %s %s", r.Policy, why.WinPhrase)
-		if m, ended := r.Metrics[result.IterationTime]; ended && hasIdeal &&
-			ideal > 0 {
-			switch over := m/ideal - 1; {
-			case over > provedGap:
-				line += fmt.Sprintf(": %s slower than %s", text.Percent(over), reference)
-			case over < -provedGap:
-				// The ideal fabric can have another mapping of stages.
-				line += fmt.Sprintf(": %s faster than %s", text.Percent(-over), reference)
-			default:
-				line += ": as fast as " + reference
-			}
-		}
-
-		p.line("%s", line)
-		p.printFasterFluid(doc, r, why)
+		p.printBest(doc, &doc.Rows[best], why, reference)
 	}
 
 	// Print the reference and the footnotes of metrics.
@@ -158,43 +144,69 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 		}
 	}
 
-	// Print the labels that explain rows, and the reasons for uncertain or undefined metrics.
-	for _, r := range doc.Rows {
-		for _, l := range []struct{ label, words string }{
-			{"unserved", "%s cannot serve: %s"},
-			{"failed", "%s failed: %s"},
-			{"origin", "%s: %s"},
-			{"algorithm", "%s: collectives by %s"},
-			{"tolerance", "%s: %s"},
-			{"stopped", "%s stopped before its search had ended: %s"},
-		} {
-			// The origin of a plan is followed by its proof.
-			what := r.Labels[l.label]
-			if proved := r.Labels["proved"]; l.label == "origin" && what != "" &&
-				proved != "" {
-				what += "; " + proved
-			}
-			if what != "" {
-				p.indented(l.words, r.Policy, what)
-			}
-		}
+	for i := range doc.Rows {
+		p.printLabels(&doc.Rows[i])
+	}
+}
 
-		for _, m := range result.Metrics {
-			if why := r.Labels[m.Name]; m.Doubted && why != "" {
-				value := ""
-				if v, ok := r.Metrics[m.Name]; ok {
-					value = fmt.Sprintf(" of %.4g", v)
-				}
-				p.indented("%s: %s%s: %s", r.Policy, m.Name, value, why)
-			}
+// printBest names the best policy, the metric by which it is best, and the difference of its
+// iteration time to the reference, if there are both. reference is the name of the reference.
+func (p *writer) printBest(doc *result.Document, best *result.Row, why *result.Metric, reference string) {
+	line := fmt.Sprintf("* %s %s", best.Policy, why.WinPhrase)
+	time, ended := best.Metrics[result.IterationTime]
+	if ideal := doc.Reference[result.IterationTime]; ended && ideal > 0 {
+		switch over := time/ideal - 1; {
+		case over > provedGap:
+			line += fmt.Sprintf(": %s slower than %s", text.Percent(over), reference)
+		case over < -provedGap:
+			// The ideal fabric can have another mapping of stages.
+			line += fmt.Sprintf(": %s faster than %s", text.Percent(-over), reference)
+		default:
+			line += ": as fast as " + reference
 		}
+	}
 
-		for _, m := range result.Metrics {
-			// State why a column of the table is empty for this row.
-			if _, ok := r.Metrics[m.Name]; !ok && m.Head != "" && m.Table == "" &&
-				r.Labels[m.Name] != "" {
-				p.indented("%s has no %s: %s", r.Policy, m.Name, r.Labels[m.Name])
+	p.line("%s", line)
+	p.printFasterFluid(doc, best, why)
+}
+
+// printLabels prints the labels that explain a row, and the reasons for its uncertain or
+// undefined metrics.
+func (p *writer) printLabels(r *result.Row) {
+	for _, l := range []struct{ label, words string }{
+		{"unserved", "%s cannot serve: %s"},
+		{"failed", "%s failed: %s"},
+		{"origin", "%s: %s"},
+		{"algorithm", "%s: collectives by %s"},
+		{"tolerance", "%s: %s"},
+		{"stopped", "%s stopped before its search had ended: %s"},
+	} {
+		// The origin of a plan is followed by its proof.
+		what := r.Labels[l.label]
+		if proved := r.Labels["proved"]; l.label == "origin" && what != "" &&
+			proved != "" {
+			what += "; " + proved
+		}
+		if what != "" {
+			p.indented(l.words, r.Policy, what)
+		}
+	}
+
+	for _, m := range result.Metrics {
+		if why := r.Labels[m.Name]; m.Doubted && why != "" {
+			value := ""
+			if v, ok := r.Metrics[m.Name]; ok {
+				value = fmt.Sprintf(" of %.4g", v)
 			}
+			p.indented("%s: %s%s: %s", r.Policy, m.Name, value, why)
+		}
+	}
+
+	for _, m := range result.Metrics {
+		// State why a column of the table is empty for this row.
+		if _, ok := r.Metrics[m.Name]; !ok && m.Head != "" && m.Table == "" &&
+			r.Labels[m.Name] != "" {
+			p.indented("%s has no %s: %s", r.Policy, m.Name, r.Labels[m.Name])
 		}
 	}
 }
@@ -317,7 +329,7 @@ func (p *writer) printCircuits(owner, topology string) {
 		if head, ok := strings.CutSuffix(l, "twins"); ok { // as results have it
 			l = head + "   DP"
 		}
-		p.line("  %s", strings.TrimRight(text.Trim(l, text.Width-2), " "))
+		p.line("  %s", strings.TrimRight(text.Trim(l, text.Width-indentation), " "))
 	}
 
 	if rest := len(lines) - maxTopologyLines; rest > 0 {

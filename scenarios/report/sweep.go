@@ -1,3 +1,5 @@
+// This file prints the results of a sweep as one table of a metric.
+
 package report
 
 import (
@@ -12,7 +14,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxSweepRows is the number of printed rows of a sweep. The files contain all rows.
+// maxSweepRows is the number of printed rows of a sweep, about two screens. The files contain
+// all rows.
 const maxSweepRows = 60
 
 // SweepMetric returns the metric of a sweep's table. It is the requested metric, else the metric
@@ -80,30 +83,7 @@ func (p *writer) printCells(
 	metric string,
 	filter result.NameFilter,
 ) {
-	var policies []string
-
-	// Without policies, in order.
-	var variants []result.Name
-	type place struct{ variant, policy string }
-	at := map[place]*result.Cell{}
-
-	// Collect the selected cells, keyed by variant and policy.
-	seen := map[string]bool{}
-	for i := range s.Cells {
-		c := &s.Cells[i]
-		name := s.NameOf(c)
-		if !filter.Matches(name) {
-			continue
-		}
-		if !slices.Contains(policies, c.Policy) {
-			policies = append(policies, c.Policy)
-		}
-		name = name.Without([]string{result.PolicyKey})
-		if id := name.ID(); !seen[id] {
-			seen[id], variants = true, append(variants, name)
-		}
-		at[place{name.ID(), c.Policy}] = c
-	}
+	policies, variants, cells := selectCells(s, filter)
 
 	// The columns are the coordinates in which variants differ, then the policies.
 	keys, common := result.Project(variants)
@@ -154,14 +134,14 @@ func (p *writer) printCells(
 		// which determines the unit of the row.
 		best, bestAt, longest := 0.0, -1, 0.0
 		for _, policy := range policies {
-			if c := at[place{name.ID(), policy}]; c != nil {
+			if c := cells[cellPlace{name.ID(), policy}]; c != nil {
 				v, _ := c.Value(metric, t)
 				longest = max(longest, math.Abs(v))
 			}
 		}
 
 		for _, policy := range policies {
-			c := at[place{name.ID(), policy}]
+			c := cells[cellPlace{name.ID(), policy}]
 			text := ""
 			switch {
 			case c == nil:
@@ -213,6 +193,36 @@ func (p *writer) printCells(
 		}
 		p.paragraph("%s", note)
 	}
+}
+
+// cellPlace is the place of a cell in the table: the ID of its variant's name, and its policy.
+type cellPlace struct{ variant, policy string }
+
+// selectCells returns the cells that pass a filter, with their policies and variants in the
+// order of the sweep. A variant is the name of a cell without its policy.
+func selectCells(s *result.Sweep, filter result.NameFilter) (
+	policies []string,
+	variants []result.Name,
+	cells map[cellPlace]*result.Cell,
+) {
+	cells = map[cellPlace]*result.Cell{}
+	seen := map[string]bool{}
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		name := s.NameOf(c)
+		if !filter.Matches(name) {
+			continue
+		}
+		if !slices.Contains(policies, c.Policy) {
+			policies = append(policies, c.Policy)
+		}
+		name = name.Without([]string{result.PolicyKey})
+		if id := name.ID(); !seen[id] {
+			seen[id], variants = true, append(variants, name)
+		}
+		cells[cellPlace{name.ID(), c.Policy}] = c
+	}
+	return policies, variants, cells
 }
 
 // describeCommon describes the parts that all rows share, or returns "".
@@ -280,7 +290,7 @@ func valueFormatter(
 		return func(v, _ float64) string { return text.BytesPerSecond(v) }
 	case m.Format != result.Plain && m.Format != result.Fixed:
 		return func(v, _ float64) string { return formatValue(v, m, nil) }
-	case maxValue >= 1e9 || maxValue < 1e-4 && maxValue > 0:
+	case maxValue >= 1e9 || maxValue < 1e-4 && maxValue > 0: // too long without an exponent
 		return func(v, _ float64) string { return fmt.Sprintf("%.5g", v) }
 	}
 
@@ -294,5 +304,6 @@ func valueFormatter(
 	}
 }
 
-// maxUnitSpread is the largest ratio of times in a table that share a unit.
+// maxUnitSpread is the largest ratio of times in a table that share a unit: the ratio of two
+// units, such as ms and s. Smaller times would have too few digits.
 const maxUnitSpread = 1e3

@@ -1,3 +1,6 @@
+// This file prints the loads of the tiers of a machine, for explanations and results
+// of runs.
+
 package report
 
 import (

@@ -1,3 +1,6 @@
+// This file explains traffic on the links of a fabric, and compares the times of
+// policies.
+
 package report
 
 import (
@@ -41,107 +44,111 @@ func describeExposedCalls(r *result.Row) string {
 // printBottleneckBounds prints the time of the traffic, the load of the bottleneck, the gap to
 // the bound, and the effect of faults. Faster links elsewhere would not change these bounds.
 func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
-	line := p.emphasize(row.Policy) + " "
-	// Find the loads of the links.
 	loads, _ := row.LinkLoads()
-	top := loads.Max
-	bound := loads.Bound
-
-	// of is the unit of loads.
-	of := "messages"
-	switch {
-	case loads.OverRate:
-		of = "messages per fabric.link_rate of its rate"
-	case top == 1:
-		of = "message"
+	p.paragraph("%s", p.emphasize(row.Policy)+" "+describeEnd(row)+
+		describeMaxLoad(row, &loads, t)+describeGap(row, loads.Bound)+describeFaults(&loads))
+	if t.FailAtS > 0 {
+		p.indented("Links fail at %s; loads are those of the routes before that.",
+			text.Seconds(t.FailAtS))
 	}
+}
 
-	// State the time of the work, or why it was not simulated.
+// describeEnd states the time of a row's work, or why it was not simulated, as the predicate of
+// a sentence.
+func describeEnd(row *result.Row) string {
 	end, ends := row.End()
-	// done and iterates report the kind of the row's end: completion or iteration.
-	done := ends && end.Span == "completion"
-	iterates := ends && end.Span == "iteration"
-	mean, ok := row.Metrics[result.MeanDelay]
+	mean, hasDelay := row.Metrics[result.MeanDelay]
 	switch _, injects := row.Metrics[result.InjectedPackets]; {
 	case row.Labels["failed"] != "":
-		line += "came to no end: " + row.Labels["failed"] + "."
-	case done:
-		line += fmt.Sprintf("takes %s.", text.Seconds(end.S))
-	case iterates:
-		line += fmt.Sprintf("takes %s an iteration.%s", text.Seconds(end.S),
+		return "came to no end: " + row.Labels["failed"] + "."
+	case ends && end.Span == "completion":
+		return fmt.Sprintf("takes %s.", text.Seconds(end.S))
+	case ends: // the end of an iteration
+		return fmt.Sprintf("takes %s an iteration.%s", text.Seconds(end.S),
 			describeExposedCalls(row))
-	case ok:
-		line += fmt.Sprintf("delivers packets after %s on average.",
+	case hasDelay:
+		return fmt.Sprintf("delivers packets after %s on average.",
 			text.Seconds(mean))
 	case injects:
-		line += "delivers nothing before the simulated time ends."
-	default:
-		line += "was not simulated over time: level static finds routes and loads."
+		return "delivers nothing before the simulated time ends."
 	}
+	return "was not simulated over time: level static finds routes and loads."
+}
 
-	// State the load of the bottleneck and its busy time, which limits the completion.
-	line += fmt.Sprintf(" The most loaded link carries %s %s", formatMessages(top), of)
+// describeMaxLoad states the load of the bottleneck and its busy time, which limits the
+// completion.
+func describeMaxLoad(row *result.Row, loads *result.LinkLoads, t *result.Traffic) string {
+	unit := "messages"
+	switch {
+	case loads.OverRate:
+		unit = "messages per fabric.link_rate of its rate"
+	case loads.Max == 1:
+		unit = "message"
+	}
+	line := fmt.Sprintf(" The most loaded link carries %s %s", formatMessages(loads.Max), unit)
 	if t.NumTied > 1 {
 		line += fmt.Sprintf(", and %s as many", text.Plural(t.NumTied-1, "other"))
 	}
+
+	// Compare the busy time with the completion time, if the row has one.
 	if fluid := loads.FluidS; fluid > 0 {
 		line += fmt.Sprintf(": at %v that takes %s", units.Rate(t.LinkRateBitsPerS),
 			text.Seconds(fluid))
+		end, ends := row.End()
 		switch over := end.S/fluid - 1; {
-		case !done:
+		case !ends || end.Span != "completion":
 		case over > provedGap:
 			line += fmt.Sprintf(", and all is delivered %s later", text.Percent(over))
 		case over >= -provedGap:
 			line += ", which is what bounds the time"
 		}
 	}
+	return line + "."
+}
 
-	line += "."
-
-	// State the gap of the completion time if that has a bound, else of the largest load.
-	gap, ok := row.Metrics[result.GapToBound]
+// describeGap states the gap of the row's time if that has a lower bound, else of the largest
+// load. loadBound is the lower bound on the largest load; 0 if it is unknown.
+func describeGap(row *result.Row, loadBound float64) string {
+	gap, hasGap := row.Metrics[result.GapToBound]
 	model := row.Labels["gap_model"]
-	timed, timeBound, isTimed := row.EndBound()
+	end, timeBound, hasTimeBound := row.EndBound()
 	switch {
-	case !ok:
-	case isTimed:
-		of, _ := result.Find(timed.Metric)
+	case !hasGap:
+		return ""
+	case hasTimeBound:
+		time, _ := result.Find(end.Metric)
 		if gap <= provedGap {
-			line += fmt.Sprintf(" No routes end sooner: the %s is at a lower bound (%s).", of.Words, model)
-		} else {
-			line += fmt.Sprintf(" The %s is %s above a lower bound of %s (%s).",
-				of.Words, text.Percent(gap), text.Seconds(timeBound), model)
+			return fmt.Sprintf(" No routes end sooner: the %s is at a lower bound (%s).", time.Words, model)
 		}
-
-	case bound == 0:
+		return fmt.Sprintf(" The %s is %s above a lower bound of %s (%s).",
+			time.Words, text.Percent(gap), text.Seconds(timeBound), model)
+	case loadBound == 0:
+		return ""
 	case gap <= provedGap:
-		line += fmt.Sprintf(" No routes do with less (%s).", model)
-	default:
-		line += fmt.Sprintf(" That is %s above a lower bound of %s (%s): routes "+
-			"with less may exist.", text.Percent(gap), formatMessages(bound), model)
+		return fmt.Sprintf(" No routes do with less (%s).", model)
 	}
+	return fmt.Sprintf(" That is %s above a lower bound of %s (%s): routes "+
+		"with less may exist.", text.Percent(gap), formatMessages(loadBound), model)
+}
 
-	// State the effect of faults on the largest load.
-	if ratio := loads.FaultRatio; ratio > 0 {
-		line += fmt.Sprintf(" Where nothing is down or drained the same router has "+
-			"%s on its most loaded link: ", formatMessages(loads.FaultFree))
-		switch {
-		case ratio < 1-provedGap:
-			line += fmt.Sprintf("the fault costs it %s of the throughput.",
-				text.Percent(1-ratio))
-		case ratio > 1+provedGap:
-			line += fmt.Sprintf("round the fault it happens to reach %s more.",
-				text.Percent(ratio-1))
-		default:
-			line += "the fault costs it nothing."
-		}
+// describeFaults states the effect of faults on the largest load, or returns "" if it is
+// unknown.
+func describeFaults(loads *result.LinkLoads) string {
+	ratio := loads.FaultRatio
+	if ratio == 0 {
+		return ""
 	}
-
-	p.paragraph("%s", line)
-	if t.FailAtS > 0 {
-		p.indented("Links fail at %s; loads are those of the routes before that.",
-			text.Seconds(t.FailAtS))
+	line := fmt.Sprintf(" Where nothing is down or drained the same router has "+
+		"%s on its most loaded link: ", formatMessages(loads.FaultFree))
+	switch {
+	case ratio < 1-provedGap:
+		return line + fmt.Sprintf("the fault costs it %s of the throughput.",
+			text.Percent(1-ratio))
+	case ratio > 1+provedGap:
+		return line + fmt.Sprintf("round the fault it happens to reach %s more.",
+			text.Percent(ratio-1))
 	}
+	return line + "the fault costs it nothing."
 }
 
 // printLinkGroups prints the loads of the links by dimension or tier, and how even they are.
@@ -289,10 +296,10 @@ func describeLoad(l *result.LoadedLink) string {
 // formatMessages formats a number of messages; it has fractions if messages are split
 // over paths.
 func formatMessages(v float64) string {
-	// Fractions of larger numbers are not printed.
-	const manyMessages = 1000
-	// Large numbers and integers are printed without decimals.
-	if whole := math.Round(v); v >= manyMessages || math.Abs(v-whole) < 1e-6 {
+	// Large numbers and integers are printed without decimals. Sums of fractions are integers up
+	// to rounding errors.
+	const manyMessages, rounding = 1000, 1e-6
+	if whole := math.Round(v); v >= manyMessages || math.Abs(v-whole) < rounding {
 		return text.Thousands(whole)
 	}
 	return text.Amount(v)
@@ -304,7 +311,8 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 	var fluids, delays []*result.Row
 
 	// of has the traffic of each policy, keyed by policy. fluids and delays are the rows
-	// with completions and with packet delays.
+	// with completions and with packet delays; late and wait are their largest times, which
+	// determine the units. exact is false if the delay of a policy is approximate.
 	of := map[string]*result.Traffic{}
 	late, wait := 0.0, 0.0
 	exact := true

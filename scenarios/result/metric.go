@@ -1,3 +1,6 @@
+// This file declares the description of a metric, and finds it by name. File
+// metric_table.go has the table, Metrics.
+
 package result
 
 import (
@@ -9,8 +12,9 @@ import (
 // Directions of improvement. A metric without a direction describes a result and does not
 // rate it.
 const (
-	Lower  = "lower"
-	Higher = "higher"
+	Lower   = "lower"
+	Higher  = "higher"
+	Unrated = ""
 )
 
 // Format is the format of a metric in tables.
@@ -37,7 +41,7 @@ type Metric struct {
 	// "*" stands for all metrics with the rest as suffix or prefix that have no row of
 	// their own.
 	Name   string
-	Better string // Lower, Higher or ""
+	Better string // Lower, Higher or Unrated
 	Words  string // name in titles of figures, without unit
 	Of     string // subject that has the metric, such as "packets"
 
@@ -246,8 +250,7 @@ func FailureMetrics() []string {
 }
 
 // GapOf returns the metric to which the gap of a row refers: one with a lower bound in
-// the row, or else in the reference. ok is false without
-// such a metric.
+// the row, or else in the reference. ok is false without such a metric.
 func (r *Row) GapOf(reference map[string]float64) (m Metric, ok bool) {
 	if _, ok := r.Metrics[GapToBound]; !ok {
 		return Metric{}, false

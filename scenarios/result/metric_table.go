@@ -1,3 +1,6 @@
+// This file is the table of all metrics, from which tables, figures and comparisons
+// take names, units and formats.
+
 package result
 
 import "cmp"
@@ -59,16 +62,17 @@ const (
 // BoundPrefix precedes a metric's name in the name of its lower bound.
 const BoundPrefix = "bound_"
 
-// Metrics is the table of metrics, in the order in which tables show them.
+// Metrics is the table of metrics, in the order in which tables show them. named describes
+// the metrics that tables do not show.
 var Metrics = ungrouped([]metricGroup{
-	{ofJobs, 0, []Metric{
+	{of: ofJobs, metrics: []Metric{
 		{Name: Objective, Better: Lower, Words: "objective of all jobs", Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, WinPhrase: "is fastest",
 			BoundSubject: "the objective", FailsComparison: true, Figure: Panel{Name: "nct"}},
 		{Name: "nct_max", Better: Lower, Words: "largest NCT of a job", Head: "largest\nNCT", Format: Fixed, ForManyJobs: true},
 		{Name: "pooled_objective", Better: Lower, Words: "objective if jobs share their circuits", Head: "objective\npooled", Format: Fixed},
 		{Name: "nct_mean", Better: Lower, Words: "NCT of the mean iteration on shared circuits", Format: Fixed, JobHead: "pooled", Needs: "pooled_objective"},
 	}},
-	{ofIteration, 0, []Metric{
+	{of: ofIteration, metrics: []Metric{
 		{Name: "baseline_nct", Relative: TierExposed, Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
 		{Name: NCT, Relative: TierExposed, Better: Lower, Words: "NCT", Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed, JobHead: "NCT", HiddenBy: []string{"pooled_objective"}, PlanHead: "NCT as\nplanned",
 			Footnote: "NCT: exposed communication as a multiple of the ideal fabric's",
@@ -85,7 +89,7 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "ep_exposed_s", Better: Lower, Words: "exposed time of expert-parallel calls", Head: "exposed\nEP", Format: Time},
 		{Name: "dp_exposed_s", Better: Lower, Words: "exposed time of data-parallel calls", Head: "exposed\nDP", Format: Time},
 	}},
-	{ofPaths, 0, []Metric{
+	{of: ofPaths, metrics: []Metric{
 		{Name: "hops_per_byte", Better: Lower, Words: "mean hops of a byte on shortest paths", Of: ofMappings, Unit: "hops",
 			Head: "hops a byte,\ngap to bound", Format: Fixed, Secondary: "gap_hop_bytes", HiddenBy: []string{"objective"}},
 		{Name: "gap_mapping", Better: Lower, Words: "gap of the iteration time or objective to the bound over all mappings", Of: ofMappings, Head: "gap to bound,\nall mappings", Format: Gap, HiddenBy: []string{"objective"}},
@@ -97,13 +101,13 @@ var Metrics = ungrouped([]metricGroup{
 			Head: "load over rate,\ngap to bound", Format: Amount, Secondary: "gap", Main: 7, WinPhrase: "spreads the load best",
 			BoundSubject: "the load of the most loaded link", FailsComparison: true, Figure: Panel{Name: "loads"}},
 	}},
-	{ofCircuits, 4, []Metric{
+	{of: ofCircuits, since: 4, metrics: []Metric{
 		{Name: MaxCircuitTime, Better: Lower, Words: "transmission time of the most loaded circuit", Head: "most loaded\ncircuit, gap", Format: Time,
 			Secondary: "gap", Main: 10, WinPhrase: "spreads the load best", BoundSubject: "the load of the most loaded circuit", FailsComparison: true, Figure: Panel{Name: "loads"}},
 		{Name: MaxCircuitBytes, Better: Lower, Words: "bytes on the most loaded circuit", Head: "most bytes\na circuit", Format: Count},
 		{Name: MeanCircuitBytes, Better: Lower, Words: "mean bytes on a circuit", Head: "mean bytes\na circuit", Format: Count},
 	}},
-	{ofCalls, 0, []Metric{
+	{of: ofCalls, metrics: []Metric{
 		{Name: "all_to_all_bytes_per_s", Better: Higher, Words: "all-to-all throughput", Of: ofPaths, Head: "all to all",
 			Format: Rate, FailsComparison: true, Figure: Panel{Name: "loads", Row: 1}},
 		{Name: faultRatio, Better: Higher, Words: "throughput with faults divided by the throughput without", Of: ofPaths,
@@ -116,7 +120,7 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "algorithm_bytes_per_s", Better: Higher, Words: "algorithm bandwidth", Head: "algorithm\nbandwidth", Format: Rate,
 			Meaning: "the data of a rank divided by the completion time"},
 	}},
-	{ofPlans, 0, []Metric{
+	{of: ofPlans, metrics: []Metric{
 		{Name: "gap_completion", Better: Lower, Words: "gap of the completion time to the bound over any number of topologies",
 			Head: "gap to\nbound", Format: Gap},
 		{Name: "reconfigurations", Words: "reconfigurations of a plan", Head: "reconfig-\nurations", Format: Count},
@@ -129,7 +133,7 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "free_running_s", Better: Lower, Words: "completion time of packets sent as soon as links are free", Head: "as links\nare free",
 			Format: Time},
 	}},
-	{ofPackets, 0, []Metric{
+	{of: ofPackets, metrics: []Metric{
 		{Name: FluidTime, Better: Lower, Words: "completion time of the traffic as a fluid", Of: ofCalls, Head: "as fluid", Format: Time, Needs: "slots"},
 		{Name: MeanDelay, Better: Lower, Words: "mean packet delay", Head: "mean\ndelay", Format: Time, Main: 6,
 			WinPhrase: "delivers soonest", FailsComparison: true},
@@ -140,7 +144,7 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "dropped", Better: Lower, Words: "packets dropped", Head: "dropped", Format: Count, HideIfZero: true, Main: 5,
 			WinPhrase: "drops the fewest packets", FailsComparison: true},
 	}},
-	{ofTrials, 0, []Metric{
+	{of: ofTrials, metrics: []Metric{
 		{Name: PortsUsed, Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Secondary: "port_ratio",
 			FailsComparison: true},
 		{Name: "evaluations", Better: Lower, Words: "topologies evaluated in the search", Of: ofIteration, Head: "topologies\ntried", Format: Count, HiddenBy: []string{"objective"}},
@@ -159,13 +163,13 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: TrialStalls, Better: Lower, Words: "trials that stalled", Table: "trials", Head: "trials\nstalled",
 			Format: Count, FailsComparison: true},
 		named("trial_makespan_p95_s", Lower, "95th percentile of the iteration time of trials"),
-		named(TrialCount, "", "number of trials"),
+		named(TrialCount, Unrated, "number of trials"),
 		named("trial_*", Lower, "further statistics of trials"),
 	}},
-	{ofIteration, 0, []Metric{
+	{of: ofIteration, metrics: []Metric{
 		{Name: "break_even_s", Better: Higher, Words: "longest delay at which changing circuits in the iteration pays off", Unit: "s", Head: "break-\neven", Format: Time, Since: 1},
 		{Name: "nct_critical_path", Relative: TierExposed, Better: Lower, Words: "NCT of the critical path"},
-		named("bound_makespan_s", "", "lower bound on the iteration time"),
+		named("bound_makespan_s", Unrated, "lower bound on the iteration time"),
 		named(ComputeTime, Lower, "iteration time without communication"),
 		{Name: "max_interface_bytes", Better: Lower, Words: "bytes in one direction on the most loaded network interface", Of: ofCircuits, Since: 4},
 		{Name: "bound_max_circuit_s", Words: "lower bound on the transmission time of the most loaded circuit", Of: ofCircuits, Since: 4},
@@ -176,17 +180,17 @@ var Metrics = ungrouped([]metricGroup{
 		named("transfers", Lower, "transfers between pods"),
 		named("exchange_exposed_s", Lower, "exposed time of all-to-alls"),
 		named("hidden_s", Higher, "reconfiguration time hidden behind computation"),
-		named("tier*", "", "bytes carried by a tier of a machine, and the fraction of time in which the tier is busy"),
+		named("tier*", Unrated, "bytes carried by a tier of a machine, and the fraction of time in which the tier is busy"),
 		named("*_exposed_s", Lower, "additional time because of the traffic of a tier"),
 		named("*_doubled_s", Lower, "iteration or completion time if the links of a tier had twice the rate"),
 	}},
-	{ofBorrowing, 0, []Metric{
+	{of: ofBorrowing, metrics: []Metric{
 		named("baseline_makespan_s", Lower, "iteration time without borrowed ports"),
-		named(SurplusPorts, "", "ports left unused by the lending job"),
-		named("lender_*", "", "metrics of the job that lends ports"),
+		named(SurplusPorts, Unrated, "ports left unused by the lending job"),
+		named("lender_*", Unrated, "metrics of the job that lends ports"),
 		{Name: "milp_*", Better: Lower, Words: "statistics reported by a solver about its model", Of: ofSolvers},
 	}},
-	{ofFleets, 2, []Metric{
+	{of: ofFleets, since: 2, metrics: []Metric{
 		{Name: Goodput, Better: Higher, Words: "goodput", Head: "goodput,\ngap to bound", Format: Percent, Secondary: "gap",
 			Main: 9, WinPhrase: "does most work", BoundSubject: "goodput", FailsComparison: true, Figure: Panel{Name: "fleet"}, Whole: ChipTime, Part: "work that is kept",
 			Meaning: "the fraction of chip-time spent on work that is kept, at full speed"},
@@ -205,7 +209,7 @@ var Metrics = ungrouped([]metricGroup{
 		named("queue_p90_s", Lower, "90th percentile of the time in the queue"),
 		{Name: "system_availability", Better: Higher, Words: "time with at most one switch down", Format: Percent},
 	}},
-	{ofFleets, 3, []Metric{
+	{of: ofFleets, since: 3, metrics: []Metric{
 		{Name: "fragmentation", Better: Lower, Words: "free cubes outside the largest slice that fits", Format: Percent},
 		{Name: "availability", Better: Higher, Words: "time in which the slice fits into a pod without jobs", Format: Percent},
 		{Name: "expected_availability", Words: "availability of the slice by a closed form", Format: Percent},
@@ -214,79 +218,79 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "slice_goodput", Better: Higher, Words: "chips in as many slices as fit into a pod without jobs", Format: Percent},
 		{Name: "expected_slice_goodput", Words: "chips in as many slices as fit into a pod, by a closed form", Format: Percent},
 		{Name: "machine_availability", Words: "time in which a machine is up", Format: Percent},
-		named("machine_failures", "", "failures of machines"),
-		named("machine_repairs", "", "repairs of machines"),
-		named("link_failures", "", "failures of optical links"),
-		named("link_repairs", "", "repairs of optical links"),
-		named("ocs_failures", "", "failures of optical switches"),
-		named("ocs_repairs", "", "repairs of optical switches"),
+		named("machine_failures", Unrated, "failures of machines"),
+		named("machine_repairs", Unrated, "repairs of machines"),
+		named("link_failures", Unrated, "failures of optical links"),
+		named("link_repairs", Unrated, "repairs of optical links"),
+		named("ocs_failures", Unrated, "failures of optical switches"),
+		named("ocs_repairs", Unrated, "repairs of optical switches"),
 	}},
-	{ofFleets, 2, []Metric{
+	{of: ofFleets, since: 2, metrics: []Metric{
 		{Name: "share_*", Words: "chip-time by use", Format: Percent, Whole: ChipTime},
-		named("jobs", "", "jobs submitted"),
+		named("jobs", Unrated, "jobs submitted"),
 		{Name: "starts", Words: "jobs started", Since: 3},
 		named("jobs_done", Higher, "jobs that ended"),
 		named("interrupts", Lower, "interruptions by failures"),
 		named("evictions", Lower, "evictions for maintenance"),
 		named("preflight_failures", Lower, "starts stopped by preflight tests"),
-		named("takeovers", "", "standby cubes that replaced a failed cube"),
+		named("takeovers", Unrated, "standby cubes that replaced a failed cube"),
 	}},
-	{ofFleets, 4, []Metric{
+	{of: ofFleets, since: 4, metrics: []Metric{
 		named("preemptions", Lower, "preemptions by jobs of higher priority"),
-		named("migrations", "", "jobs moved to make room, or to leave routes around a switch"),
+		named("migrations", Unrated, "jobs moved to make room, or to leave routes around a switch"),
 		named("turnaround_mean_s", Lower, "mean time from submission to the end of a job"),
-		named("bound_turnaround_s", "", "lower bound on the mean time from submission to the end of a job"),
+		named("bound_turnaround_s", Unrated, "lower bound on the mean time from submission to the end of a job"),
 		{Name: "gap_turnaround", Better: Lower, Words: "gap of the mean time from submission to the end of a job to its bound", Format: Gap},
 		{Name: "efficiency", Better: Higher, Words: "fraction of the jobs' chip-time spent on work that is kept", Format: Percent},
 		{Name: "expected_efficiency", Words: "fraction of the jobs' chip-time left by checkpoints and failures, by a closed form without waiting", Format: Percent},
 		named("slices_fit", Higher, "mean number of additional slices of 8 cubes that fit"),
-		named("bound_slices_fit", "", "mean maximum of additional slices of 8 cubes that fit as boxes of a static grid"),
-		named("spares_newsvendor", "", "spare cubes of a pod by the newsvendor rule"),
+		named("bound_slices_fit", Unrated, "mean maximum of additional slices of 8 cubes that fit as boxes of a static grid"),
+		named("spares_newsvendor", Unrated, "spare cubes of a pod by the newsvendor rule"),
 		{Name: "work_done", Better: Higher, Words: "goodput with work counted as on the requested slices", Format: Percent},
 	}},
-	{ofJobs, 0, []Metric{
+	{of: ofJobs, metrics: []Metric{
 		named("pooled_*", Lower, "metrics of jobs that share their circuits"),
-		named("iterations", "", "iterations measured on shared circuits"),
+		named("iterations", Unrated, "iterations measured on shared circuits"),
 		named("iteration_mean_s", Lower, "mean iteration time on shared circuits"),
 		named("iteration_max_s", Lower, "longest iteration on shared circuits"),
-		named("drift", "", "drift of a job's iterations relative to the cycle of the first job"),
-		named("bound_objective", "", "lower bound on the objective"),
+		named("drift", Unrated, "drift of a job's iterations relative to the cycle of the first job"),
+		named("bound_objective", Unrated, "lower bound on the objective"),
 	}},
-	{ofMappings, 0, []Metric{
+	{of: ofMappings, metrics: []Metric{
 		{Name: "sum_hops", Words: "sum of the hops of all ordered pairs of nodes", Of: ofPaths},
 		{Name: "diameter", Better: Lower, Words: "diameter of the network", Of: ofPaths, Unit: "hops"},
 		named("hop_bytes", Lower, "bytes times hops of shortest paths, summed over transfers"),
-		named("bound_hop_bytes", "", "lower bound on bytes times hops"),
+		named("bound_hop_bytes", Unrated, "lower bound on bytes times hops"),
 		{Name: "gap_hop_bytes", Better: Lower, Words: "gap of bytes times hops to its bound", Format: Gap},
-		named("mapping_evaluations", "", "exchanges of ranks evaluated; in pods, placements with allocated circuits"),
+		named("mapping_evaluations", Unrated, "exchanges of ranks evaluated; in pods, placements with allocated circuits"),
 		named("inter_pod_bytes", Lower, "bytes between pods"),
-		named("bound_mapping", "", "lower bound on the objective over all mappings"),
-		named("bound_mapping_s", "", "lower bound on the iteration time over all mappings"),
+		named("bound_mapping", Unrated, "lower bound on the objective over all mappings"),
+		named("bound_mapping_s", Unrated, "lower bound on the iteration time over all mappings"),
 	}},
-	{ofPaths, 0, []Metric{
-		named("bound_max_link_load", "", "lower bound on the largest load of a link"),
+	{of: ofPaths, metrics: []Metric{
+		named("bound_max_link_load", Unrated, "lower bound on the largest load of a link"),
 		named("unconstrained_max_link_load", Lower, "largest load of a link without regard to deadlocks"),
-		named("bound_max_load_over_rate", "", "lower bound on the largest load of a link divided by its rate"),
+		named("bound_max_load_over_rate", Unrated, "lower bound on the largest load of a link divided by its rate"),
 		named("unconstrained_max_load_over_rate", Lower, "largest load of a link divided by its rate, without regard to deadlocks"),
 		named("nearest_neighbour_max_load", Lower, "largest load of a link under nearest-neighbour traffic"),
-		named("channels", "", "virtual channels used"),
-		named("canonical_sources", "", "sources whose paths are searched; symmetry gives the other paths"),
+		named("channels", Unrated, "virtual channels used"),
+		named("canonical_sources", Unrated, "sources whose paths are searched; symmetry gives the other paths"),
 		named("paths", Lower, "paths of all pairs of nodes"),
-		named("wild_pairs", "", "pairs of nodes with a wild hop in their path"),
+		named("wild_pairs", Unrated, "pairs of nodes with a wild hop in their path"),
 		named("table_entries", Lower, "entries of forwarding tables"),
 		named("table_entries_chip", Lower, "entries of the largest forwarding table of a chip"),
 		named("tag_bits", Lower, "bits of the routing tag of a packet"),
 		named("step_slowdown", Lower, "slowdown of a training step by faults"),
 		{Name: "implied_share", Words: "share of the collective in a step, as implied by a measured slowdown", Unit: "%", Doubted: true},
 	}},
-	{ofPackets, 0, []Metric{
+	{of: ofPackets, metrics: []Metric{
 		{Name: "over_fluid", Better: Lower, Words: "completion time divided by the time as a fluid", Formula: overFluid},
-		named("packet_slack_s", "", "bound on the additional time of packets over a fluid"),
+		named("packet_slack_s", Unrated, "bound on the additional time of packets over a fluid"),
 		{Name: "ranks", Words: "ranks of the collective call", Of: ofCalls},
 		{Name: "bound_completion_s", Words: "lower bound on the completion time", Of: ofCalls},
-		named(InjectedPackets, "", "packets injected"),
-		named("in_flight", "", "packets in flight at the end"),
-		named("packet_hops", "", "hops of all packets"),
+		named(InjectedPackets, Unrated, "packets injected"),
+		named("in_flight", Unrated, "packets in flight at the end"),
+		named("packet_hops", Unrated, "hops of all packets"),
 		named("retries", Lower, "retransmissions of packets"),
 		named("dropped_*", Lower, "packets dropped, by cause"),
 		named("delivered_bytes_per_s", Higher, "rate at which bytes arrive"),
@@ -294,22 +298,22 @@ var Metrics = ungrouped([]metricGroup{
 		named("max_delay_s", Lower, "longest packet delay"),
 		named("max_queue_packets", Lower, "longest queue of packets"),
 	}},
-	{ofRuns, 5, []Metric{
-		named("tolerance_delay_s", "", "with engine.tolerance, the largest delay of a start"),
-		named("tolerance_bytes", "", "with engine.tolerance, the largest number of bytes for which a transfer holds its rate after its end"),
+	{of: ofRuns, since: 5, metrics: []Metric{
+		named("tolerance_delay_s", Unrated, "with engine.tolerance, the largest delay of a start"),
+		named("tolerance_bytes", Unrated, "with engine.tolerance, the largest number of bytes for which a transfer holds its rate after its end"),
 		{Name: "tolerance_load", Words: "with engine.tolerance, the largest share of these bytes in the load of a link", Format: Percent},
 	}},
-	{ofPlans, 0, []Metric{
-		named("bound_slots_round", "", "lower bound on the slots of a plan in rounds"),
-		named("bound_slots_forward", "", "lower bound on the slots of a plan that stores chunks"),
-		named("bound_slots_relay", "", "lower bound on the slots of a plan that relays chunks"),
-		named("chunks", "", "chunks of a plan"),
-		named("slot_s", "", "duration of a slot"),
+	{of: ofPlans, metrics: []Metric{
+		named("bound_slots_round", Unrated, "lower bound on the slots of a plan in rounds"),
+		named("bound_slots_forward", Unrated, "lower bound on the slots of a plan that stores chunks"),
+		named("bound_slots_relay", Unrated, "lower bound on the slots of a plan that relays chunks"),
+		named("chunks", Unrated, "chunks of a plan"),
+		named("slot_s", Unrated, "duration of a slot"),
 		named("largest_queue", Lower, "longest queue of chunks"),
 	}},
-	{ofFabric, 0, []Metric{
-		named("nodes", "", "nodes of the fabric"),
-		named("links", "", "links of the fabric"),
+	{of: ofFabric, metrics: []Metric{
+		named("nodes", Unrated, "nodes of the fabric"),
+		named("links", Unrated, "links of the fabric"),
 		{Name: "flows", Words: "flows of the traffic", Of: ofPaths},
 		named("links_lost", Lower, "links that are down"),
 		named("bisection_links", Higher, "links across the bisection"),
@@ -317,8 +321,8 @@ var Metrics = ungrouped([]metricGroup{
 		named("switch_commands", Lower, "commands to optical switches"),
 		named("switch_s", Lower, "time to make the connections of optical switches"),
 	}},
-	{ofRuns, 0, []Metric{
-		named("bound_*", "", "lower bound on the metric whose name follows"),
+	{of: ofRuns, metrics: []Metric{
+		named("bound_*", Unrated, "lower bound on the metric whose name follows"),
 		{Name: solveTime, Better: Lower, Words: "time to decide", Format: Wall},
 		{Name: simulateTime, Better: Lower, Words: "time to simulate", Format: Wall},
 	}},
@@ -332,7 +336,7 @@ type metricGroup struct {
 	metrics []Metric
 }
 
-// named returns a metric that tables do not show.
+// named returns a metric that tables do not show. better is Lower, Higher or Unrated.
 func named(name, better, words string) Metric {
 	return Metric{Name: name, Better: better, Words: words}
 }
@@ -361,7 +365,8 @@ func overFluid(row, _ map[string]float64) (v float64, ok bool) {
 }
 
 // boundNCT is the lower bound on the NCT that follows from the bound on the iteration
-// time.
+// time. The NCT is the communication that computation does not hide, as a multiple of its
+// value on the ideal fabric, the reference.
 func boundNCT(row, reference map[string]float64) (float64, bool) {
 	bound, ok := row["bound_makespan_s"]
 	ideal, compute := reference[IterationTime], reference[ComputeTime]

@@ -1,3 +1,6 @@
+// This file writes the metrics of runs and sweeps for other programs: as CSV and as Go
+// benchmarks.
+
 package result
 
 import (

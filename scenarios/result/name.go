@@ -1,3 +1,6 @@
+// This file names and selects the rows of tables, such as "gpt7b prop-alloc
+// workload.sequence=4096".
+
 package result
 
 import (

@@ -1,3 +1,6 @@
+// This file places the nodes and links of a torus or a graph in a picture, for figures
+// of link loads.
+
 package result
 
 import (
@@ -45,7 +48,7 @@ type LayoutText struct {
 }
 
 // maxLayoutNodes is the largest drawn network. Nodes of larger ones are indistinguishable
-// on a screen.
+// on a screen, and the layout would make web pages too large.
 const maxLayoutNodes = 1 << 17
 
 // numNodes returns the number of nodes of a torus.
@@ -73,19 +76,22 @@ func (p *Simulation) Net() *NetworkLayout {
 		return nil
 	}
 
-	// Round coordinates to shorten the text of web pages.
 	for i := range n.Links {
 		l := &n.Links[i]
 		for k := range l.Line {
-			l.Line[k] = math.Round(1e4*l.Line[k]) / 1e4 // a tenth of a pixel
+			l.Line[k] = rounded(l.Line[k])
 		}
 		n.MaxLoad = max(n.MaxLoad, l.Load)
 	}
 	for i, at := range n.Positions {
-		n.Positions[i] = [2]float64{math.Round(1e4*at[0]) / 1e4, math.Round(1e4*at[1]) / 1e4}
+		n.Positions[i] = [2]float64{rounded(at[0]), rounded(at[1])}
 	}
 	return n
 }
+
+// rounded rounds a coordinate to a ten-thousandth of the picture's width, about a tenth of a
+// pixel. This shortens the text of web pages.
+func rounded(x float64) float64 { return math.Round(1e4*x) / 1e4 }
 
 // Coordinates returns the coordinates of a node, such as "(1,0,3)". Node numbers increase
 // fastest along the last dimension.
@@ -98,11 +104,23 @@ func Coordinates(dims []int, node int) string {
 	return "(" + strings.Join(coordinates, ",") + ")"
 }
 
+// Distances in pictures of a torus, in distances of neighbouring nodes.
+const (
+	sliceGapX  = 0.7   // gap between slices side by side
+	sliceGapY  = 0.9   // gap between rows of slices, including a caption of captionHeight
+	linkOffset = 0.075 // distance of a link from the line between its nodes, one side per direction
+	stubLength = 0.42  // length of the stub of a wrap-around link
+	slant      = 0.27  // width and height of the diagonal stub of a higher dimension
+
+	captionHeight = 0.6 // height of the captions above a row of slices
+	topMargin     = 0.2 // height above a single slice, which has no caption; also the margin at the bottom
+)
+
 // net places the slices of the third dimension next to each other, with x to the right
-// and y up. The number of columns makes the distance of nodes large and leaves few places
-// of the last row empty. A wrap-around link is drawn as a stub at its source, a link of a
-// higher dimension as a diagonal stub.
+// and y up. All dimensions above the second count as the third. A wrap-around link is drawn
+// as a stub at its source, a link of a higher dimension as a diagonal stub.
 func (t *Torus) net() *NetworkLayout {
+	// x and y are the nodes of a slice along both dimensions; z is the number of slices.
 	x, y, z := t.Dims[0], 1, 1
 	for i, d := range t.Dims[1:] {
 		if i == 0 {
@@ -112,94 +130,148 @@ func (t *Torus) net() *NetworkLayout {
 		}
 	}
 	n := &NetworkLayout{Unit: t.Unit}
+	columns, rows, step := arrangeSlices(x, y, z)
+	n.Step = step
 
-	// Choose the number of columns: the largest node distance, weighted by the share of
-	// used places.
-	columns, rows := 1, 1
-	const gapX, gapY = 0.7, 0.9 // gaps between slices, in node distances
-	for c, best := 1, 0.0; c <= z; c++ {
-		r := (z + c - 1) / c
-		step := min(1/(float64(c)*(float64(x)+gapX)), maxTorusHeight/(float64(r)*(float64(y)+gapY)))
-		if full := step * float64(z) / float64(c*r); full > best { // prefers full rows
-			best, n.Step, columns, rows = full, step, c, r
-		}
-	}
-
-	// head is the height of the captions above a row of slices.
-	head := 0.2 * n.Step
+	// Place the nodes, each slice below a caption.
+	head := topMargin * n.Step
 	if z > 1 {
-		head = 0.6 * n.Step
+		head = captionHeight * n.Step
 	}
-	rowHeight := n.Step*(float64(y)+gapY-0.6) + head
-	n.Height = float64(rows)*rowHeight + 0.2*n.Step
+	rowHeight := n.Step*(float64(y)+sliceGapY-captionHeight) + head
+	n.Height = float64(rows)*rowHeight + topMargin*n.Step
 	for node := range x * y * z {
-		i, j, k := node/z/y, node/z%y, node%z
-		position := [2]float64{n.Step * (float64(k%columns)*(float64(x)+gapX) + float64(i) + 0.85), float64(k/columns)*rowHeight + head + n.Step*(float64(y-j)-0.35)}
+		i, j, k := node/z/y, node/z%y, node%z // i to the right and j up in slice k
+		// The margins are 0.85 at the left and 0.35 below a slice, in distances of nodes.
+		position := [2]float64{n.Step * (float64(k%columns)*(float64(x)+sliceGapX) + float64(i) + 0.85), float64(k/columns)*rowHeight + head + n.Step*(float64(y-j)-0.35)}
 		n.Names, n.Positions = append(n.Names, Coordinates(t.Dims, node)), append(n.Positions, position)
 		if z > 1 && i+j == 0 {
 			n.Texts = append(n.Texts, LayoutText{Text: fmt.Sprintf("z = %d", k), X: position[0] + n.Step*float64(x-1)/2, Y: float64(k/columns)*rowHeight + head/2, MaxWidth: n.Step * float64(x)})
 		}
 	}
-
-	// The two directions of a link are offset to both sides of the line between its
-	// nodes.
 	for _, l := range t.Links {
-		// The first two dimensions are horizontal and vertical. Others alternate between the two
-		// diagonals, so that stubs of the third and fourth dimension do not overlap.
-		const off, stub, slant = 0.075, 0.42, 0.27 // in node distances: offset of a direction from the middle, and lengths of stubs
-		position, sign, long := n.Positions[l.From], -1.0, 1.0
-		if l.Up {
-			sign = 1
-		}
-		if l.Wrap {
-			long = stub
-		}
 		n.Stubs = n.Stubs || l.Wrap || l.Dim > 1
-		var d [4]float64 // x and y of both ends relative to the node, in node distances
-		switch {
-		case l.Dim == 0:
-			d = [4]float64{0, -sign * off, sign * long, -sign * off}
-		case l.Dim == 1:
-			d = [4]float64{-sign * off, 0, -sign * off, -sign * long}
-		case l.Dim%2 == 0:
-			d = [4]float64{0, 0, sign * slant, -sign * slant}
-		default:
-			d = [4]float64{0, 0, -sign * slant, -sign * slant}
-		}
-		label := fmt.Sprint(l.Dim)
-		if l.Dim < len("xyzuvw") {
-			label = "xyzuvw"[l.Dim : l.Dim+1]
-		}
-		label += map[bool]string{true: "+", false: "-"}[l.Up]
-		n.Links = append(n.Links, LayoutLink{l.From, l.To, l.Load, l.State, label,
-			[]float64{position[0] + d[0]*n.Step, position[1] + d[1]*n.Step, position[0] + d[2]*n.Step, position[1] + d[3]*n.Step}})
+		n.Links = append(n.Links, l.layout(n.Positions[l.From], n.Step))
 	}
 	return n
 }
 
+// arrangeSlices chooses the numbers of columns and rows of z slices of x by y nodes, and
+// returns them with the distance of neighbouring nodes. Its criterion is the largest distance
+// times the share of used places, which prefers full rows.
+func arrangeSlices(x, y, z int) (columns, rows int, step float64) {
+	columns, rows = 1, 1
+	best := 0.0
+	for c := 1; c <= z; c++ {
+		r := (z + c - 1) / c
+		distance := min(1/(float64(c)*(float64(x)+sliceGapX)), maxTorusHeight/(float64(r)*(float64(y)+sliceGapY)))
+		if full := distance * float64(z) / float64(c*r); full > best {
+			best, step, columns, rows = full, distance, c, r
+		}
+	}
+	return columns, rows, step
+}
+
+// layout returns the drawing of a link that leaves a node at position. step is the distance
+// of neighbouring nodes.
+func (l *TorusLink) layout(position [2]float64, step float64) LayoutLink {
+	// The two directions of a link are offset to both sides of the line between its nodes.
+	sign, long := -1.0, 1.0
+	if l.Up {
+		sign = 1
+	}
+	if l.Wrap {
+		long = stubLength
+	}
+
+	// The first two dimensions are horizontal and vertical. Others alternate between the two
+	// diagonals, so that stubs of the third and fourth dimension do not overlap.
+	var d [4]float64 // x and y of the first end, then of the second, relative to the node
+	switch {
+	case l.Dim == 0:
+		d = [4]float64{0, -sign * linkOffset, sign * long, -sign * linkOffset}
+	case l.Dim == 1:
+		d = [4]float64{-sign * linkOffset, 0, -sign * linkOffset, -sign * long}
+	case l.Dim%2 == 0:
+		d = [4]float64{0, 0, sign * slant, -sign * slant}
+	default:
+		d = [4]float64{0, 0, -sign * slant, -sign * slant}
+	}
+
+	// The label is the dimension and the direction, such as "x+"; dimensions beyond the letters
+	// have numbers.
+	const letters = "xyzuvw"
+	label := fmt.Sprint(l.Dim)
+	if l.Dim < len(letters) {
+		label = letters[l.Dim : l.Dim+1]
+	}
+	label += map[bool]string{true: "+", false: "-"}[l.Up]
+	return LayoutLink{From: l.From, To: l.To, Load: l.Load, State: l.State, Label: label,
+		Line: []float64{position[0] + d[0]*step, position[1] + d[1]*step, position[0] + d[2]*step, position[1] + d[3]*step}}
+}
+
+// Distances in pictures of a graph, as fractions of the picture's width.
+const (
+	graphWidth   = 0.96  // width of the rows of nodes; the rest is a margin
+	rowGap       = 0.13  // distance of rows
+	circleHeight = 0.55  // height of a picture with all nodes on a circle
+	maxNodeStep  = 0.05  // largest distance of neighbouring nodes: few nodes stay small
+	textDrop     = 0.025 // distance from a node down to its name
+)
+
 // net places nodes in rows by their distance from the sending nodes, which form the
-// lowest row. If all nodes send, they are placed on a circle. Each row is sorted by the
-// mean position of neighbours in the row below (barycentre heuristic of Sugiyama, Tagawa
-// and Toda, 1981).
+// lowest row. If all nodes send, they are placed on a circle.
 func (g *Graph) net() *NetworkLayout {
 	n := &NetworkLayout{Unit: g.Unit, Positions: make([][2]float64, len(g.Nodes))}
+	for _, v := range g.Nodes {
+		n.Names, n.Idle = append(n.Names, v.Name), append(n.Idle, v.Switch)
+	}
 	neighbours := make([][]int, len(g.Nodes))
 	for _, l := range g.Links {
 		neighbours[l.From], neighbours[l.To] = append(neighbours[l.From], l.To), append(neighbours[l.To], l.From)
 	}
+	level, top := g.levels(neighbours)
+	g.placeRows(n, neighbours, level, top)
+	onCircle := top == 0
+	if onCircle {
+		n.placeOnCircle()
+	}
 
-	// Breadth-first search from the sending nodes.
-	level := make([]int, len(g.Nodes))
+	// Links are lines next to the centre line, one on each side per direction.
+	for _, l := range g.Links {
+		a, b := n.Positions[l.From], n.Positions[l.To]
+		dx, dy := b[0]-a[0], b[1]-a[1]
+		d := max(math.Hypot(dx, dy), 1e-9)
+		off, bend, parts := min(0.004, n.Step*0.09), 0.0, 1
+		if !onCircle && level[l.From] == level[l.To] { // an arc of 12 lines around the nodes between the two
+			bend, parts = min(0.05, d*0.16)+0.006, 12
+		}
+		var line []float64
+		for k := range parts + 1 {
+			f := float64(k) / float64(parts)
+			line = append(line, a[0]+dx*f-dy/d*off, a[1]+dy*f+dx/d*off-bend*4*f*(1-f)) // a parabola of height bend
+		}
+		label := ""
+		if l.Speed != 1 {
+			label = fmt.Sprintf("%.6g times the rate", l.Speed)
+		}
+		n.Links = append(n.Links, LayoutLink{From: l.From, To: l.To, Load: l.Load, Label: label, Line: line})
+	}
+	return n
+}
+
+// levels returns the distance of each node from the sending nodes by breadth-first search,
+// and the largest distance. The level of a switch that no sending node reaches is -1.
+func (g *Graph) levels(neighbours [][]int) (level []int, top int) {
+	level = make([]int, len(g.Nodes))
 	var queue []int
 	for i, v := range g.Nodes {
-		n.Names, n.Idle = append(n.Names, v.Name), append(n.Idle, v.Switch)
-		if level[i] = 0; v.Switch {
+		if v.Switch {
 			level[i] = -1
 			continue
 		}
 		queue = append(queue, i)
 	}
-	top := 0
 	for ; len(queue) > 0; queue = queue[1:] {
 		for _, j := range neighbours[queue[0]] {
 			if level[j] < 0 {
@@ -208,12 +280,15 @@ func (g *Graph) net() *NetworkLayout {
 			}
 		}
 	}
+	return level, top
+}
 
-	// Place the rows from the bottom; across is the horizontal position, indexed by node.
-	flat := top == 0
-	const rowGap, high = 0.13, 0.55 // distance of rows, and height of the circle
+// placeRows places the nodes of each level in a row, from the bottom up, with their names.
+// Each row is sorted by the mean position of neighbours in the row below (barycentre heuristic
+// of Sugiyama, Tagawa and Toda, 1981). Nodes of level -1 are in the lowest row.
+func (g *Graph) placeRows(n *NetworkLayout, neighbours [][]int, level []int, top int) {
 	widest := 1
-	across := make([]float64, len(g.Nodes))
+	across := make([]float64, len(g.Nodes)) // horizontal position, indexed by node
 	for k := range top + 1 {
 		var row []int
 		for i, v := range level {
@@ -234,12 +309,14 @@ func (g *Graph) net() *NetworkLayout {
 			slices.SortStableFunc(row, func(a, b int) int { return cmp.Compare(mean(a), mean(b)) })
 		}
 		widest = max(widest, len(row))
+
+		// The name of a sending node is below the node, the name of a switch next to it.
 		for j, i := range row {
 			across[i] = (float64(j) + 0.5) / float64(len(row))
-			n.Positions[i] = [2]float64{0.02 + 0.96*across[i], 0.03 + rowGap*float64(top-k)}
-			text := LayoutText{strings.TrimPrefix(g.Nodes[i].Name, "switch "), n.Positions[i][0], n.Positions[i][1] + 0.025, 0.96 / float64(len(row))}
-			if k > 0 { // next to a switch, clear of its links
-				off := 0.018 + 0.004*float64(len(text.Text))
+			n.Positions[i] = [2]float64{0.02 + graphWidth*across[i], 0.03 + rowGap*float64(top-k)}
+			text := LayoutText{Text: strings.TrimPrefix(g.Nodes[i].Name, "switch "), X: n.Positions[i][0], Y: n.Positions[i][1] + textDrop, MaxWidth: graphWidth / float64(len(row))}
+			if k > 0 { // clear of the links, which lead up and down
+				off := 0.018 + 0.004*float64(len(text.Text)) // half the length of the name, and a gap
 				if text.X < 0.5 {
 					off = -off
 				}
@@ -248,41 +325,18 @@ func (g *Graph) net() *NetworkLayout {
 			n.Texts = append(n.Texts, text)
 		}
 	}
+	n.Step, n.Height = min(maxNodeStep, graphWidth/float64(widest)), 0.09+rowGap*float64(top)
+}
 
-	// The distance of nodes follows from the widest row, the height from the number of rows.
-	n.Step, n.Height = min(0.05, 0.96/float64(widest)), 0.09+rowGap*float64(top)
-
-	if flat {
-		radius := high/2 - 0.05
-		n.Height, n.Step = high, min(0.05, 2*math.Pi*radius/float64(len(g.Nodes)))
-		for i := range n.Positions {
-			sin, cos := math.Sincos(2*math.Pi*float64(i)/float64(len(g.Nodes)) - math.Pi/2)
-			n.Positions[i] = [2]float64{0.5 + radius*cos, high/2 + radius*sin}
-			n.Texts[i].X, n.Texts[i].Y, n.Texts[i].MaxWidth = n.Positions[i][0], n.Positions[i][1]+0.025, 0.08
-		}
+// placeOnCircle moves all nodes and their names to a circle, the first one to the top.
+func (n *NetworkLayout) placeOnCircle() {
+	radius := circleHeight/2 - 0.05
+	n.Height, n.Step = circleHeight, min(maxNodeStep, 2*math.Pi*radius/float64(len(n.Positions)))
+	for i := range n.Positions {
+		sin, cos := math.Sincos(2*math.Pi*float64(i)/float64(len(n.Positions)) - math.Pi/2)
+		n.Positions[i] = [2]float64{0.5 + radius*cos, circleHeight/2 + radius*sin}
+		n.Texts[i].X, n.Texts[i].Y, n.Texts[i].MaxWidth = n.Positions[i][0], n.Positions[i][1]+textDrop, 0.08
 	}
-
-	// Links are lines next to the centre line, one on each side per direction.
-	for _, l := range g.Links {
-		a, b := n.Positions[l.From], n.Positions[l.To]
-		dx, dy := b[0]-a[0], b[1]-a[1]
-		d := max(math.Hypot(dx, dy), 1e-9)
-		off, bend, parts := min(0.004, n.Step*0.09), 0.0, 1
-		if !flat && level[l.From] == level[l.To] { // an arc around the nodes between the two
-			bend, parts = min(0.05, d*0.16)+0.006, 12
-		}
-		var line []float64
-		for k := range parts + 1 {
-			f := float64(k) / float64(parts)
-			line = append(line, a[0]+dx*f-dy/d*off, a[1]+dy*f+dx/d*off-bend*4*f*(1-f))
-		}
-		label := ""
-		if l.Speed != 1 {
-			label = fmt.Sprintf("%.6g times the rate", l.Speed)
-		}
-		n.Links = append(n.Links, LayoutLink{l.From, l.To, l.Load, "", label, line})
-	}
-	return n
 }
 
 // SameLayout reports whether two layouts differ only in loads and states.

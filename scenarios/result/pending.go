@@ -1,3 +1,5 @@
+// This file writes files that other processes see only once they are complete.
+
 package result
 
 import (

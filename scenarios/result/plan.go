@@ -1,3 +1,5 @@
+// This file prepares the plan of a collective, a Schedule, for figures and web pages.
+
 package result
 
 import "slices"
@@ -37,7 +39,8 @@ type PlanPhase struct {
 	Hops []int `json:"hops,omitempty"`
 }
 
-// maxOffsets is the largest number of offsets by which a circulant is described.
+// maxOffsets is the largest number of offsets by which a circulant is described. Figures
+// list the offsets in one line; they show other topologies without a description.
 const maxOffsets = 4
 
 // Plan prepares a schedule, which must pass its check.
@@ -46,7 +49,9 @@ func (s *Schedule) Plan() *Plan {
 
 	// place identifies a chunk, by source, destination and number, at a GPU.
 	type place struct{ src, dst, chunk, gpu int }
-	hopsTo := map[place]int{} // hops from a chunk's source to a GPU; a chunk of an all-gather leaves its source several times
+	// hopsTo is the number of hops of a chunk from its source to a GPU. A chunk of an
+	// all-gather leaves its source several times.
+	hopsTo := map[place]int{}
 	for i := range s.Phases {
 		ph := &s.Phases[i]
 
@@ -66,8 +71,9 @@ func (s *Schedule) Plan() *Plan {
 		// A transmission takes its chunk one hop further than the chunk's last transmission to
 		// the sending GPU.
 		for _, t := range ph.Sent {
-			hop := hopsTo[place{t[3], t[4], t[5], t[1]}] + 1
-			hopsTo[place{t[3], t[4], t[5], t[2]}] = hop
+			from, to, src, dst, chunk := t[1], t[2], t[3], t[4], t[5] // t[0] is the slot
+			hop := hopsTo[place{src, dst, chunk, from}] + 1
+			hopsTo[place{src, dst, chunk, to}] = hop
 			part.Hops = append(part.Hops, hop)
 			p.MaxHops = max(p.MaxHops, hop)
 		}
@@ -90,7 +96,9 @@ func (s *Schedule) Plan() *Plan {
 // topologyOf returns the topology of a phase: its links, or the links of its circulant
 // unless they are too many.
 func (s *Schedule) topologyOf(ph *SchedulePhase) PlanTopology {
-	const maxLinks = 1 << 16 // of a circulant whose links are listed
+	// maxLinks is the largest circulant whose links are listed. A list takes up to 1 MB of a
+	// web page; links of larger topologies are only counted.
+	const maxLinks = 1 << 16
 	set := PlanTopology{Links: slices.Clone(ph.Edges)}
 	if len(set.Links) == 0 && s.GPUs*len(ph.Offsets) <= maxLinks {
 		for u := range s.GPUs {

@@ -1,3 +1,5 @@
+// This file reads run directories, and lists the runs and sweeps of a folder.
+
 package result
 
 import (
@@ -150,6 +152,10 @@ func readText(path string) ([]byte, error) {
 // ones have 5 to 8; a file made to exhaust memory has up to 1000.
 const maxUnpackRatio = 32
 
+// unusedSize is the size for decodeLimitsOf if the document is a Detail: the limits of a
+// detail do not depend on the size of its file.
+const unusedSize = 0
+
 // loadDetail reads the detail, compressed or not.
 func loadDetail(dir string, into *Detail) error {
 	f, size, err := infile.Open(filepath.Join(dir, DetailGzip))
@@ -162,7 +168,7 @@ func loadDetail(dir string, into *Detail) error {
 	defer f.Close()
 
 	// The text may be as long as a plain detail, plus what gzip reaches on real details.
-	lim := decodeLimitsOf(into, 0)
+	lim := decodeLimitsOf(into, unusedSize)
 	lim.textBytes = min(lim.textBytes, maxPlainDetailBytes+maxUnpackRatio*size)
 	z, err := gzip.NewReader(bufio.NewReader(f))
 	if err == nil {

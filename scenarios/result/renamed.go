@@ -1,3 +1,6 @@
+// This file replaces deprecated names of metrics, labels and keys while older results
+// are read.
+
 package result
 
 import (

@@ -1,3 +1,6 @@
+// This file reduces the detail of large runs, the data of figures, until readers
+// accept it.
+
 package result
 
 import (
@@ -9,12 +12,11 @@ import (
 	"strings"
 )
 
-// Sample divides a timeline into at least minWindows equal time windows, so that about
-// windowsPerSample of them fit into a sample, but at most maxWindows.
+// Sample divides a timeline into equal time windows. The number of windows is a power of two.
 const (
-	minWindows       = 64
-	maxWindows       = 8192
-	windowsPerSample = 16
+	minWindows       = 64   // a sample shows the start and the end of the timeline, and parts in between
+	maxWindows       = 8192 // bounds the memory of the lists of tasks; a screen has fewer columns
+	windowsPerSample = 16   // about as many windows fit into a sample, within the limits above
 )
 
 // TaskInterval is a task as Sample sees it. Start and End may have any unit.
@@ -131,7 +133,8 @@ func bisection(n int) []int {
 	return order
 }
 
-// maxDescribedWindows is the number of windows that Describe lists.
+// maxDescribedWindows is the number of windows that Describe lists: about two lines of text.
+// It counts the windows beyond.
 const maxDescribedWindows = 8
 
 // Describe states which tasks are missing. end is the end of the last task in seconds.
@@ -183,7 +186,7 @@ func (d *Detail) fit() ([]byte, error) {
 		if err != nil || len(text) <= maxUncheckedLen {
 			return text, err
 		}
-		if decode(strings.NewReader(string(text)), new(Detail), decodeLimitsOf(d, 0)) == nil {
+		if decode(strings.NewReader(string(text)), new(Detail), decodeLimitsOf(d, unusedSize)) == nil {
 			return text, nil
 		}
 		if !d.dropLargest() {
@@ -263,7 +266,9 @@ func sampleSpans(tracks []Track, n, max int) ([]Track, string) {
 	}
 
 	// Tasks of the sample are numbered track by track, in the order of spans.
-	sample := Sample(n, max, func(i int) TaskInterval { return TaskInterval{spans[i].StartS, spans[i].EndS, spans[i].Critical} })
+	sample := Sample(n, max, func(i int) TaskInterval {
+		return TaskInterval{Start: spans[i].StartS, End: spans[i].EndS, Critical: spans[i].Critical}
+	})
 	out := slices.Clone(tracks)
 	next := 0
 	for i := range out {
@@ -339,7 +344,8 @@ func (s Series) coarsen(max int) Series {
 // the windows. It returns false if no section is left.
 func (d *Detail) dropLargest() bool {
 	// consider stores v as the largest section if its text is longer than all texts before.
-	largest, length, what := reflect.Value{}, 2, "" // "{}" and "[]" hold nothing
+	const emptyLength = len("{}") // of a section without content, also "[]"
+	largest, length, what := reflect.Value{}, emptyLength, ""
 	consider := func(v reflect.Value, format string, args ...any) {
 		if v.IsZero() {
 			return
@@ -366,7 +372,8 @@ func (d *Detail) dropLargest() bool {
 		return false
 	}
 	largest.SetZero()
-	d.omit("%s: %d MiB are too large for a result", what, (length+1<<20-1)>>20)
+	const mebibyte = 1 << 20
+	d.omit("%s: %d MiB are too large for a result", what, (length+mebibyte-1)/mebibyte) // rounded up
 	return true
 }
 

@@ -1,3 +1,6 @@
+// This file splits the time of a run along its critical path, by cause of loss and by
+// link.
+
 package result
 
 import (

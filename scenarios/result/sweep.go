@@ -1,3 +1,5 @@
+// This file declares the results of a sweep, and the figures that a scenario requests.
+
 package result
 
 import (

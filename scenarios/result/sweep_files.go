@@ -1,3 +1,5 @@
+// This file reads the directories of sweeps and checks their cells.
+
 package result
 
 import (

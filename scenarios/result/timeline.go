@@ -1,3 +1,6 @@
+// This file declares the timeline of a network, and writes it as part of a Chrome
+// trace.
+
 package result
 
 import (
@@ -59,7 +62,7 @@ func seconds(ps int64) float64 { return float64(ps) / 1e12 }
 
 // timeline writes the tracks of a timeline. Each node has threads for computes and for
 // transfers, as many as overlap. Each task has an arrow from its last predecessor. Link
-// rates are counters.
+// rates are counters. Kinds of events are explained at traceWriter.
 func (t *traceWriter) timeline(l *Timeline) {
 	if l.Omitted != "" {
 		t.writeEvent(`{"ph":"M","pid":%d,"tid":0,"name":"process_labels","args":{"labels":%s}}`, t.pid, quoteJSON("left out: "+l.Omitted))
@@ -89,7 +92,8 @@ func (t *traceWriter) timeline(l *Timeline) {
 	}
 
 	// Formatters of the events of a task: the task itself, and both ends of the arrow from its
-	// last predecessor. The number of the arrow is unique among all processes.
+	// last predecessor. The number of an arrow has the process in the upper 32 bits and the task
+	// in the lower ones, so it is unique among all processes.
 	pid := t.pid // events are formatted after t.pid has changed
 	task := func(i int32) string {
 		k := &l.Tasks[i]

@@ -84,11 +84,11 @@ const (
 	MatrixForm        // a matrix, for more pods
 )
 
-// Limits of the forms: pods per row, rows, and pods on an ellipse.
+// Limits of the forms. With more pods, names and circuits of a drawing would overlap.
 const (
-	maxRowPods  = 10
-	maxRows     = 4
-	maxRingPods = 16
+	maxRowPods  = 10 // pods in a row, for RowForm
+	maxRows     = 4  // rows, for RowForm
+	maxRingPods = 16 // pods on an ellipse, for RingForm
 )
 
 // Wiring is the layout of a drawn topology.
@@ -102,8 +102,8 @@ type Wiring struct {
 // Wiring returns the layout of t.
 func (t *Topology) Wiring() *Wiring {
 	w := &Wiring{}
-	row := map[int]int{}
-	var length []int
+	row := map[int]int{} // row of each replica
+	var length []int     // pods of each row
 	for _, p := range t.Pods {
 		r, ok := row[p.Replica]
 		if !ok {
@@ -115,6 +115,9 @@ func (t *Topology) Wiring() *Wiring {
 		w.Columns = max(w.Columns, length[r])
 	}
 	w.Rows = len(length)
+
+	// RowForm needs few pods, and circuits only between neighbours in a row or a column, apart
+	// from circuits to DP peers.
 	near := w.Columns <= maxRowPods && w.Rows <= maxRows
 	for _, q := range t.Pairs {
 		a, b := w.Places[q.A], w.Places[q.B]

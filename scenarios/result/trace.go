@@ -1,3 +1,6 @@
+// This file writes the timelines of a run as a Chrome trace, for viewers such as
+// Perfetto.
+
 package result
 
 import (
@@ -43,7 +46,9 @@ func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	return b.Flush() // reports the first failed write
 }
 
-// traceWriter assigns numbers to processes and threads and collects their events.
+// traceWriter assigns numbers to processes and threads and collects their events. The member
+// "ph" of an event is its kind: "X" is an activity, "C" the value of a counter, and "M" the
+// name of a process or thread. "s" and "f" are the start and the end of an arrow.
 type traceWriter struct {
 	w          *bufio.Writer
 	pid        int

@@ -1,3 +1,6 @@
+// This file selects groups of metrics from a row: its end, link loads, exposed calls
+// and tiers.
+
 package result
 
 import (
@@ -41,10 +44,13 @@ type WorkEnd struct {
 
 // endMetrics are the metrics of the end of a row's work, in the order in which End looks for
 // them. The row's time is filled in.
-var endMetrics = []WorkEnd{{CompletionTime, "completion", 0}, {IterationTime, "iteration", 0}}
+var endMetrics = []WorkEnd{{Metric: CompletionTime, Span: "completion"}, iterationEnd}
 
-// End returns the completion of a row if it has one, else its iteration time. ok is false
-// if it has neither.
+// iterationEnd is the end of an iteration, without its time.
+var iterationEnd = WorkEnd{Metric: IterationTime, Span: "iteration"}
+
+// End returns the completion of a row if it has one, else its iteration time. If it has
+// neither, End returns iterationEnd and ok is false.
 func (r *Row) End() (e WorkEnd, ok bool) {
 	for _, e := range endMetrics {
 		if v, ok := r.Metrics[e.Metric]; ok {
@@ -52,7 +58,7 @@ func (r *Row) End() (e WorkEnd, ok bool) {
 			return e, true
 		}
 	}
-	return endMetrics[1], false
+	return iterationEnd, false
 }
 
 // EndBound returns the end of a row's work that has a lower bound, and the bound. ok is
@@ -107,11 +113,11 @@ const TierKinds = "tiers"
 
 // Tier is the metrics of one tier of a machine.
 type Tier struct {
-	Name     string  `json:"name"` // number from the inside out, and kind
-	Bytes    float64 `json:"bytes"`
-	Busy     float64 `json:"busy"`
-	ExposedS float64 `json:"exposed_s"`
-	DoubledS float64 `json:"doubled_s"`
+	Name     string  `json:"name"`      // number from the inside out, and kind
+	Bytes    float64 `json:"bytes"`     // bytes that the tier carries
+	Busy     float64 `json:"busy"`      // fraction of time in which the tier is busy
+	ExposedS float64 `json:"exposed_s"` // additional time because of the tier's traffic
+	DoubledS float64 `json:"doubled_s"` // time of the work if the tier's links had twice the rate
 }
 
 // Tiers returns the tiers of a row's machine, from the inside out; nil for other fabrics.
@@ -122,7 +128,7 @@ func Tiers(r *Row) (list []Tier) {
 		if _, ok := r.Metrics[fmt.Sprintf("tier%d_exposed_s", i)]; !ok {
 			return list
 		}
-		t := Tier{fmt.Sprint(i), of("bytes"), of("busy"), of("exposed_s"), of("doubled_s")}
+		t := Tier{Name: fmt.Sprint(i), Bytes: of("bytes"), Busy: of("busy"), ExposedS: of("exposed_s"), DoubledS: of("doubled_s")}
 		if i <= len(kinds) {
 			t.Name += " " + kinds[i-1]
 		}

@@ -1,3 +1,5 @@
+// This file writes run directories, and verifies the digests of their files.
+
 package result
 
 import (
@@ -88,7 +90,7 @@ func (d *Dir) Write(r *Run) error {
 	if len(detail) > maxPlainDetailBytes {
 		detailName, detail = DetailGzip, compress(detail)
 	}
-	for _, f := range append(r.Files[:len(r.Files):len(r.Files)],
+	for _, f := range append(slices.Clip(r.Files),
 		File{ScenarioFile, r.Scenario},
 		File{ResultFile, result},
 		File{TimingsFile, timings},

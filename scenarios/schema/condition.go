@@ -1,3 +1,6 @@
+// This file declares conditions, which state when a key is used, and parses them from
+// tags.
+
 package schema
 
 import (
@@ -10,10 +13,12 @@ import (
 type Condition struct {
 	// Keys are the keys on which the condition depends. It is not checked while one of them is invalid.
 	Keys []string
-	// Holds reports whether reports whether the condition holds for the current values.
-	Holds     func() bool
-	NotUsedBy func() string // text for messages: why the key is not used
-	// How to make the condition hold, such as `set kind = "x"`.
+	// Holds reports whether the condition holds for the current values.
+	Holds func() bool
+	// NotUsedBy returns the reason why the key is not used, such as `kind "x"`. It follows the
+	// words "is not used by" in messages.
+	NotUsedBy func() string
+	// Hint states how to make the condition hold, such as `set kind = "x"`.
 	Hint string
 	// Replacement is the complete remedy if it is neither to leave the key out nor Hint;
 	// "" if it is.
@@ -85,7 +90,8 @@ func (s *Schema) ParseCondition(path, expr string) *Condition {
 	return c
 }
 
-// parseTerm parses one term of a condition.
+// parseTerm parses one term of a condition: KEY=A|B, KEY~A|B or NAME(A|B), as in the package
+// comment.
 func (s *Schema) parseTerm(path, text string) *Condition {
 	i := strings.IndexAny(text, "=~")
 	if i < 0 {
@@ -111,16 +117,20 @@ func (s *Schema) parseTerm(path, text string) *Condition {
 	if text[i] == '=' {
 		c.Holds = func() bool { return slices.Contains(values, s.valueText(keyPath)) }
 		quote := QuotedList
-		if values[0] == "true" || values[0] == "false" {
+		if values[0] == "true" || values[0] == "false" { // a bool is written without quotes
 			quote = func(words []string) string { return words[0] }
 		}
-		c.NotUsedBy = func() string { return s.label(keyPath) + " " + quote([]string{Clip(s.valueText(keyPath), 60)}) }
+		c.NotUsedBy = func() string {
+			return s.label(keyPath) + " " + quote([]string{Clip(s.valueText(keyPath), maxQuotedBytes)})
+		}
 		c.Hint = "set " + name + " = " + quote(values)
 		return c
 	}
+
+	// The operator is ~: the value of the key is a list.
 	c.Holds = func() bool {
 		k := s.Key(keyPath)
-		return k != nil && slices.ContainsFunc(k.Field(0).Interface().([]string), func(one string) bool { return slices.Contains(values, one) })
+		return k != nil && slices.ContainsFunc(k.Field(onlyElement).Interface().([]string), func(one string) bool { return slices.Contains(values, one) })
 	}
 	_, last := CutLast(keyPath)
 	c.NotUsedBy = func() string { return "the " + last + " that are listed" }
@@ -132,7 +142,7 @@ func (s *Schema) parseTerm(path, text string) *Condition {
 // exist.
 func (s *Schema) valueText(path string) string {
 	if k := s.Key(path); k != nil {
-		return fmt.Sprint(k.Field(0))
+		return fmt.Sprint(k.Field(onlyElement))
 	}
 	return ""
 }

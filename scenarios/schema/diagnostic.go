@@ -1,3 +1,5 @@
+// This file declares the diagnostics of invalid inputs, and limits how many are printed.
+
 package schema
 
 import (
@@ -41,9 +43,9 @@ func (d Diagnostic) String() string {
 		fmt.Fprintf(&b, ":%d", d.Line)
 	}
 	if d.Key != "" {
-		b.WriteString(": " + Clip(d.Key, 200))
+		b.WriteString(": " + Clip(d.Key, maxLineBytes*2/5))
 	}
-	b.WriteString(": " + Clip(d.Problem, 300))
+	b.WriteString(": " + Clip(d.Problem, maxLineBytes*3/5))
 	if d.Remedy != "" {
 		b.WriteString("; " + d.Remedy)
 	}
@@ -59,15 +61,15 @@ func Clip(text string, maxBytes int) string {
 	return strings.ToValidUTF8(text[:maxBytes], "") + "..."
 }
 
-// IsControl reports whether r must not be part of a line of text.
+// IsControl reports whether r must not be part of a line of text: a control character, or one
+// of the separators of lines and paragraphs in Unicode.
 func IsControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 }
 
-// Limits of printed diagnostics: bytes per line; diagnostics of one place that differ
-// only in numbers and names; and all diagnostics, because nobody corrects more at once.
+// Limits of printed diagnostics.
 const (
-	maxLineBytes   = 500
-	maxSimilar     = 3
-	maxDiagnostics = 100
+	maxLineBytes   = 500 // bytes of a line, for inputs with very long names
+	maxSimilar     = 3   // diagnostics of one place that differ only in numbers and names
+	maxDiagnostics = 100 // all diagnostics, because nobody corrects more at once
 )
 
 // Diagnostics is an error with all problems of an input.

@@ -1,3 +1,5 @@
+// This file decodes TOML files, and finds the lines of their keys for diagnostics.
+
 package schema
 
 import (
@@ -65,7 +67,7 @@ func Decode(name string, data []byte) (map[string]any, Layer, Diagnostics) {
 	if _, err := toml.Decode(string(data), &root); err != nil {
 		return nil, Layer{}, Diagnostics{tomlDiagnostic(name, data, err)}
 	}
-	return root, Layer{name, found}, nil
+	return root, Layer{File: name, lines: found}, nil
 }
 
 // DecodeValue decodes a text as a TOML value. If that fails, the text itself is the
@@ -93,14 +95,14 @@ func tomlDiagnostic(name string, data []byte, err error) Diagnostic {
 		line = 1 + bytes.Count(data[:min(len(data), max(0, p.Position.Start))], []byte("\n"))
 	}
 
-	// Not a scenario by its name: its content is not printed.
+	// A file that is no scenario by its name may be secret, so its content is not printed.
 	if filepath.Ext(name) != ".toml" {
 		return Diagnostic{File: name, Line: line, Problem: "is no TOML", Remedy: "see https://toml.io"}
 	}
 	// Integers out of range are errors of a value, not of the syntax.
 	if number, ok := strings.CutSuffix(strings.TrimSuffix(message, "."), " is out of range for int64"); ok {
 		return Diagnostic{
-			File: name, Line: line, Key: key, Problem: Clip(oneLine(number), 60) + " is out of bounds",
+			File: name, Line: line, Key: key, Problem: Clip(oneLine(number), maxQuotedBytes) + " is out of bounds",
 			Remedy: fmt.Sprintf("write a whole number from %d to %d", math.MinInt64, math.MaxInt64),
 		}
 	}

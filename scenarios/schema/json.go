@@ -1,3 +1,6 @@
+// This file describes the keys of a schema as JSON Schema, by which editors check
+// files.
+
 package schema
 
 import (
@@ -105,8 +108,8 @@ func (k *keySpec) typeObject(of reflect.Type, choices []string) Object {
 		return Object{"type": "object"}
 	case reflect.Struct:
 		properties := Object{}
-		for _, k := range layoutOf(of, nil).options {
-			properties[k.Name] = k.typeObject(k.Type, nil)
+		for _, field := range layoutOf(of, ownTags).keys {
+			properties[field.Name] = field.typeObject(field.Type, nil)
 		}
 		return Object{"type": "object", "additionalProperties": false, "properties": properties}
 	case reflect.Pointer:

@@ -1,3 +1,6 @@
+// This file finds the keys and tables that the fields of a struct type declare by
+// their tags.
+
 package schema
 
 import (
@@ -44,19 +47,22 @@ type keySpec struct {
 
 // layout is the keys of a struct type and the tables below it.
 type layout struct {
-	options []*keySpec
-	tables  []subtable
+	keys   []*keySpec
+	tables []subtable
 }
 
-// subtable is a table below the table of a struct. Field indices of its options start at
+// subtable is a table below the table of a struct. Field indices of its keys start at
 // the outer struct.
 type subtable struct {
 	path, doc, when string
-	options         []*keySpec
+	keys            []*keySpec
 }
 
 // layoutCache maps layoutKey to *layout.
-var layoutCache sync.Map // layoutKey -> *layout
+var layoutCache sync.Map
+
+// ownTags is the argument of layoutOf if the tags of the struct type are not replaced.
+var ownTags Tags
 
 // layoutKey identifies a layout: a struct type, and the tags that replace its own as text.
 type layoutKey struct {
@@ -65,7 +71,7 @@ type layoutKey struct {
 }
 
 // layoutOf returns the layout of a struct type. tags replace the type's own tags unless
-// they are nil. Invalid tags are a programming error and cause a panic.
+// they are ownTags, which is nil. Invalid tags are a programming error and cause a panic.
 func layoutOf(t reflect.Type, tags Tags) *layout {
 	key := layoutKey{structType: t}
 	if tags != nil {
@@ -76,7 +82,8 @@ func layoutOf(t reflect.Type, tags Tags) *layout {
 	}
 	l := &layout{}
 	if tags == nil {
-		l.add(t, nil)
+		var outermost []int // no field leads to t itself
+		l.add(t, outermost)
 	} else {
 		l.addRetagged(t, tags)
 	}
@@ -95,11 +102,12 @@ func (l *layout) addRetagged(t reflect.Type, tags Tags) {
 		if tag != "" {
 			f.Tag = reflect.StructTag(tag)
 		}
-		l.options = append(l.options, optionOf(t, f, []int{i}))
+		l.keys = append(l.keys, keySpecOf(t, f, []int{i}))
 	}
 }
 
-// add adds the fields of a struct with field index prefix at.
+// add adds the fields of a struct. at is the index of the struct in the outermost one, as in
+// reflect.Value.FieldByIndex; it begins the indices of the fields.
 func (l *layout) add(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -110,7 +118,9 @@ func (l *layout) add(t reflect.Type, at []int) {
 			below := &layout{}
 			below.add(f.Type, index)
 			below.overrideDefault(f.Tag.Get("with"))
-			l.tables = append(l.tables, subtable{JoinPath("", name), markCode(f.Tag.Get("doc")), f.Tag.Get("when"), below.options})
+			l.tables = append(l.tables, subtable{
+				path: JoinPath("", name), doc: markCode(f.Tag.Get("doc")), when: f.Tag.Get("when"), keys: below.keys,
+			})
 			for _, n := range below.tables {
 				n.path = JoinPath("", name) + "." + n.path
 				l.tables = append(l.tables, n)
@@ -118,17 +128,18 @@ func (l *layout) add(t reflect.Type, at []int) {
 		case inline || f.Anonymous && f.Type.Kind() == reflect.Struct:
 			l.add(f.Type, index)
 		default:
-			if k := optionOf(t, f, index); k != nil {
-				l.options = append(l.options, k)
+			if k := keySpecOf(t, f, index); k != nil {
+				l.keys = append(l.keys, k)
 			}
 		}
 	}
 }
 
-// overrideDefault changes the default of a key: "KEY=VALUE".
+// overrideDefault changes the default of a key by the tag with: "KEY=VALUE", or "" for no
+// change.
 func (l *layout) overrideDefault(with string) {
 	name, text, _ := strings.Cut(with, "=")
-	for _, k := range l.options {
+	for _, k := range l.keys {
 		if k.Name != name {
 			continue
 		}
@@ -140,8 +151,9 @@ func (l *layout) overrideDefault(with string) {
 	}
 }
 
-// optionOf parses the tags of a field. It returns nil if the field is not a key.
-func optionOf(t reflect.Type, f reflect.StructField, index []int) *keySpec {
+// keySpecOf parses the tags of field f of struct type t. It returns nil if the field is not a
+// key.
+func keySpecOf(t reflect.Type, f reflect.StructField, index []int) *keySpec {
 	name, ok := f.Tag.Lookup("key")
 	if !ok {
 		return nil

@@ -1,3 +1,5 @@
+// This file finds the lines of the keys of a TOML file, and checks its size and depth.
+
 package schema
 
 import (

@@ -1,3 +1,6 @@
+// This file reads the values of a file into the structs of a schema, and checks which
+// keys are used.
+
 package schema
 
 import (
@@ -33,7 +36,7 @@ type Reader struct {
 	numUnknown int
 	given      map[string]bool // paths present in the file or in overrides
 	invalid    map[string]bool // paths with an error
-	// Elements of an array of tables with a valid key "index".
+	// hasIndex is indexed by element of an array of tables: it has a valid key "index".
 	hasIndex map[int]bool
 }
 
@@ -44,7 +47,8 @@ type Origin struct {
 	Key  string
 }
 
-// maxElements is the maximum number of elements of an array of tables.
+// maxElements is the maximum number of elements of an array of tables. It bounds the time to
+// check a file, and exceeds every real scenario.
 const maxElements = 10_000
 
 // NewReader returns a reader of a file. The caller replaces its empty Schema before
@@ -100,7 +104,7 @@ func (r *Reader) rows(t *Table) []map[string]any {
 }
 
 // Read stores the values of the file and rejects unknown keys. complete reports whether
-// the schema has all tables of the file.
+// the schema has all tables of the file; otherwise, tables of other kinds are accepted.
 func (r *Reader) Read(complete bool) {
 	for _, t := range r.Tables {
 		r.read(t)
@@ -223,7 +227,7 @@ func (r *Reader) checkKey(t *Table, k *Key, i int) {
 	}
 }
 
-// example states what to write for a missing key.
+// example states how to write a missing key.
 func (k *Key) example() string {
 	value := "N"
 	switch k.Type {

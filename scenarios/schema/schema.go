@@ -1,3 +1,5 @@
+// This file declares schemas: tables and keys, and the struct fields that they set.
+
 package schema
 
 import (
@@ -88,8 +90,8 @@ type Table struct {
 
 // Key is a key of a table of one file.
 type Key struct {
-	*keySpec
-	table *Table
+	*keySpec // description by the tags of the field, in layout.go
+	table    *Table
 	// target is the struct that contains the key, or a slice of such structs.
 	target          reflect.Value
 	path            string // dotted path; not set for arrays of tables
@@ -114,7 +116,7 @@ func (s *Schema) add(p *Part) {
 	tables := []*Table{own}
 	for _, spec := range p.Specs {
 		// also is the additional condition of the keys, tags are their replaced tags.
-		also, tags := "", Tags(nil)
+		also, tags := "", ownTags
 		switch u := spec.(type) {
 		case ConditionalSpec:
 			spec, also = u.Spec, u.When
@@ -128,14 +130,14 @@ func (s *Schema) add(p *Part) {
 		}
 		// Add the keys of the struct, and a table for each table below it.
 		l := layoutOf(t, tags)
-		own.add(l.options, v, also)
+		own.add(l.keys, v, also)
 		for _, below := range l.tables {
 			path := p.Path + "." + below.path
 
 			// Its condition refers to keys of the parent.
 			parent, _ := CutLast(path)
 			inner := &Table{Path: path, Doc: below.doc, When: s.ParseCondition(parent, below.when), schema: s, part: p}
-			inner.add(below.options, v, also)
+			inner.add(below.keys, v, also)
 			tables = append(tables, inner)
 		}
 	}
@@ -143,12 +145,12 @@ func (s *Schema) add(p *Part) {
 }
 
 // add adds the keys of a struct, or of a slice of structs. also is their additional condition.
-func (t *Table) add(options []*keySpec, of reflect.Value, also string) {
-	keys := make([]Key, len(options))
-	t.Keys = slices.Grow(t.Keys, len(options))
+func (t *Table) add(specs []*keySpec, of reflect.Value, also string) {
+	keys := make([]Key, len(specs))
+	t.Keys = slices.Grow(t.Keys, len(specs))
 	path := strings.TrimPrefix(t.Path+".", ".")
-	for i, o := range options {
-		keys[i] = Key{keySpec: o, table: t, target: of, structCondition: also, path: path + o.Name}
+	for i, spec := range specs {
+		keys[i] = Key{keySpec: spec, table: t, target: of, structCondition: also, path: path + spec.Name}
 		t.Keys = append(t.Keys, &keys[i])
 	}
 }
@@ -183,7 +185,7 @@ func (s *Schema) PathOf(field any) string {
 			if t.IsArray() || !k.hasField {
 				continue
 			}
-			switch at := k.Field(0).Addr(); {
+			switch at := k.Field(onlyElement).Addr(); {
 			case at.UnsafePointer() != of.UnsafePointer():
 			case at.Type() == of.Type():
 				return k.path
@@ -266,6 +268,9 @@ func (k *Key) elementPath(i int) string {
 	return k.path
 }
 
+// onlyElement is the index of the element of a table that is not an array.
+const onlyElement = 0
+
 // Field returns the field of the key in element i. For a key without a field it returns a
 // new value.
 func (k *Key) Field(i int) reflect.Value {
@@ -344,7 +349,8 @@ func (k *Key) fillDefault(i int, computed *[]any) {
 // reset sets an unused key to its default or to its zero value.
 func (k *Key) reset(i int) {
 	k.Field(i).SetZero()
-	k.fillDefault(i, new([]any))
+	emptyCache := new([]any)
+	k.fillDefault(i, emptyCache)
 }
 
 // defaultText returns the default as text. It returns "required" for required keys and "" for

@@ -1,3 +1,5 @@
+// This file formats names for messages, and joins and splits dotted paths of keys.
+
 package schema
 
 import (
@@ -28,8 +30,11 @@ func QuotedList(names []string) string {
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
+// maxQuotedBytes is the length to which texts of a file are shortened in messages.
+const maxQuotedBytes = 60
+
 // Quote quotes a text for a one-line message, shortened if it is long.
-func Quote(text string) string { return strconv.Quote(Clip(text, 60)) }
+func Quote(text string) string { return strconv.Quote(Clip(text, maxQuotedBytes)) }
 
 // JoinPath appends a part to a dotted path. The part is quoted if it is not a bare key.
 func JoinPath(path, part string) string {

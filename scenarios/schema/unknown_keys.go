@@ -1,3 +1,6 @@
+// This file rejects keys and tables that a schema does not have, and suggests
+// similar names.
+
 package schema
 
 import (
@@ -20,6 +23,8 @@ func (r *Reader) rejectUnknown(m map[string]any, path string, complete bool) {
 		}
 		at := JoinPath(path, name)
 		t := r.Table(at)
+
+		// inner reports whether the schema has a table below this one.
 		inner := slices.ContainsFunc(r.Tables, func(t *Table) bool { return strings.HasPrefix(t.Path, at+".") })
 		switch {
 		case t != nil && t.IsArray():

@@ -1,3 +1,5 @@
+// This file converts TOML values to the types of fields, and formats values as TOML.
+
 package schema
 
 import (
@@ -18,7 +20,8 @@ import (
 // Rejection is the reason why a value is invalid, with the accepted values.
 type Rejection struct{ Problem, Remedy string }
 
-// MaxText is the maximum length of a text in bytes.
+// MaxText is the maximum length of a text in bytes, enough for a title of two lines. Longer
+// texts are rejected, because tables and messages print them.
 const MaxText = 200
 
 // Set stores a TOML value in the field of element i. If the value is invalid, it returns
@@ -97,16 +100,18 @@ func parseStructs(dst reflect.Value, v any) *Rejection {
 	if rows == nil {
 		return &Rejection{"is " + Describe(v), "write it as an array of tables"}
 	}
-	l := layoutOf(dst.Type().Elem(), nil)
+	l := layoutOf(dst.Type().Elem(), ownTags)
 	all := reflect.MakeSlice(dst.Type(), len(rows), len(rows))
 	for i, row := range rows {
 		for _, name := range slices.Sorted(maps.Keys(row)) {
 			// The keys of an element are described by the tags of its struct.
-			at := slices.IndexFunc(l.options, func(o *keySpec) bool { return o.Name == name })
+			at := slices.IndexFunc(l.keys, func(o *keySpec) bool { return o.Name == name })
 			if at < 0 {
 				return &Rejection{fmt.Sprintf("element %d has an unknown key %s", i, Quote(name)), "see docs/scenario.md"}
 			}
-			if w := (&Key{keySpec: l.options[at]}).setValue(all.Index(i).FieldByIndex(l.options[at].fieldIndex).Addr().Interface(), row[name]); w != nil {
+			key := &Key{keySpec: l.keys[at]} // has no table; setValue does not need one
+			field := all.Index(i).FieldByIndex(key.fieldIndex)
+			if w := key.setValue(field.Addr().Interface(), row[name]); w != nil {
 				return &Rejection{fmt.Sprintf("element %d: %s %s", i, name, w.Problem), w.Remedy}
 			}
 		}
@@ -170,7 +175,7 @@ func (k *Key) setInteger(v any, store func(int64)) *Rejection {
 		}
 		return &Rejection{"is " + Describe(v), "write " + k.boundsText("a whole number")}
 	}
-	// Bounds are small enough to be exact as floats.
+	// Bounds are small enough to be exact as floats. A Max of 0 means no limit.
 	if float64(n) < k.Min || k.Max != 0 && float64(n) > k.Max {
 		return &Rejection{strconv.FormatInt(n, 10) + " is out of bounds", "write " + k.boundsText("a whole number")}
 	}

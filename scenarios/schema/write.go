@@ -1,3 +1,6 @@
+// This file writes tables as TOML files, and describes their keys for the reference
+// and the terminal.
+
 package schema
 
 import (
@@ -94,7 +97,7 @@ type ReferenceRow struct {
 func (t *Table) Rows() []ReferenceRow {
 	var list []ReferenceRow
 	for _, k := range t.Keys {
-		list = append(list, ReferenceRow{k.Name, fmt.Sprintf("| `%s` | %s | %s | %s |", k.Name, k.valueText(), k.defaultText(), k.meaning())})
+		list = append(list, ReferenceRow{Key: k.Name, Text: fmt.Sprintf("| `%s` | %s | %s | %s |", k.Name, k.valueText(), k.defaultText(), k.meaning())})
 	}
 	return list
 }
@@ -124,7 +127,8 @@ func (t *Table) Describe(wanted func(path string) bool) string {
 		if d := k.defaultText(); d != "" {
 			fmt.Fprintf(&b, " (%s)", plain.Replace(d))
 		}
-		fmt.Fprintf(&b, "\n%s\n", text.Indent(text.Wrap(plain.Replace(k.meaning()), text.Width-6, 0), 6))
+		const indentation, hang = 6, 0
+		fmt.Fprintf(&b, "\n%s\n", text.Indent(text.Wrap(plain.Replace(k.meaning()), text.Width-indentation, hang), indentation))
 	}
 	return b.String()
 }
