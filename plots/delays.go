@@ -1,3 +1,5 @@
+// This file draws the distributions of packet delays.
+
 package plots
 
 import (
@@ -82,7 +84,8 @@ func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	if zero := 0.0; !spec.LogX {
 		spec.YMin = &zero
 	}
-	page, err := chart.Sheet(spec, s, nil)
+	var noTimings *result.SweepTimings
+	page, err := chart.Sheet(spec, s, noTimings)
 	if err != nil {
 		// No policy has packets.
 		return

@@ -1,3 +1,5 @@
+// This file draws the bandwidth that pods use on the ideal fabric over an iteration.
+
 package plots
 
 import (
@@ -111,10 +113,10 @@ func demandPlot(pod *result.Series, from, to, top, rate float64, count int) *plo
 	p := sheet.NewPlot("", "")
 	sheet.TimeAxis(&p.X, "time", from, to, count)
 
-	// Space for the label of the peak.
-	sheet.SetRange(&p.Y, 0, top*1.28)
+	const labelSpace = 1.28 // times the peak, for its label
+	sheet.SetRange(&p.Y, 0, top*labelSpace)
 	p.Y.Tick.Marker = rateTicker(top, rate)
-	p.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
+	p.Add(sheet.HorizontalGrid(), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		line := stepLine(pod, from, to, x, y)
 		c.FillPolygon(sheet.BlueTint, append(slices.Clone(line),
@@ -185,8 +187,8 @@ func portRate(d *result.Detail) float64 {
 		}
 	}
 
-	// Accept the rate only if every peak is an integer number of ports.
-	// Serialisation times are rounded to picoseconds.
+	// Accept the rate only if every peak is an integer number of ports, up to slack:
+	// serialisation times are rounded to picoseconds.
 	const slack = 1e-6
 	for i := range d.Reference.Demand {
 		_, v := peak(&d.Reference.Demand[i])
@@ -222,8 +224,8 @@ func circuits(p *result.Simulation, name string) int {
 // rateTicker returns ticks in Gb/s for rates up to top, at round multiples of the port
 // bandwidth if that is known.
 func rateTicker(top, rate float64) plot.Ticker {
-	const maxTicks = 4
-	if rate <= 0 || top/rate > 1e6 {
+	const maxTicks, maxPorts = 4, 1e6 // a larger number of ports is an error of the data
+	if rate <= 0 || top/rate > maxPorts {
 		return sheet.Ticker{Unit: sheet.GigabitsPerSecond, Count: maxTicks}
 	}
 

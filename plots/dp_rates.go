@@ -1,3 +1,5 @@
+// This file draws the rates of gradient synchronisations that compete for circuits.
+
 package plots
 
 import (
@@ -107,7 +109,7 @@ func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 // rateFigure describes the figure of the series of one group, which compete for circuits.
 type rateFigure struct {
 	group string // group of the series
-	// names of the series, which are stages.
+	// names are the names of the series, which are stages.
 	names []string
 	// from and span are the start and the length of the plotted time in seconds. top is the
 	// maximum rate.
@@ -132,7 +134,7 @@ func (r *rateFigure) plot(sim *result.Simulation) *plot.Plot {
 	// Space for wide lines.
 	sheet.SetRange(&p.Y, -0.03*r.top, r.top*1.08)
 	p.Y.Tick.Marker = sheet.Ticker{Unit: sheet.GigabytesPerSecond, Count: 5}
-	p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
+	p.Add(sheet.FullGrid(), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 
 		// The narrowest line last.

@@ -134,7 +134,7 @@ func (p *planPicture) bytesPanel() *plot.Plot {
 	// headroom is the factor that leaves space above the bars for numbers.
 	const headroom = 1.16
 	top := max(float64(p.MaxBytes), 1) * headroom
-	q := p.bytesTracks(top).plot(sheet.Grid(true, false))
+	q := p.bytesTracks(top).plot(sheet.HorizontalGrid())
 	q.X.Label.Text, q.Y.Label.Text = "step", "longest, "+u.Name
 	sheet.SetRange(&q.X, 0, float64(max(p.Rounds, 1)))
 	q.X.Tick.Marker = stepMarks(p.Rounds)
@@ -289,7 +289,7 @@ func (p *planPicture) busyPanel() *plot.Plot {
 		}
 	}
 
-	q.Add(sheet.Grid(true, false), p.busyLine(), sheet.PlotFunc(marks))
+	q.Add(sheet.HorizontalGrid(), p.busyLine(), sheet.PlotFunc(marks))
 	sheet.AddHeading(q, head)
 	return q
 }

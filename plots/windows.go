@@ -230,7 +230,7 @@ func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) 
 
 	n := len(order)
 	t := taskTracks(n, layers)
-	p := t.plot(sheet.Grid(false, true))
+	p := t.plot(sheet.VerticalGrid())
 	switch {
 	case n <= maxNamedTasks:
 		p.Y.Tick.Label.Font = sheet.Sans(sheet.SmallSize, sheet.Ink).Font

@@ -71,7 +71,9 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 		return err
 	}
 	dir := sweepDir(plan, flags)
-	if err := study.CheckDir(dir, plan.Claim(flags.force)); err != nil {
+	claim := plan.Claim()
+	claim.Force = flags.force
+	if err := study.CheckDir(dir, claim); err != nil {
 		return err
 	}
 

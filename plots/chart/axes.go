@@ -1,3 +1,5 @@
+// This file arranges panels and sets the ranges and ticks of their axes.
+
 package chart
 
 import (
@@ -20,9 +22,12 @@ type panelGrid struct {
 	width, height vg.Length
 }
 
-// dataHeights is the height of the data area in points, indexed by the number of columns. More
-// columns make panels narrower, so they are also lower.
+// dataHeights is the height of the data area in points, indexed by the number of columns, from
+// 1. More columns make panels narrower, so they are also lower.
 var dataHeights = [...]vg.Length{0, 250, 175, 150, 130}
+
+// noSide is the argument side of layoutPanels if the sheet has nothing next to the panels.
+const noSide = 0
 
 // layoutPanels arranges n panels. It uses fewer columns if panels would otherwise be narrower
 // than minWidth points. side is the width in points that other parts of the sheet need, such as
@@ -137,18 +142,20 @@ func padRange(lo, hi float64, log bool) (float64, float64) {
 	return lo - padding, hi + padding
 }
 
+// relativeRounding is the relative difference up to which numbers count as equal.
+const relativeRounding = 1e-9
+
 // constantRangeWidth returns a width for the axis of a range that is empty up to rounding, or 0
 // for all other ranges.
 func constantRangeWidth(lo, hi float64) float64 {
-	// relTol is relative to the larger absolute value.
-	const relTol = 1e-9
 	switch {
-	case hi-lo > relTol*max(math.Abs(lo), math.Abs(hi)):
+	case hi-lo > relativeRounding*max(math.Abs(lo), math.Abs(hi)):
 		return 0
 	case hi == 0:
 		return 1
 	}
-	return max(math.Abs(hi)*0.1, 1e-9)
+	const share, minWidth = 0.1, 1e-9 // of the value; a positive width even for tiny values
+	return max(math.Abs(hi)*share, minWidth)
 }
 
 // setScale sets the range of an axis and makes it logarithmic if log is set.
@@ -171,7 +178,7 @@ func labelFactor(numbers []float64, labels []string) (per float64, ok bool) {
 		case n == 0:
 		case per == 0:
 			per = v / n
-		case math.Abs(v/n-per) > 1e-9*math.Abs(per):
+		case math.Abs(v/n-per) > relativeRounding*math.Abs(per):
 			return 0, false
 		}
 	}
@@ -188,13 +195,21 @@ func minMax(values []float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// setValueAxis makes a an axis for values of q in [lo, hi] with about count ticks. log selects a
-// logarithmic axis, bars an axis for bars.
-//
-// from is the lowest value of the axis unless a value is lower; nil selects it automatically.
-// Axes of bars begin at the base of q, and so do other axes if the values are near the base.
-func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, bars bool, count int) {
-	if log {
+// valueAxis describes an axis for the values of a metric.
+type valueAxis struct {
+	q quantity
+	// from is the lowest value of the axis unless a value is lower; nil selects it automatically.
+	// Axes of bars begin at the base of q, and so do other axes if the values are near the base.
+	from  *float64
+	log   bool // logarithmic axis
+	bars  bool // axis for bars
+	count int  // approximate number of ticks
+}
+
+// set makes a an axis for values in [lo, hi].
+func (v valueAxis) set(a *plot.Axis, lo, hi float64) {
+	q, from := v.q, v.from
+	if v.log {
 		if from != nil {
 			lo = min(lo, *from)
 		}
@@ -202,11 +217,11 @@ func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, 
 		if from != nil && *from <= lo {
 			down = *from
 		}
-		setScale(a, down, up, true)
+		setScale(a, down, up, v.log)
 		a.Tick.Marker = sheet.LogTicker{
 			Unit:        q.unit,
 			UnitPerTick: q.hasTickUnits,
-			Count:       count,
+			Count:       v.count,
 		}
 		return
 	}
@@ -219,12 +234,12 @@ func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, 
 
 	// maxBaseDistance is relative to the distance of the highest value from the base.
 	const maxBaseDistance = 0.6
-	if from != nil || bars || lo >= base && lo-base <= maxBaseDistance*(hi-base) {
+	if from != nil || v.bars || lo >= base && lo-base <= maxBaseDistance*(hi-base) {
 		lo, hi = min(lo, base), max(hi, base)
 	}
 
 	// Values that nearly equal the base should look like it.
-	if bars && q.base != 0 {
+	if v.bars && q.base != 0 {
 		const minShare = 0.02
 		hi = max(hi, q.base+minShare*math.Abs(q.base))
 	}
@@ -232,21 +247,23 @@ func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, 
 	// Add margins.
 	width := cmp.Or(constantRangeWidth(lo, hi), hi-lo)
 	const margin = 0.06
-	setScale(a, lo, hi+margin*width, false)
+	setScale(a, lo, hi+margin*width, v.log)
 	switch {
 	case lo != base:
 		a.Min -= margin * width
-	case from == nil && !bars:
+	case from == nil && !v.bars:
 		// Values at the base remain visible next to the axis.
 		a.Min -= margin / 2 * width
 	}
 
-	a.Tick.Marker = sheet.Ticker{Unit: q.unit, Count: count}
-	// Without round ticks in a very narrow range, the ends get ticks.
+	a.Tick.Marker = sheet.Ticker{Unit: q.unit, Count: v.count}
+	// Without round ticks in a very narrow range, the ends get ticks with enough digits to
+	// differ.
+	const endDigits = 6
 	if len(a.Tick.Marker.Ticks(a.Min, a.Max)) < 2 {
 		a.Tick.Marker = sheet.FixedTicks([]float64{a.Min, a.Max},
-			[]string{sheet.Digits(a.Min*q.unit.Per, 6),
-				sheet.Digits(a.Max*q.unit.Per, 6)})
+			[]string{sheet.Digits(a.Min*q.unit.Per, endDigits),
+				sheet.Digits(a.Max*q.unit.Per, endDigits)})
 	}
 }
 
@@ -277,8 +294,7 @@ func logRange(lo, hi float64) (float64, float64) {
 
 // setSharedAxes sets the y axes of panels with the function set. All panels get the same axis,
 // unless some of them would look flat because the ranges differ too much; then separate is true.
-// extent returns the range of a panel, or of all panels for -1, with lo > hi if there are no
-// values.
+// extent returns the range of a panel or of allPanels, with lo > hi if there are no values.
 func (g panelGrid) setSharedAxes(
 	panels []*plot.Plot,
 	extent func(panel int) (lo, hi float64),
@@ -287,7 +303,7 @@ func (g panelGrid) setSharedAxes(
 	// maxSpanRatio is the ratio of the common range to the smallest range.
 	const maxSpanRatio = 6
 	all := panels[0].Y
-	lo, hi := extent(-1)
+	lo, hi := extent(allPanels)
 	set(&all, lo, hi)
 
 	// First give each panel its own axis, to find the smallest range.
@@ -317,9 +333,9 @@ func (g panelGrid) setSharedAxes(
 
 // tickCount returns a suitable number of ticks for the height of an axis in points.
 func tickCount(height vg.Length) int {
-	// pointsPerTick is the number of points per tick.
-	const pointsPerTick = 36
-	return max(4, int(height/pointsPerTick))
+	// pointsPerTick is the number of points per tick: three lines of text.
+	const pointsPerTick, minTicks = 36, 4
+	return max(minTicks, int(height/pointsPerTick))
 }
 
 // decimals returns the number of decimals with which values of q, within a range of the given
@@ -329,5 +345,6 @@ func decimals(q quantity, span float64, digits int) int {
 	if !(span > 0) {
 		return digits
 	}
-	return min(max(digits-1-int(math.Floor(math.Log10(span))), 0), 6)
+	const maxDecimals = 6
+	return min(max(digits-1-int(math.Floor(math.Log10(span))), 0), maxDecimals)
 }

@@ -1,3 +1,5 @@
+// This file lays out bar charts. File bars_draw.go draws the bars.
+
 package chart
 
 import (
@@ -87,27 +89,28 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	v := b.v
 
 	// Choose units, styles and the arrangement of panels.
-	lo, hi := b.extent(-1)
-	b.q = v.newQuantity(m.name, v.spec.YLabel, lo, hi, true)
+	lo, hi := b.extent(allPanels)
+	b.q = v.newQuantity(m.name, v.spec.YLabel, lo, hi, plotScale)
 	// All numbers on the bars have the same unit.
 	b.q.hasTickUnits = false
 	b.styles = v.styles(v.series)
 	panels := v.newPanels()
-	// Half a sheet is wide enough for any number of bars, so panels need at most widest points.
-	const maxPanelWidth = 280
-	g := layoutPanels(len(panels), min(vg.Length(b.columns*b.series)*(sheet.NumberSize+0.5)/groupShare, maxPanelWidth), 0)
+	// A panel must be wide enough for upright numbers on all bars. Half a sheet is wide enough for
+	// any number of bars.
+	const maxPanelWidth, numberGap = 280, 0.5 // points
+	g := layoutPanels(len(panels), min(vg.Length(b.columns*b.series)*(sheet.NumberSize+numberGap)/groupShare, maxPanelWidth), noSide)
 	b.chooseLabel(g.width)
 
 	// Add axes and bars to each panel.
 	labels, title := v.x.tickLabels(v.spec.XLabel)
 
-	// Needs no axis title.
+	// Policies, and a single group of bars, need no axis title.
 	if v.x.index < 0 || v.spec.XLabel == "" && v.x.name == policyName {
 		title = v.spec.XLabel
 	}
 	for p, panel := range panels {
 		sheet.SetCategories(panel, labels, g.width)
-		panel.Add(sheet.Grid(true, false),
+		panel.Add(sheet.HorizontalGrid(),
 			sheet.PlotFunc(func(c draw.Canvas, own *plot.Plot) {
 				b.draw(c, own, p)
 			}))
@@ -156,8 +159,8 @@ func (b *barChart) legend(s *sheet.Sheet, metric string) {
 	}}, s.Legend...)
 }
 
-// extent returns the range of the values and marks of a panel; -1 stands for all panels.
-// Without values and marks, lo > hi.
+// extent returns the range of the values and marks of a panel or of allPanels. Without values
+// and marks, lo > hi.
 func (b *barChart) extent(panel int) (lo, hi float64) {
 	values := b.v.markValues(panel)
 	for _, s := range b.panelCells(panel) {
@@ -182,11 +185,9 @@ func (b *barChart) pitch(width vg.Length) (bar, spacing vg.Length) {
 // chooseLabel selects the largest text style in which all values fit at the ends of their bars.
 // Upright text is the last choice. If no style fits, the bars have no numbers.
 func (b *barChart) chooseLabel(width vg.Length) {
-	lo, hi := b.extent(-1)
+	lo, hi := b.extent(allPanels)
 	span := hi - lo
-
-	// All values are equal.
-	if !(span > 1e-9*max(math.Abs(lo), math.Abs(hi))) {
+	if !(span > relativeRounding*max(math.Abs(lo), math.Abs(hi))) { // all values are equal
 		span = max(math.Abs(hi), math.Abs(lo))
 	}
 	// The number of digits depends on the space and on whether all values are integers.
@@ -195,7 +196,7 @@ func (b *barChart) chooseLabel(width vg.Length) {
 	if b.series == 1 { // more space
 		digits = 4
 	}
-	means := b.means(-1)
+	means := b.means(allPanels)
 	for _, v := range means {
 		whole = whole && v*b.q.unit.Per == math.Trunc(v*b.q.unit.Per)
 	}
@@ -221,10 +222,10 @@ func (b *barChart) chooseLabel(width vg.Length) {
 		for _, v := range means {
 			widest = max(widest, n.style.Width(b.text(v, n.decimals)))
 		}
-		const minGap = 0.8
-		n.across, n.length = widest+2, try.size*0.8
+		const minGap, digitHeight = 0.8, 0.8 // in points, and as a share of the text size
+		n.across, n.length = widest+2, try.size*digitHeight
 		if try.upright {
-			n.across = try.size * 0.91
+			n.across = try.size * 0.91 // the height of a digit and a gap
 			n.length = widest
 		}
 
@@ -256,8 +257,7 @@ func (b *barChart) scales(g panelGrid, panels []*plot.Plot) {
 	b.hasSeparateAxes = true
 	b.hasSeparateAxes = g.setSharedAxes(panels, b.extent,
 		func(a *plot.Axis, lo, hi float64) {
-			setValueAxis(a, b.q, lo, hi, spec.YMin, spec.LogY, true,
-				tickCount(g.height))
+			valueAxis{q: b.q, from: spec.YMin, log: spec.LogY, bars: true, count: tickCount(g.height)}.set(a, lo, hi)
 			b.reserveLabelSpace(a, lo, hi, float64(g.height))
 		})
 
@@ -273,26 +273,26 @@ func (b *barChart) reserveLabelSpace(a *plot.Axis, lo, hi, height float64) {
 	if !b.label.shown {
 		return
 	}
-	space := b.label.length + 7
+	const gaps = 7 // below and above a number, in points
+	space := b.label.length + gaps
 
 	// Marks need space between bars and numbers.
 	if lo < b.base && len(b.v.marks) > 0 {
 		space += 2 * markRadius
 	}
 
-	// Share of the height for bars.
+	// used is the share of the height for bars.
 	used := 1 - min(float64(space)/height, 0.45)
 	switch {
 	case b.v.spec.LogY:
-		// On a logarithmic axis, positions are logarithms.
-		// Decades, within the range of float64.
+		// On a logarithmic axis, positions are logarithms: decades, within the range of float64.
 		const maxDecades = 300
 		foot := math.Log10(a.Min)
 		a.Max = max(a.Max, math.Pow(10,
 			min(foot+(math.Log10(hi)-foot)/used, maxDecades)))
 
 	case lo < b.base:
-		// Bars below the base have their numbers below.
+		// Bars below the base have their numbers below, so that both ends of the axis need space.
 		top, space := max(hi, b.base), 1-used
 		a.Max = max(a.Max, top+(top-lo)*space/max(2*used-1, 0.1))
 		a.Min = min(a.Min, lo-(a.Max-lo)*space/used)

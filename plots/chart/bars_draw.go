@@ -1,3 +1,5 @@
+// This file draws the bars of a panel, with their numbers and marks.
+
 package chart
 
 import (
@@ -13,11 +15,11 @@ import (
 // barCanvas is the drawing area of a panel with its coordinate transforms.
 type barCanvas struct {
 	draw.Canvas
-	*barChart
-	panel int
-	x, y  func(float64) vg.Length // from data to canvas
-	pitch vg.Length               // width of a bar
-	foot  vg.Length               // y coordinate of the base
+	*barChart // bars.go
+	panel     int
+	x, y      func(float64) vg.Length // from data to canvas
+	pitch     vg.Length               // width of a bar
+	foot      vg.Length               // y coordinate of the base
 }
 
 // draw draws the bars of a panel, followed by their numbers and the marks.
@@ -30,7 +32,7 @@ func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
 	}
 
 	// Draw the bars first, so that numbers and marks are on top.
-	cv := &barCanvas{c, b, panel, x, y, pitch, foot}
+	cv := &barCanvas{Canvas: c, barChart: b, panel: panel, x: x, y: y, pitch: pitch, foot: foot}
 	cv.forEachBar(cv.drawBar)
 	if foot < c.Max.Y {
 		sheet.HLine(c, sheet.Line(sheet.Ink, 0.75), foot)
@@ -39,8 +41,7 @@ func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
 		cv.forEachBar(cv.drawNumber)
 	}
 
-	// Sorted by height.
-	for _, m := range b.v.panelMarks(panel) {
+	for _, m := range b.v.panelMarks(panel) { // sorted by height
 		cv.drawMark(&m)
 	}
 }
@@ -153,7 +154,8 @@ func (b *barCanvas) drawMark(m *placedMark) {
 	y := b.y(m.y)
 	switch {
 	case m.ofGroup():
-		drawBeam(b.Canvas, b.barLeft(0, m.x)-3, b.barLeft(b.series-1, m.x)+b.pitch+3, y)
+		const overhang = 3 // of the beam beyond the bars, in points
+		drawBeam(b.Canvas, b.barLeft(0, m.x)-overhang, b.barLeft(b.series-1, m.x)+b.pitch+overhang, y)
 	case m.x >= 0:
 		drawStatedMark(b.Canvas, m.shape, sheet.Ink,
 			sheet.Point(b.barLeft(m.series, m.x)+b.pitch/2, y),

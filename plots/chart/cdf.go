@@ -1,3 +1,5 @@
+// This file builds cumulative distributions. They are drawn as line charts.
+
 package chart
 
 import (
@@ -131,12 +133,13 @@ func (c *lineChart) buildDistribution(m measure) error {
 	}
 
 	// The metric is on the x axis, and the y axes show shares.
-	c.q = c.setXMetric(m, true, v.spec.YMin)
+	c.q = c.setXMetric(m, plotScale, v.spec.YMin)
 	c.title = "distribution of " + c.q.name
 	c.readingNote = fmt.Sprintf("A curve shows how many of the %s have at most that value.", what)
 	c.setYAxes = func(panels []*plot.Plot, g panelGrid) (string, bool) {
 		for i, p := range panels {
-			sheet.SetRange(&p.Y, 0, 1.02)
+			const top = 1.02 // leaves space for the width of the line at 100 %
+			sheet.SetRange(&p.Y, 0, top)
 			p.Y.Tick.Marker = sheet.FixedTicks([]float64{0, 0.25, 0.5, 0.75, 1},
 				[]string{"0 %", "25 %", "50 %", "75 %", "100 %"})
 			if i%g.cols > 0 {

@@ -63,13 +63,11 @@ func init() { // not in the declaration, because the functions of a kind refer t
 
 // Limits of a chart. Larger charts would be illegible, or take longer to draw than to compute.
 const (
-	maxSeries       = 24
-	maxPanels       = 24
-	maxBarsPerPanel = 480
-	// Of a heat map, in each direction.
-	maxTilesPerSide = 400
-	// Panels * series * values on the x axis.
-	maxTableCells = 1 << 22
+	maxSeries       = 24      // as many as colours and markers distinguish
+	maxPanels       = 24      // six rows of four
+	maxBarsPerPanel = 480     // a bar has about a point of width
+	maxTilesPerSide = 400     // of a heat map, in each direction: a tile has about a point
+	maxTableCells   = 1 << 22 // panels * series * values on the x axis
 )
 
 // New draws the figure that spec describes from the cells of a sweep. The timings t may be nil
@@ -80,9 +78,9 @@ const (
 // position, their mean is drawn with a whisker from the minimum to the maximum.
 //
 // If spec assigns no role to the policies, they become the series, or the panels of heat maps
-// and twists. In a cdf, YLabel and From refer to the metric, which is on the x axis. In a heat
-// map, From is the value with the darkest colour. Bars start at the base of their metric
-// unless From is set.
+// and twists. In a cdf, YLabel and YMin refer to the metric, which is on the x axis. In a heat
+// map, YMin is the value with the darkest colour. Bars start at the base of their metric
+// unless YMin is set.
 func New(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (sheet.Figure, error) {
 	page, err := Sheet(spec, s, t)
 	if err != nil {
@@ -117,7 +115,8 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 // axes and labels, and options that do not fit. Names of metrics are checked if some cell has
 // metrics.
 func Check(spec *result.Plot, s *result.Sweep) error {
-	v, err := newView(spec, s, &result.SweepTimings{})
+	timings := &result.SweepTimings{} // known only after the sweep
+	v, err := newView(spec, s, timings)
 	if err == nil && slices.ContainsFunc(s.Cells, func(c result.Cell) bool {
 		return len(c.Metrics) > 0
 	}) {

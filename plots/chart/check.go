@@ -1,3 +1,5 @@
+// This file checks the options of a plot after its names are resolved.
+
 package chart
 
 import (

@@ -1,3 +1,5 @@
+// This file collects the values of cells that a chart shows, mostly in a table.
+
 package chart
 
 import (
@@ -67,7 +69,7 @@ func (v *view) boundMetric(name string) (of func(c *result.Cell) (float64, bool)
 // wall-clock metric, "reference." with a metric of the ideal fabric, or the quotient of two of
 // these with a slash between them.
 func (v *view) measure(name string) (measure, error) {
-	m := measure{name, func(c *result.Cell) (float64, bool) {
+	m := measure{name: name, value: func(c *result.Cell) (float64, bool) {
 		return c.Value(name, v.times)
 	}}
 
@@ -75,7 +77,7 @@ func (v *view) measure(name string) (measure, error) {
 	known := v.metricNames()
 	if !slices.Contains(known, name) {
 		if of, ok := v.boundMetric(name); ok {
-			return measure{name, of}, nil
+			return measure{name: name, value: of}, nil
 		}
 		if a, b, ok := strings.Cut(name, "/"); ok {
 			return v.quotient(a, b)
@@ -112,15 +114,17 @@ func (v *view) quotient(a, b string) (measure, error) {
 	}
 	under, err := v.measure(strings.TrimSpace(b))
 
-	return measure{over.name + "/" + under.name,
-		func(c *result.Cell) (float64, bool) {
+	return measure{
+		name: over.name + "/" + under.name,
+		value: func(c *result.Cell) (float64, bool) {
 			x, hasX := over.value(c)
 			y, hasY := under.value(c)
 			if !hasX || !hasY || y == 0 {
 				return 0, false
 			}
 			return x / y, true
-		}}, err
+		},
+	}, err
 }
 
 // applyScale applies the scale and the offset of the plot to x. Rounding errors around 0 become
@@ -161,7 +165,7 @@ func (s *cellSummary) add(x float64) {
 type table struct {
 	// cells is indexed by (panel*series + series)*columns + x.
 	cells []cellSummary
-	// Numbers of series and of x categories.
+	// series and columns are the numbers of series and of x categories.
 	series, columns int
 	// maxPerCell is the maximum number of sweep cells per summary.
 	maxPerCell int
@@ -172,8 +176,10 @@ func (t *table) cell(panel, series, x int) *cellSummary {
 	return &t.cells[(panel*t.series+series)*t.columns+x]
 }
 
-// means returns the means of all summaries of a panel that have cells; -1 stands for all
-// panels.
+// allPanels stands for all panels of a chart where the index of a panel is expected.
+const allPanels = -1
+
+// means returns the means of all summaries of a panel, or of allPanels, that have cells.
 func (t *table) means(panel int) []float64 {
 	var out []float64
 	for _, s := range t.panelCells(panel) {
@@ -184,9 +190,9 @@ func (t *table) means(panel int) []float64 {
 	return out
 }
 
-// panelCells returns the summaries of a panel; -1 stands for all panels.
+// panelCells returns the summaries of a panel, or of allPanels.
 func (t *table) panelCells(panel int) []cellSummary {
-	if panel < 0 {
+	if panel == allPanels {
 		return t.cells
 	}
 	n := t.series * t.columns

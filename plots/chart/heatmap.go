@@ -1,3 +1,5 @@
+// This file lays out and draws heat maps. File twists.go adds maps of twist patterns.
+
 package chart
 
 import (
@@ -42,11 +44,11 @@ var heatKind = kind{
 // heatChart is a chart with one heat map per panel. The series of the table are the rows, the x
 // categories the columns.
 type heatChart struct {
-	*table
-	v *view // the plot
+	*table       // data.go
+	v      *view // the plot
 	// q is the metric, with the unit of the colour bar.
 	q quantity
-	// Values at the ends of the colour scale.
+	// lo and hi are the values at the ends of the colour scale.
 	lo, hi float64
 	// ranges has the minimum and the maximum of each panel.
 	ranges     [][2]float64
@@ -67,28 +69,9 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 		isTwistMap: v.spec.Kind == "twists",
 	}
 
-	// Determine the ranges of the colour scales: of each panel, and of all panels. widest is the
-	// largest range of a panel.
-	h.lo, h.hi = minMax(h.means(-1))
-	widest := 0.0
-	for p := range v.panels.categories {
-		lo, hi := minMax(h.means(p))
-		h.ranges = append(h.ranges, [2]float64{lo, hi})
-		widest = max(widest, hi-lo)
-	}
-
-	if from := v.spec.YMin; from != nil {
-		h.lo = min(h.lo, *from)
-		h.hi = max(h.hi, *from)
-	}
-
-	// Panels of twist patterns get separate colours if the common range hides the differences
-	// within panels.
-	// maxRangeRatio is the common range divided by the largest range of a panel.
-	const maxRangeRatio = 2
-	h.hasSeparateColors = h.isTwistMap && v.spec.YMin == nil &&
-		h.hi-h.lo > maxRangeRatio*widest && widest > 0
-	h.q = v.newQuantity(m.name, "", h.lo, h.hi, true)
+	h.setRanges()
+	defaultLabel := "" // the colour bar has no option for its label
+	h.q = v.newQuantity(m.name, defaultLabel, h.lo, h.hi, plotScale)
 	const (
 		// colorBarHeight is the height in points for which the colour bar is laid out.
 		colorBarHeight = 300
@@ -101,7 +84,7 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	// Arrange the panels, with space for the colour bar and the labels of rows.
 	bar := h.colorBar(colorBarHeight)
 	// minWidth is the minimum width of a map, minTileHeight the minimum height of a tile with a
-	// number, both in points.
+	// number, both in points. A tile of a twist map also has its pattern.
 	minWidth := vg.Length(120)
 	minTileHeight := vg.Length(15)
 	what := " over " + v.x.text + " and " + v.series.text
@@ -179,6 +162,28 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	return s, nil
 }
 
+// setRanges determines the ranges of the colour scales: of each panel, and of all panels.
+func (h *heatChart) setRanges() {
+	h.lo, h.hi = minMax(h.means(allPanels))
+	widest := 0.0 // largest range of a panel
+	for p := range h.v.panels.categories {
+		lo, hi := minMax(h.means(p))
+		h.ranges = append(h.ranges, [2]float64{lo, hi})
+		widest = max(widest, hi-lo)
+	}
+
+	if from := h.v.spec.YMin; from != nil {
+		h.lo = min(h.lo, *from)
+		h.hi = max(h.hi, *from)
+	}
+
+	// Panels of twist patterns get separate colours if the common range hides the differences
+	// within panels. maxRangeRatio is the common range divided by the largest range of a panel.
+	const maxRangeRatio = 2
+	h.hasSeparateColors = h.isTwistMap && h.v.spec.YMin == nil &&
+		h.hi-h.lo > maxRangeRatio*widest && widest > 0
+}
+
 // colorBar returns the colour bar with a height in points. If panels have separate colours, its
 // ends are "least" and "greatest" instead of values.
 func (h *heatChart) colorBar(height vg.Length) *plot.Plot {
@@ -227,12 +232,9 @@ func (h *heatChart) draw(c draw.Canvas, panel int) {
 	high := size.Y / vg.Length(h.series)
 	q := h.quantity(panel)
 	span := h.hi - h.lo
-	shown := -1
-
+	shown := allPanels
 	up := vg.Length(0.5)
-
-	// The tile also shows the pattern, below the number.
-	if h.isTwistMap {
+	if h.isTwistMap { // the tile also shows the pattern, below the number
 		span = h.ranges[panel][1] - h.ranges[panel][0]
 		up = 0.64
 		shown = panel
@@ -285,8 +287,8 @@ func (h *heatChart) draw(c draw.Canvas, panel int) {
 }
 
 // chooseTileLabel selects the largest style and the largest number of digits with which all
-// values fit into tiles of the given size. span is the range of the values. If none fits, tiles
-// have no numbers.
+// values fit into tiles of the given size. span is the range of the values. If no style fits,
+// tiles have no numbers.
 func chooseTileLabel(q quantity, values []float64, span float64, width, height vg.Length) numberLabel {
 	for _, try := range []struct {
 		size   vg.Length

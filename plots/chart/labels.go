@@ -1,3 +1,5 @@
+// This file words the labels of metrics and axes for readers, with units.
+
 package chart
 
 import (
@@ -63,12 +65,19 @@ type quantity struct {
 	hasTickUnits bool
 }
 
+// Arguments of newQuantity and setXMetric: whether the plot's scale and offset apply to the
+// metric. They apply to the metric y, or z of tiles.
+const (
+	plotScale = true
+	noScale   = false
+)
+
 // newQuantity returns the quantity of a metric whose values, after scale and offset, are in [lo,
-// hi]. label is the axis title of the plot, or "".
+// hi]. label is the axis title of the plot, or "". usesScale is plotScale or noScale.
 //
 // If the plot has its own label, or a scale or an offset, no unit is selected, because these
-// determine the unit. own is true if the plot's scale and offset apply to the metric.
-func (v *view) newQuantity(name, label string, lo, hi float64, own bool) quantity {
+// determine the unit.
+func (v *view) newQuantity(name, label string, lo, hi float64, usesScale bool) quantity {
 	m, _ := result.Find(name)
 	q := quantity{
 		name:  m.Words,
@@ -78,7 +87,7 @@ func (v *view) newQuantity(name, label string, lo, hi float64, own bool) quantit
 
 	scale := cmp.Or(v.spec.Scale, 1)
 	offset := v.spec.Offset
-	if !own {
+	if !usesScale {
 		scale, offset = 1, 0
 	}
 	if m.Base != 0 {

@@ -1,3 +1,6 @@
+// This file builds line charts over an axis or a metric. File lines_draw.go draws
+// them.
+
 package chart
 
 import (
@@ -136,8 +139,8 @@ func (v *view) drawLines() (*sheet.Sheet, error) {
 	return c.sheet()
 }
 
-// newLines collects the points of a chart with lines. Its caller can add lower panels before the
-// chart is drawn.
+// newLines collects the points of a chart with lines. Its caller draws it with sheet, or uses
+// it as the lower panels of another chart.
 func (v *view) newLines() (*lineChart, error) {
 	m, err := v.measure(v.spec.Y)
 	if err != nil {
@@ -166,7 +169,7 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	panels := v.newPanels()
 	// Panels narrower than minWidth points hide the course of a line.
 	const minWidth = 150
-	g := layoutPanels(len(panels), minWidth, 0)
+	g := layoutPanels(len(panels), minWidth, noSide)
 	xTitle, yTitle, separate := c.plot(panels, g)
 
 	// Add the title, the legend and notes.
@@ -212,7 +215,7 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 // have separate y axes.
 func (c *lineChart) plot(panels []*plot.Plot, g panelGrid) (xTitle, yTitle string, separate bool) {
 	for i, p := range panels {
-		p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(cv draw.Canvas, p *plot.Plot) {
+		p.Add(sheet.FullGrid(), sheet.PlotFunc(func(cv draw.Canvas, p *plot.Plot) {
 			c.draw(cv, p, i)
 		}))
 	}
@@ -236,26 +239,25 @@ func (c *lineChart) setYMetric(m measure) {
 		})
 
 	v, spec := c.v, c.v.spec
-	lo, hi := c.yRange(-1)
-	c.q = v.newQuantity(m.name, spec.YLabel, lo, hi, true)
+	lo, hi := c.yRange(allPanels)
+	c.q = v.newQuantity(m.name, spec.YLabel, lo, hi, plotScale)
 	c.setYAxes = func(panels []*plot.Plot, g panelGrid) (string, bool) {
 		return c.q.axisTitle(spec.LogY),
 			g.setSharedAxes(panels, c.yRange, func(a *plot.Axis, lo, hi float64) {
-				setValueAxis(a, v.near(c.q, lo), lo, hi, spec.YMin, spec.LogY, false,
-					tickCount(g.height))
+				valueAxis{q: v.near(c.q, lo), from: spec.YMin, log: spec.LogY, count: tickCount(g.height)}.set(a, lo, hi)
 			})
 	}
 }
 
-// setXMetric makes the x axes show a metric and returns its quantity. own is true if the scale
-// and the offset of the plot apply to it; from is the start of the axis, or nil.
-func (c *lineChart) setXMetric(m measure, own bool, from *float64) quantity {
+// setXMetric makes the x axes show a metric and returns its quantity. usesScale is plotScale or
+// noScale; from is the start of the axis, or nil.
+func (c *lineChart) setXMetric(m measure, usesScale bool, from *float64) quantity {
 	lo, hi := c.xRange()
-	q := c.v.newQuantity(m.name, c.v.spec.XLabel, lo, hi, own)
-	const count = 7
+	q := c.v.newQuantity(m.name, c.v.spec.XLabel, lo, hi, usesScale)
+	const count = 7 // ticks whose labels do not overlap
 	c.setXAxes = func(panels []*plot.Plot, width vg.Length) string {
 		for _, p := range panels {
-			setValueAxis(&p.X, c.v.near(q, lo), lo, hi, from, c.v.spec.LogX, false, count)
+			valueAxis{q: c.v.near(q, lo), from: from, log: c.v.spec.LogX, count: count}.set(&p.X, lo, hi)
 			sheet.SetTicks(p, p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max), width)
 		}
 		return q.axisTitle(c.v.spec.LogX)
@@ -264,7 +266,7 @@ func (c *lineChart) setXMetric(m measure, own bool, from *float64) quantity {
 }
 
 // buildOverAxis builds lines over a numeric axis of the sweep, and the lines of the metrics in
-// the option also.
+// the option extra_y.
 func (c *lineChart) buildOverAxis(m measure) error {
 	v := c.v
 	c.setXAxes = func(panels []*plot.Plot, width vg.Length) string {
@@ -390,18 +392,19 @@ func (c *lineChart) buildOverMetric(m measure) error {
 			sheet.Plain(h.labels[h.categories[len(h.categories)-1]])))
 	}
 
-	q := c.setXMetric(mx, false, nil)
+	var automatic *float64 // start of the x axis
+	q := c.setXMetric(mx, noScale, automatic)
 	c.setYMetric(m)
 	c.title = c.q.name + " over " + q.name
 	return nil
 }
 
-// yRange returns the range of the points and marks of a panel in y; -1 stands for all panels.
-// Without points and marks, lo > hi.
+// yRange returns the range of the points and marks of a panel, or of allPanels, in y. Without
+// points and marks, lo > hi.
 func (c *lineChart) yRange(panel int) (lo, hi float64) {
 	values := c.v.markValues(panel)
 	for p, lines := range c.lines {
-		if panel >= 0 && p != panel {
+		if panel != allPanels && p != panel {
 			continue
 		}
 		for _, a := range c.references {
@@ -422,7 +425,7 @@ func (c *lineChart) xRange() (lo, hi float64) {
 		values = append(values, pt.x)
 	}
 	if c.v.kind.across {
-		values = append(values, c.v.markValues(-1)...)
+		values = append(values, c.v.markValues(allPanels)...)
 	}
 
 	for _, m := range c.v.marks {

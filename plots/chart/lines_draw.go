@@ -1,3 +1,5 @@
+// This file draws the lines of a panel, with their points and marks.
+
 package chart
 
 import (
@@ -28,7 +30,7 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 	for _, a := range c.references {
 		c.stroke(cv, a.style, a.lines[panel], x, y)
 		for _, p := range a.lines[panel] {
-			// The metric depends on the series after all.
+			// The metric depends on the series after all, and the line is the mean over them.
 			if p.max > p.min {
 				strokeWhisker(a.style, x(p.x), y(p.min), y(p.max))
 			}
@@ -129,7 +131,7 @@ func (c *lineChart) stroke(
 func (c *lineChart) noteCoincidence() {
 	// Points coincide if they are closer than the width of a line.
 	left, right := c.xRange()
-	lo, hi := c.yRange(-1)
+	lo, hi := c.yRange(allPanels)
 	sameX := sameWithin(left, right, c.v.spec.LogX)
 	sameY := sameWithin(lo, hi, c.v.spec.LogY)
 

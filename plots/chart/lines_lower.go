@@ -1,3 +1,6 @@
+// This file adds the options of line charts over an axis: clipped lines, marked points
+// and lower panels.
+
 package chart
 
 import (
@@ -122,7 +125,7 @@ func (v *view) withMetric(metric string) *view {
 	return &w
 }
 
-// addLowerPanels adds a panel below each panel, with the metric of the option below. It shows
+// addLowerPanels adds a panel below each panel, with the metric of the option lower_y. It shows
 // the series listed in lower_series, by default all.
 func (c *lineChart) addLowerPanels(s *sheet.Sheet, panels []*plot.Plot, g panelGrid) error {
 	v := c.v

@@ -1,3 +1,5 @@
+// This file places the marks of a plot, values from other sources, in a chart.
+
 package chart
 
 import (
@@ -25,7 +27,7 @@ var statedLine = sheet.Line(sheet.Ink, 1, 4, 3)
 
 // placedMark is a mark of the plot with its place in the chart.
 type placedMark struct {
-	// panel, series and x are indices of categories; -1 stands for all.
+	// panel, series and x are indices of categories; -1 stands for all, such as allPanels.
 	panel, series, x int
 	// number is the value of x, if it is a number.
 	number float64
@@ -120,19 +122,19 @@ func (v *view) placeMarks() error {
 	return nil
 }
 
-// panelMarks returns the marks of a panel in order of y, including marks of all panels. The
-// panel -1 stands for all panels.
+// panelMarks returns the marks of a panel, or of allPanels, in order of y. It includes marks
+// that hold for all panels.
 func (v *view) panelMarks(panel int) []placedMark {
 	var out []placedMark
 	for _, m := range v.marks {
-		if panel < 0 || m.panel < 0 || m.panel == panel {
+		if panel == allPanels || m.panel == allPanels || m.panel == panel {
 			out = append(out, m)
 		}
 	}
 	return out
 }
 
-// markValues returns the y values of the marks of a panel; -1 stands for all panels.
+// markValues returns the y values of the marks of a panel, or of allPanels.
 func (v *view) markValues(panel int) []float64 {
 	var out []float64
 	for _, m := range v.panelMarks(panel) {

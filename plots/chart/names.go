@@ -1,3 +1,6 @@
+// This file suggests known names in messages about unknown ones, and joins names to
+// lists.
+
 package chart
 
 import (
@@ -28,7 +31,7 @@ func unknownName(role, name string, known []string) error {
 		andList(known))
 }
 
-// maxListedNames limits the number of names in an error message.
+// maxListedNames limits the number of names in an error message to a few lines.
 const maxListedNames = 40
 
 // andList joins names with commas and "and".
@@ -37,7 +40,7 @@ func andList(names []string) string { return listed(names, "and") }
 // orList joins names with commas and "or".
 func orList(names []string) string { return listed(names, "or") }
 
-// listed joins names with commas and a word before the last one, at most namesListed of them.
+// listed joins names with commas and a word before the last one, at most maxListedNames of them.
 func listed(names []string, word string) string {
 	names = slices.Clone(names)
 	for i, n := range names {
@@ -69,7 +72,7 @@ func nearestName(name string, known []string) string {
 		forms = append(forms, lastPart(k))
 	}
 	if at := slices.Index(forms, text.Nearest(name, forms)); at >= 0 {
-		return known[at%len(known)]
+		return known[at%len(known)] // forms has two entries per known name
 	}
 	return ""
 }

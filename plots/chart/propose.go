@@ -1,3 +1,6 @@
+// This file proposes plots for sweeps, and completes plots whose options are not all
+// given.
+
 package chart
 
 import (
@@ -14,7 +17,8 @@ import (
 // maxProposedPanels limits the panels of a proposed figure, so that each remains legible.
 const maxProposedPanels = 12
 
-// maxProposedFigures limits the number of figures of one kind that Default proposes.
+// maxProposedFigures limits the number of figures of one kind that Default proposes. With more
+// figures, readers would rather choose themselves.
 const maxProposedFigures = 12
 
 // Default proposes figures for a sweep whose study defines none. The proposal depends on the
@@ -54,8 +58,8 @@ func Default(s *result.Sweep) []result.Plot {
 		seen[a.Name] = true
 	}
 
-	// Select the kind and the roles of the axes.
-	// curve is the minimum number of seeds for a distribution.
+	// Select the kind and the roles of the axes. A distribution of fewer than minSeeds values
+	// would be a few steps.
 	const minSeeds = 8
 	x, panels, rest := chooseAxes(axes)
 	v := &view{spec: &p, kind: &kinds[0], sweep: s}
@@ -142,7 +146,8 @@ func geometric(numbers []float64) bool {
 		ratios = append(ratios, sorted[i]/sorted[i-1])
 	}
 
-	// Minimum ratio; maximum quotient of two ratios.
+	// The ratio of neighbours must be at least minRatio, or a linear axis shows them well. Two
+	// ratios may differ by maxQuotient, because numbers are often rounded.
 	const minRatio, maxQuotient = 1.4, 1.5
 	return slices.Min(ratios) >= minRatio &&
 		slices.Max(ratios) <= slices.Min(ratios)*maxQuotient

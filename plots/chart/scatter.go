@@ -1,3 +1,6 @@
+// This file lays out scatter plots, which are line charts without lines, and computes
+// correlations.
+
 package chart
 
 import (

@@ -1,3 +1,5 @@
+// This file declares the colours, lines and markers of the series of a chart.
+
 package chart
 
 import (
@@ -62,23 +64,27 @@ func (v *view) styles(f *dimension) []seriesStyle {
 	return out
 }
 
+// circleCorners is the number of corners of a polygon that looks like a circle.
+const circleCorners = 24
+
 // markerShapes are the shapes of the markers of series: circle, squares, triangles, hexagon and
 // pentagons. They have about the same area.
 var markerShapes = [][]vg.Point{
-	polygon(24, 0), polygon(4, 0.5), polygon(3, 0), polygon(3, 0.5), polygon(4, 0),
+	polygon(circleCorners, 0), polygon(4, 0.5), polygon(3, 0), polygon(3, 0.5), polygon(4, 0),
 	polygon(6, 0), polygon(5, 0), polygon(5, 0.5),
 }
 
 // statedShapes are the shapes of marks, whose values come from the plot and not from the
 // cells.
-var statedShapes = [][]vg.Point{polygon(4, 0), polygon(24, 0), polygon(4, 0.5),
+var statedShapes = [][]vg.Point{polygon(4, 0), polygon(circleCorners, 0), polygon(4, 0.5),
 	polygon(3, 0), polygon(3, 0.5)}
 
 // markedPointShape is the shape of the points that the option x_mark selects.
-var markedPointShape = polygon(24, 0)
+var markedPointShape = polygon(circleCorners, 0)
 
-// polygon returns a regular polygon with a corner at the top, rotated by turn times the angle
-// of a side.
+// polygon returns a regular polygon with n corners and a radius of 1. It has a corner at the
+// top, but is rotated by turn times the angle of a side: polygon(4, 0) stands on a corner, and
+// polygon(4, 0.5) on a side.
 func polygon(n int, turn float64) []vg.Point {
 	out := make([]vg.Point, n)
 	for i := range out {

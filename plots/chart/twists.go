@@ -1,3 +1,6 @@
+// This file maps twist patterns to the tiles of a heat map, and outlines the extreme
+// values.
+
 package chart
 
 import (
@@ -102,7 +105,7 @@ func (v *view) findTwists() error {
 		h := &dimension{
 			name:   f.name,
 			text:   words,
-			index:  math.MaxInt,
+			index:  math.MaxInt, // no axis of the sweep
 			parent: f,
 			indexOf: func(c *result.Cell) int {
 				return at(cells[c.At[f.index]])

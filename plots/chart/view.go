@@ -1,3 +1,5 @@
+// This file resolves the names in a plot to the dimensions of a sweep.
+
 package chart
 
 import (

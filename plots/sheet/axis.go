@@ -243,18 +243,17 @@ func TimeAxis(a *plot.Axis, what string, lo, hi float64, count int) {
 	a.Tick.Marker = Ticker{Unit: u, Count: count}
 }
 
-// Grid returns faint lines at the labelled ticks of the selected axes.
-func Grid(horizontal, vertical bool) *plotter.Grid {
-	style, g := Line(Faint, 0.6), &plotter.Grid{}
-	if horizontal {
-		g.Horizontal = style
-	}
-	if vertical {
-		g.Vertical = style
-	}
+// gridLine is the style of grids: faint, so that they do not hide data.
+var gridLine = Line(Faint, 0.6)
 
-	return g
-}
+// HorizontalGrid returns lines at the labelled ticks of the y axis.
+func HorizontalGrid() *plotter.Grid { return &plotter.Grid{Horizontal: gridLine} }
+
+// VerticalGrid returns lines at the labelled ticks of the x axis.
+func VerticalGrid() *plotter.Grid { return &plotter.Grid{Vertical: gridLine} }
+
+// FullGrid returns lines at the labelled ticks of both axes.
+func FullGrid() *plotter.Grid { return &plotter.Grid{Horizontal: gridLine, Vertical: gridLine} }
 
 // Point returns a vg.Point.
 func Point(x, y vg.Length) vg.Point { return vg.Point{X: x, Y: y} }

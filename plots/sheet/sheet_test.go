@@ -33,7 +33,7 @@ func page(plots int, labels ...string) *sheet.Sheet {
 		sheet.AddHeading(p, fmt.Sprint("plot ", i))
 		sheet.SetCategories(p, labels, 250)
 		sheet.TimeAxis(&p.Y, "time", 0, 1, 4)
-		p.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
+		p.Add(sheet.HorizontalGrid(), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 			sheet.FillBox(c, sheet.Purple, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y)
 		}))
 		block.Plots = append(block.Plots, p)

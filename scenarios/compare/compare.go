@@ -169,7 +169,8 @@ type Regression struct {
 	Metric string      `json:"metric,omitempty"` // "" for a missing row
 	Why    string      `json:"why"`
 
-	// Absolute relative change; the largest one is reported.
+	// size is the absolute value of the relative change; +Inf without a value. Worst reports the
+	// regression with the largest size.
 	size float64
 }
 
@@ -281,7 +282,7 @@ func (c *Comparison) compareMetric(m *Metric, previous, current *Set) {
 			if d.Change != nil {
 				size = math.Abs(*d.Change)
 			}
-			c.Regressions = append(c.Regressions, Regression{r.name, m.Name, c.why(m, &d), size})
+			c.Regressions = append(c.Regressions, Regression{Row: r.name, Metric: m.Name, Why: c.why(m, &d), size: size})
 		}
 		c.Differences = append(c.Differences, d)
 	}
@@ -306,7 +307,7 @@ func describeContent(s *Set) string {
 				values = append(values, v)
 			}
 		}
-		const maxValues = 8
+		const maxValues = 8 // more would hide the rest of the message
 		if len(values) > maxValues {
 			values = append(values[:maxValues], "...")
 		}
@@ -320,9 +321,9 @@ func describeContent(s *Set) string {
 // differingKey returns a key that separates the sets: its values differ, or one set lacks it.
 // The error message suggests to ignore it.
 func differingKey(previous, current *Set) string {
-	for _, pair := range [][2]*Set{{previous, current}, {current, previous}} {
-		for _, p := range pair[0].rows[0].name {
-			if !slices.ContainsFunc(pair[1].rows, func(r *setRow) bool { return r.name.Get(p.Key) == p.Value }) {
+	for _, pair := range []struct{ set, other *Set }{{previous, current}, {current, previous}} {
+		for _, p := range pair.set.rows[0].name {
+			if !slices.ContainsFunc(pair.other.rows, func(r *setRow) bool { return r.name.Get(p.Key) == p.Value }) {
 				return p.Key
 			}
 		}

@@ -1,3 +1,5 @@
+// This file writes comparisons for other programs, as JSON and as CSV.
+
 package compare
 
 import (
@@ -62,11 +64,16 @@ func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 				string(d.Mark), strconv.FormatBool(d.Fails)))
 		}
 	}
+
+	// writeRow writes a row of one side only: its columns from metric to change are empty.
+	writeRow := func(n result.Name, mark Mark, fails string) {
+		out.Write(append(csvfield.Safe(parts(n)...), "", "", "", "", "", "", string(mark), fails))
+	}
 	for _, n := range c.MissingRows {
-		out.Write(append(csvfield.Safe(parts(n)...), "", "", "", "", "", "", string(Missing), "true"))
+		writeRow(n, Missing, "true")
 	}
 	for _, n := range c.NewRows {
-		out.Write(append(csvfield.Safe(parts(n)...), "", "", "", "", "", "", string(New), "false"))
+		writeRow(n, New, "false")
 	}
 	out.Flush()
 	return out.Error()

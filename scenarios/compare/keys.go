@@ -1,3 +1,5 @@
+// This file compares the resolved scenarios of two runs or sweeps, key by key.
+
 package compare
 
 import (
@@ -26,6 +28,7 @@ type KeyDifference struct {
 }
 
 // maxScenarioBytes is the size of the largest resolved scenario whose keys are compared.
+// Larger ones contain tables of traffic, in which single differences are of no use.
 const maxScenarioBytes = 4 << 20
 
 // readKeys returns the keys and values of the resolved scenario of a run or a sweep. It
@@ -44,9 +47,14 @@ func readKeys(dir string) (map[string]string, error) {
 	// Decode the scenario and flatten its tables.
 	var tree map[string]any
 	if _, err := toml.DecodeFile(path, &tree); err != nil {
-		return nil, pathError(path, "is corrupt: %s", text.Line(err.Error(), 200))
+		const maxMessageBytes = 200
+		return nil, pathError(path, "is corrupt: %s", text.Line(err.Error(), maxMessageBytes))
 	}
-	alias.Values(tree, nil, func([]string, bool) {})
+
+	// Deprecated keys get their current names, without a message.
+	var root []string
+	ignore := func([]string, bool) {}
+	alias.Values(tree, root, ignore)
 	keys := map[string]string{}
 	flatten("", tree, keys)
 	return keys, nil
@@ -89,13 +97,14 @@ func keyDifferences(previous, current map[string]string) []KeyDifference {
 	var out []KeyDifference
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if previous[key] != current[key] {
-			out = append(out, KeyDifference{key, previous[key], current[key]})
+			out = append(out, KeyDifference{Key: key, Old: previous[key], New: current[key]})
 		}
 	}
 	return out
 }
 
-// maxValueWidth is the number of characters of a value in tables.
+// maxValueWidth is the number of characters of a value in lists of keys. The old and the new
+// value then fit on a line.
 const maxValueWidth = 40
 
 // describeKeys describes the differences of keys. Keys with the same old and new value

@@ -1,3 +1,6 @@
+// This file lists the metrics of a comparison, decides which may fail, and computes
+// their means.
+
 package compare
 
 import (
@@ -13,7 +16,7 @@ import (
 // order, other simulated metrics by name, measured ones by name.
 func sortMetrics(units map[string]unitRule) []string {
 	judged := result.FailureMetrics()
-	// place returns the position of the group to which a metric belongs.
+	// place returns the position of a metric among judged, or the position of its group.
 	place := func(name string) int {
 		at := slices.Index(judged, name)
 		switch {
@@ -60,7 +63,9 @@ func (u unitRule) description() string {
 	return kind + " with " + better + " better"
 }
 
-// selectFailing sets MayFail and isRequired of the metrics.
+// selectFailing sets MayFail and isRequired of the metrics, as declared at Options: Options.Metrics
+// comes first, and without it the default list, result.FailureMetrics. Wall-clock times fail
+// only with Options.Wall.
 func selectFailing(list []Metric, previous, current *Set, o Options) error {
 	find := func(name string) *Metric {
 		at := slices.IndexFunc(list, func(m Metric) bool { return m.Name == name })
@@ -71,9 +76,7 @@ func selectFailing(list []Metric, previous, current *Set, o Options) error {
 	}
 	// Mark the metrics in Options.Metrics.
 	all := slices.Contains(o.Metrics, AllMetrics)
-
-	// Options.Metrics contains a wall-clock time.
-	named := false
+	namesWall := false // Options.Metrics contains a wall-clock time
 	for _, name := range o.Metrics {
 		m := find(name)
 		switch {
@@ -87,7 +90,7 @@ func selectFailing(list []Metric, previous, current *Set, o Options) error {
 			return inputf("%s is neither better lower nor better higher, so it cannot get worse; with --fail-on-change it fails on any change", name)
 		}
 		m.MayFail = true
-		named = named || m.Wall
+		namesWall = namesWall || m.Wall
 	}
 	// Mark the metrics that fail by default. judged reports whether a metric of the default list
 	// occurs, and wall whether both sets have wall-clock times.
@@ -100,7 +103,7 @@ func selectFailing(list []Metric, previous, current *Set, o Options) error {
 			_, had := previous.units[m.Name]
 			_, has := current.units[m.Name]
 			wall = wall || had && has
-			m.MayFail = m.MayFail || o.Wall && !named && m.Better != ""
+			m.MayFail = m.MayFail || o.Wall && !namesWall && m.Better != ""
 		case o.FailOnChange && (all || o.Metrics == nil):
 			m.MayFail = true
 		case all || o.Metrics == nil && !judged:
@@ -122,7 +125,7 @@ func selectFailing(list []Metric, previous, current *Set, o Options) error {
 func means(m *Metric, diffs []Difference) []Mean {
 	type sum struct {
 		Mean
-		logs float64
+		logs float64 // sum of the logarithms of ratios
 	}
 	// sums has the sums over all rows, followed by the sums of each policy.
 	sums := []sum{{}}
@@ -137,6 +140,8 @@ func means(m *Metric, diffs []Difference) []Mean {
 			at = len(sums)
 			sums = append(sums, sum{Mean: Mean{Policy: policy}})
 		}
+
+		// Add the row to the sums of all rows and of its policy. at is -1 without a policy.
 		for _, k := range []int{0, at} {
 			if k < 0 {
 				continue

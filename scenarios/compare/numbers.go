@@ -1,3 +1,6 @@
+// This file formats values of metrics with one unit, and with enough digits to show a
+// difference.
+
 package compare
 
 import (
@@ -28,12 +31,16 @@ func unitOf(metric string) (unit string, class benchunit.Class) {
 	return strings.TrimPrefix(m.Unit, "1"), benchunit.Decimal
 }
 
-// minDecimalRatio is the value below which ratios are printed with an exponent.
+// minDecimalRatio is the value below which ratios are printed with an exponent. As a percentage,
+// it would be printed as 0.01 %.
 const minDecimalRatio = 1e-4
 
 // maxExtraDigits is the number of additional digits that may be printed to show a
-// difference.
+// difference. Smaller differences are rounding errors.
 const maxExtraDigits = 9
+
+// maxExactInteger is the limit below which floats represent all integers exactly.
+const maxExactInteger = 1e15
 
 // scale formats the values of a metric in one unit.
 type scale struct {
@@ -50,7 +57,7 @@ func scaleFor(metric string, diffs []Difference) scale {
 		for _, v := range []*float64{diffs[i].Old, diffs[i].New} {
 			if v != nil {
 				largest = max(largest, math.Abs(*v))
-				whole = whole && *v == math.Trunc(*v) && math.Abs(*v) < 1e15
+				whole = whole && *v == math.Trunc(*v) && math.Abs(*v) < maxExactInteger
 			}
 		}
 	}
@@ -60,16 +67,17 @@ func scaleFor(metric string, diffs []Difference) scale {
 	}
 	switch {
 	case name == "%":
-		return scale{func(v float64, more int) string { return strconv.FormatFloat(100*v, 'f', 2+more, 64) }, " %"}
+		return scale{unit: " %", format: func(v float64, more int) string { return strconv.FormatFloat(100*v, 'f', 2+more, 64) }}
 	case name == "" && whole:
-		return scale{func(v float64, _ int) string { return text.Thousands(v) }, ""}
+		return scale{format: func(v float64, _ int) string { return text.Thousands(v) }}
 	case name == "" && largest < minDecimalRatio:
-		return scale{func(v float64, more int) string { return strconv.FormatFloat(v, 'g', 4+more, 64) }, ""}
+		return scale{format: func(v float64, more int) string { return strconv.FormatFloat(v, 'g', 4+more, 64) }}
 	}
 	// Measured values and times have a unit with a prefix.
 	by := benchunit.CommonScale([]float64{largest}, class)
 
-	// 1234.5 s and 0.0423 instead of ks and m.
+	// Seconds have no larger unit, and numbers no prefix: 1234.5 s and 0.0423 instead of 1.2345 ks
+	// and 42.3 m. The decimals lose as many digits as the value gains.
 	if name == "" || name == "s" && by.Factor > 1 {
 		by.Prec = max(0, by.Prec-int(math.Round(math.Log10(by.Factor))))
 		by.Factor, by.Prefix = 1, ""
@@ -79,11 +87,11 @@ func scaleFor(metric string, diffs []Difference) scale {
 	by.Prec++
 	unit := strings.TrimRight(" "+by.Prefix+name, " ")
 	by.Prefix = ""
-	return scale{func(v float64, more int) string {
+	return scale{unit: unit, format: func(v float64, more int) string {
 		s := by
 		s.Prec += more
 		return s.Format(v)
-	}, unit}
+	}}
 }
 
 // digitsFor returns a function that formats the values of d with the minimum number of digits that

@@ -1,3 +1,5 @@
+// This file reads the sets of a comparison from files and directories.
+
 package compare
 
 import (
@@ -208,7 +210,7 @@ func (r *setReader) addTimes(s *result.Sweep, times map[string]result.PolicyTimi
 			// A simulated metric of the same name takes precedence.
 			if !r.simulated[name] {
 				to.values[name] = append(to.values[name], v)
-				r.set.units[name] = unitRule{better: "lower", wall: true, fromTimings: true}
+				r.set.units[name] = unitRule{better: result.Lower, wall: true, fromTimings: true}
 			}
 		}
 	}

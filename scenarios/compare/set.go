@@ -1,3 +1,5 @@
+// This file declares the sets of a comparison: rows with names and values.
+
 package compare
 
 import (
@@ -17,7 +19,7 @@ const simBenchmark = "Sim"
 // is part of the last coordinate: labels of sweeps may end like that, and sim writes no
 // GOMAXPROCS.
 func readName(n benchfmt.Name) result.Name {
-	// Join the suffix with the last coordinate.
+	// Join the suffix, such as "-8", with the last coordinate.
 	base, parts := n.Parts()
 	if last := len(parts) - 1; last > 0 && parts[last][0] == '-' {
 		parts[last-1] = append(slices.Clip(parts[last-1]), parts[last]...)
@@ -49,17 +51,16 @@ func readName(n benchfmt.Name) result.Name {
 // setRow is the values of one row of a Set.
 type setRow struct {
 	name result.Name
-	// Finite values, keyed by metric; several if the measurement was repeated.
+	// values are the finite values, keyed by metric; several if the measurement was repeated.
 	values    map[string][]float64
 	positions []string // file:line of the records
-	// Complete names of the records, if parts are ignored.
+	// fullNames are the names of the records with ignored parts, if parts are ignored.
 	fullNames []result.Name
 }
 
 // unitRule states how the values of a metric are compared.
 type unitRule struct {
-	// "lower", "higher", or "" without a direction.
-	better string
+	better string // result.Lower, result.Higher or result.Unrated
 	// wall reports whether the values are measured and so vary. Simulated values are exact.
 	wall        bool
 	fromTimings bool // read from timings.json
@@ -71,10 +72,11 @@ type Set struct {
 	rows  []*setRow           // in the order of the input
 	byKey map[string]*setRow  // keyed by result.Name.ID
 	units map[string]unitRule // keyed by metric
-	// keys of the parts of names, including ignored ones.
+	// keys are the keys of the parts of names, including ignored ones.
 	keys []string
 
-	// Keys and values of the resolved scenario; only for the directory of a run or a sweep.
+	// scenario has the keys and values of the resolved scenario; only for the directory of a run
+	// or a sweep.
 	scenario map[string]string
 }
 

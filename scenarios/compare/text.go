@@ -1,3 +1,6 @@
+// This file writes comparisons for people, as plain text and as Markdown. File view.go
+// has their tables.
+
 package compare
 
 import (
@@ -38,7 +41,8 @@ func (c *Comparison) WriteText(w io.Writer, v View) error {
 		fmt.Fprintf(&b, " (%s)", common)
 	}
 	fmt.Fprintf(&b, "\n%s\n", c.Summary())
-	wrap := func(line string) string { return text.Wrap(line, text.Width, 2) + "\n" }
+	const hang = 2 // indentation of lines after the first
+	wrap := func(line string) string { return text.Wrap(line, text.Width, hang) + "\n" }
 	return c.write(w, &b, v, keys, common, textStyle{
 		section: "\n%s\n", table: func(t *text.Table) string { return narrow(t, keys).String(v.Bold) },
 		less: "and %d that differ less; --all lists them\n", means: wrap,
@@ -80,6 +84,7 @@ func code(s string) string {
 // write writes everything after the summary in b: one table per metric, missing and new
 // rows, wall-clock times, and the definition of a regression.
 func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []string, common result.Name, as textStyle) error {
+	// List the keys in which the scenarios differ.
 	if len(c.Keys) > 0 {
 		fmt.Fprintf(b, as.section, "the scenarios differ in "+text.Plural(len(c.Keys), "key"))
 	}
@@ -90,13 +95,14 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 		}
 		b.WriteString(as.item(line))
 	}
+
+	// A comparison of one row has one table of all metrics; others have one table per metric.
 	if t := c.singleRowTable(v); t != nil {
 		fmt.Fprintf(b, as.section, as.row(c.Differences[0].Row.Without(common.Keys()).String()))
 		b.WriteString(as.table(t))
 	}
 	for i := range c.Metrics {
 		if c.Rows == 1 {
-			// singleRowTable has all metrics.
 			break
 		}
 		m := &c.Metrics[i]
@@ -114,6 +120,8 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 			b.WriteString(as.means(line))
 		}
 	}
+
+	// List the rows of one side only, and the wall-clock times.
 	for _, list := range []struct {
 		title string
 		rows  []result.Name
@@ -163,7 +171,8 @@ func narrow(t *text.Table, keys []string) *text.Table {
 		return slices.Concat(cells[:first], []string{strings.Join(lines, "\n")}, cells[last:])
 	})
 	joined.Heads = slices.Concat(t.Heads[:first], []string{"cell"}, t.Heads[last:])
-	joined.Left(leftOf(joined, len(keys)-(last-first)+1)...)
+	numJoined := last - first // one column takes their place
+	joined.Left(leftOf(joined, len(keys)-numJoined+1)...)
 	if joined.TextWidth() < t.TextWidth() {
 		return joined
 	}

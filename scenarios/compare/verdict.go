@@ -1,3 +1,6 @@
+// This file judges the difference of a metric in one row: whether it counts, and
+// whether it fails.
+
 package compare
 
 import (
@@ -100,7 +103,7 @@ func (m *Metric) mark(change float64) Mark {
 		return Same
 	case m.Better == "":
 		return Changed
-	case (change < 0) == (m.Better == "lower"):
+	case (change < 0) == (m.Better == result.Lower):
 		return Better
 	}
 	return Worse

@@ -1,3 +1,6 @@
+// This file selects and formats the differences that a comparison shows, for all
+// output formats.
+
 package compare
 
 import (
@@ -11,7 +14,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// View selects the parts of a comparison that the Write methods print.
+// View selects the parts of a comparison that the Write methods print. The zero value is the
+// default.
 type View struct {
 	// All includes equal values, all elements of long lists, and wall-clock times by row.
 	All bool
@@ -19,7 +23,8 @@ type View struct {
 	Bold func(string) string
 }
 
-// maxListedRows is the number of elements of a list that are printed by default.
+// maxListedRows is the number of elements of a list that are printed by default, about one
+// screen. The number of others is printed.
 const maxListedRows = 50
 
 // listsRows reports whether the differences of m are listed by row.
@@ -123,7 +128,7 @@ func (c *Comparison) singleRowTable(v View) *text.Table {
 	if c.Rows != 1 {
 		return nil
 	}
-	t := text.NewTable("metric", "better", "old", "new", "change", "verdict").Left(0, 1, 5)
+	t := text.NewTable("metric", "better", "old", "new", "change", "verdict").Left(0, 1, 5) // metric, better and verdict
 	listed := false
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
@@ -209,13 +214,15 @@ func (m Mean) differs() bool { return math.Abs(m.Ratio-1) > Rounding }
 // listed by row. Sums whose difference is noise of the machine are left out. It returns
 // nil if none remain.
 func (c *Comparison) wallTable(v View) *text.Table {
-	t := text.NewTable("wall-clock of all rows", "policy", "old", "new", "mean change").Left(0, 1)
+	t := text.NewTable("wall-clock of all rows", "policy", "old", "new", "mean change").Left(0, 1) // metric and policy
 	differ := false
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
 		if !m.Wall || c.listsRows(m, v) {
 			continue
 		}
+
+		// The sums of a metric are formatted like differences, with one scale.
 		var sums []Difference
 		for k := range m.Means {
 			sums = append(sums, Difference{Old: &m.Means[k].Old, New: &m.Means[k].New})
@@ -281,7 +288,7 @@ func (c *Comparison) Summary() string {
 func (c *Comparison) Rules() string {
 	var simulated, timed, wall []string
 
-	// Only some simulated metrics may fail, so others may be missing.
+	// chosen reports whether only some simulated metrics may fail, so that others may be missing.
 	chosen := false
 	for _, m := range c.Metrics {
 		chosen = chosen || !m.Wall && !m.isRequired
@@ -348,5 +355,5 @@ func (s scale) differenceText(d *Difference) DifferenceText {
 		}
 		return number(*v)
 	}
-	return DifferenceText{shown(d.Old), shown(d.New), d.changeText(), d.verdict()}
+	return DifferenceText{Old: shown(d.Old), New: shown(d.New), Change: d.changeText(), Verdict: d.verdict()}
 }

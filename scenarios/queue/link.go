@@ -60,7 +60,7 @@ func (l *queueLink) requestContext(ctx context.Context) (context.Context, contex
 var connectTimeout = 3 * time.Second
 
 // dial connects and verifies that the server has JetStream. inside is a server in this
-// process, which is used instead of o.URL; nil if there is none. The caller must close the
+// process, which is used instead of o.URL; it may be nil. The caller must close the
 // link.
 func dial(ctx context.Context, o Peer, inside Server) (*queueLink, error) {
 	l := &queueLink{Peer: o, embedded: inside, address: plainURL(o.URL)}

@@ -268,7 +268,7 @@ func mergeSteps(sim *result.Simulation) []stepGroup {
 	return out
 }
 
-// maxLinkRows is the number of printed links, those with the longest times. A screen shows
+// maxLinkRows is the number of printed links, the longest times first. A screen shows
 // them all.
 const maxLinkRows = 20
 

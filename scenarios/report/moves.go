@@ -32,7 +32,7 @@ func (p *writer) printMoves(sim *result.Simulation) {
 			what = append(what, fmt.Sprintf("%s: %d to %d", name, c.From, c.To))
 		}
 
-		const eventWidth = 30 // leaves room for two times and the circuits
+		const eventWidth = 30 // leaves space for two times and the circuits
 		t.Row(p.wrapCell(m.Event, eventWidth), m.AtS, m.UpS, strings.Join(what, "\n"))
 	}
 

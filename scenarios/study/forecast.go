@@ -1,3 +1,5 @@
+// This file predicts the time to compute a sweep, for the command before it starts.
+
 package study
 
 import (
@@ -31,8 +33,8 @@ func (f *Forecast) Wall(workers int) float64 {
 	return f.Seconds / float64(max(1, min(workers, f.Missing)))
 }
 
-// maxCostEstimates is the maximum number of variants with cost estimates. In larger
-// sweeps, an estimate applies to several consecutive variants.
+// maxCostEstimates is the maximum number of variants with cost estimates. An estimate takes
+// about a millisecond. In larger sweeps, it applies to several consecutive variants.
 const maxCostEstimates = 2000
 
 // minCellSeconds is added to every estimate: the minimum time of a cell in seconds.
@@ -79,10 +81,11 @@ func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*R
 	if err != nil {
 		return nil, err
 	}
-	f, measured := &Forecast{}, map[string][]timedCell{}
-	var missing []timedCell // batches without a measured time
+
 	// Collect the batches without a measured time, and the measured ones by policy. The policy
-	// "" stands for all policies.
+	// "" stands for all policies. A batch is the cells with the same decision; see local.go.
+	f, measured := &Forecast{}, map[string][]timedCell{}
+	var missing []timedCell
 	for _, b := range batchesByDecision(p, indices(len(p.Sweep.Cells))) {
 		numMissing, hasTime, elapsed := 0, false, 0.0
 		for _, i := range b {
@@ -97,7 +100,7 @@ func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*R
 			}
 		}
 		estimate := cost(p.Variant[b[0]])
-		one := timedCell{&p.Sweep.Cells[b[0]], estimate.Seconds + minCellSeconds, elapsed}
+		one := timedCell{Cell: &p.Sweep.Cells[b[0]], estimate: estimate.Seconds + minCellSeconds, elapsed: elapsed}
 		if elapsed > 0 {
 			measured[one.Policy], measured[""] = append(measured[one.Policy], one), append(measured[""], one)
 		}
@@ -251,17 +254,16 @@ type productModel struct {
 }
 
 // fitRounds is the number of rounds of backfitting: each round fits the effects of one
-// axis after the other to the residuals of the rest.
+// axis after the other to the residuals of the rest. The effects have converged by then.
 const fitRounds = 12
 
 // newProductModel fits a model to measured cells by backfitting (Friedman and Stuetzle,
 // 1981).
 func newProductModel(s *result.Sweep, cells []timedCell) *productModel {
-	p := &productModel{scale: 1}
 	if len(cells) == 0 {
-		p.scale = 0
-		return p
+		return &productModel{} // predicts 0
 	}
+	p := &productModel{}
 	for _, c := range cells {
 		p.mean += math.Log(c.ratio()) / float64(len(cells))
 	}
@@ -299,7 +301,7 @@ func (p *productModel) ratio(at []int) float64 { return p.scale * math.Exp(p.log
 func (p *productModel) logRatio(at []int) float64 {
 	sum := p.mean
 	for a, effects := range p.effects {
-		// Searches for the nearest measured value.
+		// Add the effect of the nearest measured value, at distance d.
 		for d := range effects {
 			if lo := at[a] - d; lo >= 0 && !math.IsNaN(effects[lo]) {
 				sum += effects[lo]

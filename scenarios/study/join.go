@@ -1,3 +1,6 @@
+// This file computes a sweep together with other processes that share its directory.
+// File lease.go has their leases.
+
 package study
 
 import (
@@ -18,7 +21,7 @@ import (
 // workers may take the cells over. A directory of another sweep or version of sim is
 // rejected with a *result.PlaceError. Store.Joined computes the cells.
 func Join(dir string, p *Plan, study []byte, manifest result.Manifest, term time.Duration) (*Store, error) {
-	if err := CheckDir(dir, p.Claim(false)); err != nil {
+	if err := CheckDir(dir, p.Claim()); err != nil {
 		return nil, err
 	}
 	// All workers must have the same build, because results of versions may differ.
@@ -81,9 +84,9 @@ func leaseNames(p *Plan) []string {
 // sharedRunner computes the batches that no other worker computes. Results of other
 // workers count as done.
 type sharedRunner struct {
-	*Store
-	*batchRunner
-	names []string // lease name, indexed by cell
+	*Store                // leases, and records of all workers
+	*batchRunner          // remaining batches todo, with their lock mu and the receiver done of records
+	names        []string // lease name, indexed by cell
 
 	// lastRead is the time at which the journals of other workers were read.
 	lastRead time.Time
@@ -198,7 +201,8 @@ func (j *sharedRunner) recordOutcome(batch []int, records []*Record) {
 // returns true if this worker must write them with Finish and RemoveLeases.
 func (s *Store) AwaitFinish(ctx context.Context) (bool, error) {
 	for {
-		ours, _, err := s.leases.acquire("finish", func() {})
+		ignoreLoss := func() {} // a worker that takes over writes the same files
+		ours, _, err := s.leases.acquire("finish", ignoreLoss)
 		if ours || errors.Is(err, errLeasesRemoved) {
 			return ours, nil
 		}

@@ -1,3 +1,6 @@
+// This file reads and locks journals, which store the records of finished cells line
+// by line.
+
 package study
 
 import (
@@ -19,6 +22,9 @@ import (
 
 // journalFile is the journal of a sweep computed by one process.
 const journalFile = "cells.jsonl"
+
+// journalBlock is the number of bytes of a journal that are read at once.
+const journalBlock = 1 << 16
 
 // openJournal locks a journal for this process and removes an incomplete last record.
 func (s *Store) openJournal(name string) error {
@@ -51,7 +57,7 @@ func (s *Store) openJournal(name string) error {
 // completeLines reads a file from offset from, which is the start of a line. It returns
 // the offset after the last complete line and the length of the file.
 func completeLines(f *os.File, from int64) (whole, length int64, err error) {
-	block := make([]byte, 1<<16)
+	block := make([]byte, journalBlock)
 	whole, length = from, from
 	for {
 		n, err := f.ReadAt(block, length)
@@ -73,7 +79,7 @@ func completeLines(f *os.File, from int64) (whole, length int64, err error) {
 var maxRecordBytes = 64 << 20
 
 // maxWarningsPerJournal is the number of damaged records of a journal that are reported
-// individually.
+// individually, as many as a screen shows. Others are counted.
 const maxWarningsPerJournal = 20
 
 // readJournal reads the records of a journal.
@@ -87,10 +93,10 @@ func (s *Store) readJournal(path string) error {
 		return result.Unreadable(path, err)
 	}
 	defer f.Close()
-	// A shared journal is read from the last known offset to the last complete line.
-	var from io.Reader = f
 
-	// Another process may be writing the last line.
+	// A shared journal is read from the last known offset to the last complete line, because
+	// another process may be writing the line after it.
+	var from io.Reader = f
 	if s.journalOffsets != nil {
 		begin := s.journalOffsets[path]
 		end, _, err := completeLines(f, begin)
@@ -101,7 +107,7 @@ func (s *Store) readJournal(path string) error {
 	}
 
 	// Read the records line by line. text is a buffer.
-	in, text, damaged := bufio.NewReaderSize(from, 1<<16), []byte(nil), 0
+	in, text, damaged := bufio.NewReaderSize(from, journalBlock), []byte(nil), 0
 	for n := 1; ; n++ {
 		var r *Record
 		text, err = readLine(in, text)
@@ -110,6 +116,7 @@ func (s *Store) readJournal(path string) error {
 		}
 		switch {
 		case err == nil:
+			// A record with a newer table of metrics has more metrics.
 			if old := s.records[r.Key]; old == nil || old.Table <= r.Table {
 				s.records[r.Key] = r
 			}

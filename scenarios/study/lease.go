@@ -1,3 +1,5 @@
+// This file assigns cells to workers by lease files, for the runner in join.go.
+
 package study
 
 import (
@@ -94,7 +96,8 @@ func newOwner() string {
 	}
 	// Keep the characters that are valid in file names on all systems.
 	host = strings.Map(func(r rune) rune {
-		if r < 128 && (r == '-' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z') {
+		lower := r | 0x20 // of a letter
+		if r < 128 && (r == '-' || '0' <= r && r <= '9' || 'a' <= lower && lower <= 'z') {
 			return r
 		}
 		return '-'
@@ -170,16 +173,19 @@ func (l *leaseDirectory) remove() {
 	defer l.mu.Unlock()
 	clear(l.owned)
 
-	// NFS keeps files that other workers are reading.
-	for range 5 {
+	// NFS keeps files that other workers are reading, so removal is tried again until they have
+	// read them.
+	const tries = 5
+	for range tries {
 		if os.RemoveAll(l.dir) == nil {
 			return
 		}
-		time.Sleep(l.pollInterval() / 5)
+		time.Sleep(l.pollInterval() / tries)
 	}
 }
 
-// pollInterval is the time between reads of another worker's lease.
+// pollInterval is the time between reads of another worker's lease. It is short compared with
+// the term, so that expiry is noticed soon, but does not load the file system.
 func (l *leaseDirectory) pollInterval() time.Duration { return min(l.term/10, 2*time.Second) }
 
 // path returns the file of a lease.
@@ -283,8 +289,8 @@ func (l *leaseDirectory) acquire(name string, lost func()) (ours bool, other lea
 	return true, leaseNote{}, nil
 }
 
-// inspect reads a lease of another worker. It returns the generation that may be created
-// next; if the lease is valid, that is the existing generation.
+// inspect reads a lease of another worker and updates its observation. It returns the
+// generation that may be created next; if the lease is valid, that is the existing generation.
 func (l *leaseDirectory) inspect(name string, s *leaseObservation) (next int, n leaseNote, err error) {
 	s.lastRead = time.Now()
 	for l.exists(name, s.generation+1) {

@@ -1,3 +1,5 @@
+// This file computes the cells of a sweep with goroutines of this process.
+
 package study
 
 import (
@@ -14,7 +16,8 @@ import (
 func LocalRunner(workers int) Runner {
 	return func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 		l := newBatchRunner(p, todo, done)
-		return l.run(ctx, workers, l.nextBatch, func([]int, []*Record) {})
+		ignoreSaved := func([]int, []*Record) {} // no other worker waits for the batch
+		return l.run(ctx, workers, l.nextBatch, ignoreSaved)
 	}
 }
 
@@ -113,7 +116,7 @@ type batchRunner struct {
 	// done receives the record of each cell.
 	done func(int, *Record) error
 
-	// Held during calls of done; protects the fields below.
+	// mu is held during calls of done. It protects the fields below.
 	mu sync.Mutex
 	// todo are the remaining batches, as indices of cells.
 	todo   [][]int
@@ -187,7 +190,8 @@ func (l *batchRunner) decide(ctx, within context.Context, batch []int, v *shared
 			return nil, err
 		}
 	}
-	rows, timings, err := v.prepared.DecideFor(within, l.p.Sweep.Cells[batch[0]].Policy, 1, cellScenarios...)
+	const workers = 1 // goroutines of a decision: other batches use the other processors
+	rows, timings, err := v.prepared.DecideFor(within, l.p.Sweep.Cells[batch[0]].Policy, workers, cellScenarios...)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func TestObstacles(t *testing.T) {
 	if err := reopen(first, dir); err != nil {
 		t.Errorf("without obstacles: %v", err)
 	}
-	if err := CheckDir(filepath.Join(dir, result.PlanFile), first.Claim(false)); err == nil {
+	if err := CheckDir(filepath.Join(dir, result.PlanFile), first.Claim()); err == nil {
 		t.Error("a file is a place for a sweep")
 	}
 	if err := reopen(first, filepath.Join(dir, result.PlanFile, "x")); err == nil {

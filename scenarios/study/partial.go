@@ -1,3 +1,5 @@
+// This file reads and writes the results of sweeps that are not finished.
+
 package study
 
 import (

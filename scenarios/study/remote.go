@@ -1,3 +1,6 @@
+// This file sends cells to other machines as tasks, and reads their records. Package
+// queue carries both.
+
 package study
 
 import (
@@ -39,7 +42,7 @@ func (p *Plan) Task(i int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(Task{c.Key, c.Policy, result.Model, string(one.TOML()), files})
+	return json.Marshal(Task{Key: c.Key, Policy: c.Policy, Model: result.Model, Scenario: string(one.TOML()), Files: files})
 }
 
 // RunTask computes a task made by Plan.Task and returns its Record as JSON. Anyone with
@@ -78,7 +81,8 @@ func (t *Task) run(ctx context.Context) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	row, timings, err := built.Decide(ctx, t.Policy, 1)
+	const workers = 1 // goroutines of a decision: other tasks use the other processors
+	row, timings, err := built.Decide(ctx, t.Policy, workers)
 	if err != nil {
 		return nil, err
 	}
@@ -131,5 +135,6 @@ func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' })
 }
 
-// maxReasonBytes is the maximum length of a remote failure reason and of a metric name.
+// maxReasonBytes is the maximum length of a remote failure reason and of a metric name: about
+// four lines of a terminal.
 const maxReasonBytes = 400

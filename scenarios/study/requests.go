@@ -1,3 +1,6 @@
+// This file finds the cells that must be computed again, because they lack a requested
+// metric.
+
 package study
 
 import (
@@ -76,7 +79,7 @@ func PlotMetrics(plots []result.Plot) []MetricRequest {
 		}
 		for _, name := range names {
 			if name != "" {
-				all = append(all, MetricRequest{"plot " + p.Name, name})
+				all = append(all, MetricRequest{Source: "plot " + p.Name, Name: name})
 			}
 		}
 	}

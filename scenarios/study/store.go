@@ -1,3 +1,5 @@
+// This file stores the finished cells of a sweep in its directory.
+
 package study
 
 import (
@@ -43,7 +45,9 @@ func newStore(dir string) *Store {
 // of the study. An unsuitable directory is a *result.PlaceError; one with another sweep
 // is accepted only with force.
 func Open(dir string, p *Plan, study []byte, manifest result.Manifest, force bool) (*Store, error) {
-	if err := CheckDir(dir, p.Claim(force)); err != nil {
+	claim := p.Claim()
+	claim.Force = force
+	if err := CheckDir(dir, claim); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -82,9 +86,9 @@ func (s *Store) initialize(p *Plan, study []byte, manifest result.Manifest) erro
 	return s.readAll(s.Dir)
 }
 
-// Claim returns the identification of p's directory.
-func (p *Plan) Claim(force bool) result.Claim {
-	return result.Claim{Scenario: p.Sweep.Name, Digest: p.Sweep.Digest, Force: force}
+// Claim returns the identification of p's directory, which does not replace other results.
+func (p *Plan) Claim() result.Claim {
+	return result.Claim{Scenario: p.Sweep.Name, Digest: p.Sweep.Digest}
 }
 
 // resultFiles are written when all cells of a sweep are finished.
@@ -172,6 +176,7 @@ func (s *Store) readAll(dir string) error {
 		return result.Unreadable(dir, err)
 	}
 	for _, e := range entries { // sorted by name
+		// The journal of this worker, in a shared directory, has no records that are new to it.
 		path := filepath.Join(dir, e.Name())
 		if !result.IsJournal(e.Name()) || s.journalOffsets != nil && s.journal != nil && path == s.journal.Name() {
 			continue
@@ -195,7 +200,7 @@ func (s *Store) Put(r *Record) error {
 	if err != nil {
 		return fmt.Errorf("sweep: a result cannot be written as JSON: %w", err)
 	}
-	text, err := json.Marshal(journalLine{checksum(cell), cell})
+	text, err := json.Marshal(journalLine{Sum: checksum(cell), Cell: cell})
 	if err != nil {
 		return fmt.Errorf("sweep: a result cannot be written as JSON: %w", err)
 	}
@@ -209,7 +214,7 @@ func (s *Store) Put(r *Record) error {
 	s.size += int64(n)
 	s.records[r.Key] = r
 	if s.leases != nil {
-		// Makes it visible to other machines.
+		// Sync makes the record visible to other machines.
 		if err := s.journal.Sync(); err != nil {
 			return s.writeError(err)
 		}

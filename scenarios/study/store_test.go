@@ -50,7 +50,7 @@ func TestManyWarnings(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cells.jsonl"), bytes.Repeat([]byte("x\n"), 1000), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckDir(dir, p.Claim(false)); err == nil { // records without a manifest
+	if err := CheckDir(dir, p.Claim()); err == nil { // records without a manifest
 		t.Error("a directory of cells without a manifest is used, want it refused")
 	}
 	s, err := Open(dir, p, nil, result.Manifest{}, true)

@@ -38,16 +38,19 @@ type Plan struct {
 	costEstimates []scenarios.Cost // costs of variants; set by the first forecast
 }
 
-// maxFaults is the number of reported errors. variantsPerCheck is the number of variants
-// that are checked before found errors are reported.
 const (
-	maxFaults        = 20
-	variantsPerCheck = 10_000
-)
+	// maxFaults is the number of reported errors, about a screen. More are rarely corrected at
+	// once.
+	maxFaults = 20
 
-// maxSuspects is the number of variants of a large study that are checked first, because
-// they are the likeliest to be invalid.
-const maxSuspects = 1000
+	// variantsPerCheck is the number of variants that are checked before found errors are
+	// reported, in about a second.
+	variantsPerCheck = 10_000
+
+	// maxSuspects is the number of variants of a large study that are checked first, because
+	// they are the likeliest to be invalid.
+	maxSuspects = 1000
+)
 
 // maxCells is the maximum number of cells of a sweep; each takes about one kilobyte of
 // memory.
@@ -79,10 +82,11 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	// Large studies are checked without keys first, so that errors are reported early.
 	// Checking a variant is several times faster than computing the keys of its cells.
 	if n > variantsPerCheck {
-		if err := checkVariants(ctx, st, st.SuspectVariants(maxSuspects), nil); err != nil {
+		ignore := func(int, *scenarios.Scenario) {}
+		if err := checkVariants(ctx, st, st.SuspectVariants(maxSuspects), ignore); err != nil {
 			return nil, err
 		}
-		if err := checkVariants(ctx, st, indices(n), nil); err != nil {
+		if err := checkVariants(ctx, st, indices(n), ignore); err != nil {
 			return nil, err
 		}
 	}
@@ -104,14 +108,14 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 
 	// first is the first variant of each decision key. Variants without a key share no
 	// decision.
-	first := map[string]int{"": -1}
+	first := map[string]int{}
 	for i := range cells {
-		if _, ok := first[decisions[i]]; !ok {
-			first[decisions[i]] = i
-		}
-		by := first[decisions[i]]
-		if by < 0 {
-			by = i
+		by := i
+		if key := decisions[i]; key != "" {
+			if _, ok := first[key]; !ok {
+				first[key] = i
+			}
+			by = first[key]
 		}
 		for range cells[i] {
 			p.Variant, p.DecisionVariant = append(p.Variant, i), append(p.DecisionVariant, by)
@@ -132,17 +136,17 @@ func indices(n int) []int {
 }
 
 // checkVariants checks variants of a study in batches. It calls each for valid variants,
-// from several goroutines; each may be nil. An error of type scenarios.Diagnostics has
-// the errors of the first batch with errors.
+// from several goroutines. An error of type scenarios.Diagnostics has the errors of the
+// first batch with errors.
 func checkVariants(ctx context.Context, st *scenarios.Study, variants []int, each func(i int, s *scenarios.Scenario)) error {
 	for batch := range slices.Chunk(variants, variantsPerCheck) {
 		faults := make([]scenarios.Diagnostics, len(batch))
 		err := parallel(ctx, runtime.GOMAXPROCS(0), len(batch), func(k int) {
 			s, err := st.Variant(batch[k])
 			switch {
-			case err == nil && each != nil:
+			case err == nil:
 				each(batch[k], s)
-			case err != nil && !errors.As(err, &faults[k]):
+			case !errors.As(err, &faults[k]):
 				faults[k] = scenarios.Diagnostics{{File: st.Name, Problem: err.Error()}}
 			}
 		})
@@ -182,7 +186,7 @@ func parallel(ctx context.Context, workers, n int, f func(i int)) error {
 // Record is the result of a cell.
 type Record struct {
 	Key string `json:"key"`
-	// Version of the table of metrics at the time of the computation.
+	// Table is the version of the table of metrics at the time of the computation.
 	Table     int                  `json:"table,omitempty"`
 	Reference map[string]float64   `json:"reference,omitempty"`
 	Metrics   map[string]float64   `json:"metrics,omitempty"`
@@ -191,7 +195,7 @@ type Record struct {
 	Bounds    *result.Bounds       `json:"bounds,omitempty"`
 	Timings   result.PolicyTimings `json:"timings"`
 	Failed    string               `json:"failed,omitempty"`
-	// InvalidInput is the input is invalid (scenarios.ErrInput), so the cell always fails.
+	// InvalidInput reports that the input is invalid (scenarios.ErrInput), so the cell always fails.
 	InvalidInput bool `json:"input,omitempty"`
 }
 
