@@ -84,7 +84,6 @@ func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	if zero := 0.0; !spec.LogX {
 		spec.YMin = &zero
 	}
-	var noTimings *result.SweepTimings
 	page, err := chart.Sheet(spec, s, noTimings)
 	if err != nil {
 		// No policy has packets.

@@ -110,7 +110,7 @@ var demandLine = sheet.Line(sheet.Blue, 1)
 // demandPlot plots the demand of a pod between two times in seconds, with an axis up to top bits
 // per second and about count ticks of time. rate is the bandwidth of a port, or 0.
 func demandPlot(pod *result.Series, from, to, top, rate float64, count int) *plot.Plot {
-	p := sheet.NewPlot("", "")
+	p := sheet.NewPlot()
 	sheet.TimeAxis(&p.X, "time", from, to, count)
 
 	const labelSpace = 1.28 // times the peak, for its label

@@ -128,7 +128,7 @@ func (r *rateFigure) style(i int) draw.LineStyle {
 
 // plot plots one simulation. Time 0 is the start of the first series of all simulations.
 func (r *rateFigure) plot(sim *result.Simulation) *plot.Plot {
-	p := sheet.NewPlot("", "")
+	p := sheet.NewPlot()
 	sheet.SetRange(&p.X, 0, r.span*1.02)
 
 	// Space for wide lines.

@@ -23,6 +23,10 @@ import (
 	"sim/scenarios/result"
 )
 
+// noTimings is the argument of chart.Sheet for the figures of a run, which show no wall-clock
+// times.
+var noTimings *result.SweepTimings
+
 // addFigure adds one figure to the result of All. name is the file name without extension, such
 // as "trace-reference". If the sheet has no subtitle, it gets the title of the run.
 type addFigure func(name string, s *sheet.Sheet)

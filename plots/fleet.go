@@ -1,3 +1,6 @@
+// This file draws the use of a fleet's chips: chip-time, jobs on cubes, and free
+// cubes.
+
 package plots
 
 import (
@@ -20,6 +23,9 @@ var chipTimeColors = []color.RGBA{
 	sheet.Tint(sheet.Purple, 0.5),
 }
 
+// secondsPerDay converts times to days, the unit of figures of fleets.
+const secondsPerDay = 86400
+
 // chipTimeFigure shows the uses of chip-time as stacked bars of 100 %, one per policy. Each part
 // of a bar has its percentage.
 func chipTimeFigure(doc *result.Document, d *result.Detail, add addFigure) {
@@ -40,7 +46,7 @@ func chipTimeFigure(doc *result.Document, d *result.Detail, add addFigure) {
 		if k > 0 {
 			shade = chipTimeColors[(k-1)%len(chipTimeColors)]
 		}
-		s.AddLegend(part.Words, sheet.BoxSample(shade, 1))
+		s.AddLegend(part.Words, sheet.BoxSample(shade))
 
 		for i, v := range part.Values {
 			t.bars = append(t.bars, bar{
@@ -58,10 +64,11 @@ func chipTimeFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 
 	p := t.plot()
-	t.nameTracks(p, 120, func(i int) string { return doc.Rows[i].Policy })
+	const nameWidth, rowHeight, minHeight = 120, 36, 60 // points
+	t.nameTracks(p, nameWidth, func(i int) string { return doc.Rows[i].Policy })
 	p.X.Label.Text = "share of chip-time, %"
 	sheet.SetRange(&p.X, 0, 100)
-	s.Add(vg.Length(max(60, 36*len(doc.Rows))), p)
+	s.Add(vg.Length(max(minHeight, rowHeight*len(doc.Rows))), p)
 	add("chip-time", s)
 }
 
@@ -79,22 +86,17 @@ func cubesFigure(_ *result.Document, d *result.Detail, add addFigure) {
 // cubesSheet returns the figure of the cubes of a pod under a policy: one row per cube, with the
 // jobs that used it over time.
 func cubesSheet(policy string, f *result.Fleet) *sheet.Sheet {
-	const (
-		day = 86400 // seconds
-		// Every each-th row has a name.
-		each = 8
-	)
-
-	// One row per cube, over days.
-	t := spansChart(f.Cubes, day, func(SpanKind, bool) (from, to float64) {
+	// One row per cube, over days. A bar covers 0.9 of the height of its row.
+	t := spansChart(f.Cubes, secondsPerDay, func(SpanKind, bool) (from, to float64) {
 		return 0, 0.9
 	})
 	s := &sheet.Sheet{Title: "Jobs on the cubes of a pod under " + policy}
 	s.Note("A row is a cube. Jobs are coloured by the size of their slice; white is free.")
 	addKindLegend(s, f.Cubes)
 	p := t.plot()
-	t.nameTracks(p, 120, func(i int) string {
-		if i%each > 0 {
+	const nameWidth, namedRows = 120, 8 // points; one in namedRows rows has a name
+	t.nameTracks(p, nameWidth, func(i int) string {
+		if i%namedRows > 0 {
 			return ""
 		}
 		return f.Cubes[i].Name
@@ -112,8 +114,9 @@ func cubesSheet(policy string, f *result.Fleet) *sheet.Sheet {
 	s.Note("Jobs have the cubes of the first pod for %s of these %s.",
 		sheet.Percent(all/shown/float64(len(f.Cubes))), sheet.Duration(shown, 3))
 	p.X.Label.Text = "day"
-	sheet.SetRange(&p.X, f.FromS/day, f.UntilS/day)
-	s.Add(vg.Length(8*len(f.Cubes)), p)
+	sheet.SetRange(&p.X, f.FromS/secondsPerDay, f.UntilS/secondsPerDay)
+	const rowHeight = 8 // points
+	s.Add(vg.Length(rowHeight*len(f.Cubes)), p)
 
 	return s
 }
@@ -126,7 +129,7 @@ func podStateFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		return
 	}
 	at := look.AtS
-	s := &sheet.Sheet{Title: fmt.Sprintf("What is free of a pod on day %.2f", at/86400)}
+	s := &sheet.Sheet{Title: fmt.Sprintf("What is free of a pod on day %.2f", at/secondsPerDay)}
 	s.Note("At that moment the most free cubes are outside the largest slice that "+
 		"fits: %d under %s.", look.Free-look.Largest, worstPolicy)
 	s.Note("A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs " +
@@ -138,7 +141,8 @@ func podStateFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		if f := d.Policies[i].Fleet; f != nil {
 			cubes := f.CubesAt(at)
 			shown = append(shown, cubes...)
-			s.Add(90, podStatePlot(d.Policies[i].Policy, f, cubes, at))
+			const height = 90 // points
+			s.Add(height, podStatePlot(d.Policies[i].Policy, f, cubes, at))
 		}
 	}
 
@@ -153,8 +157,8 @@ func podStatePlot(policy string, f *result.Fleet, cubes []result.Track, at float
 	const side, gap = 4, 1
 	t := &trackChart{count: side, labelSize: sheet.NumberSize}
 	for cube, track := range cubes {
-		// A cube is a square with a faint border. Its column is its place in the layer, after
-		// all preceding layers.
+		// A cube is a square with a faint border. Cubes are numbered layer by layer, and row by row
+		// in a layer. The column of a cube is its place in the row, after all preceding layers.
 		lo := float64(cube/(side*side)*(side+gap) + cube%side)
 		add := func(edge float64, clr color.RGBA) {
 			t.bars = append(t.bars, bar{
@@ -167,16 +171,17 @@ func podStatePlot(policy string, f *result.Fleet, cubes []result.Track, at float
 			})
 		}
 
-		add(0, sheet.Faint)
-		add(0.03, sheet.White)
+		const whole, inside = 0, 0.03
+		add(whole, sheet.Faint)
+		add(inside, sheet.White)
 		for _, span := range track.Spans {
-			add(0, findSpanKind(span.Kind).Color)
+			add(whole, findSpanKind(span.Kind).Color)
 		}
 	}
 
 	p := t.plot()
 
-	// Name the rows in the middle.
+	// Name the two rows in the middle: the policy, and words about its free cubes.
 	words := "no cube is free"
 	for _, l := range f.FreeSamples {
 		if l.AtS == at {
@@ -184,7 +189,8 @@ func podStatePlot(policy string, f *result.Fleet, cubes []result.Track, at float
 		}
 	}
 
-	t.nameTracks(p, 150, func(i int) string {
+	const nameWidth = 150 // points
+	t.nameTracks(p, nameWidth, func(i int) string {
 		return []string{"", policy, words, ""}[i]
 	})
 	p.X.Tick.Marker, p.X.Tick.Length = plot.ConstantTicks{}, 0

@@ -1,3 +1,6 @@
+// This file draws the links of a torus or a graph with their loads, and routes around
+// faults.
+
 package plots
 
 import (
@@ -43,9 +46,9 @@ var (
 // networkPicture draws the links of a torus or a graph, either coloured by load, or in grey
 // with paths on top.
 type networkPicture struct {
-	*result.NetworkLayout
-	routes []styledRoute // nil in a picture of loads
-	left   int           // number of omitted paths
+	*result.NetworkLayout               // places of nodes and links
+	routes                []styledRoute // nil in a picture of loads
+	left                  int           // number of omitted paths
 	// scale is the number of points per unit of the layout, whose width is 1.
 	scale vg.Length
 }
@@ -139,7 +142,8 @@ func (k *networkPicture) figure(policy, _ string) (string, *sheet.Sheet) {
 	}
 
 	k.addLegend(s)
-	s.Add(max(k.scale*vg.Length(k.Height), 40), sheet.NewPicture("", k.paint))
+	const minHeight, noHeading = 40, ""
+	s.Add(max(k.scale*vg.Length(k.Height), minHeight), sheet.NewPicture(noHeading, k.paint))
 	return name + sheet.FileName(policy), s
 }
 
@@ -251,8 +255,7 @@ func (k *networkPicture) layoutPoint(c draw.Canvas, x, y float64) vg.Point {
 // paint draws the links, the nodes with their texts, and the paths. Links are grouped by colour
 // before they are drawn, because one path per link would make large files.
 func (k *networkPicture) paint(c draw.Canvas) {
-	// Group the usable links by load and the others by state.
-	// all is the number of colours.
+	// Group the usable links by load, in numColors steps, and the others by state.
 	const numColors = 64
 	var byLoad [numColors + 1][][]vg.Point
 	byState := map[string][][]vg.Point{}
@@ -269,10 +272,8 @@ func (k *networkPicture) paint(c draw.Canvas) {
 		}
 	}
 
-	// Draw the links: usable ones by load, then drained and failed ones.
+	// Draw the links: usable ones by load, the most loaded on top, then drained and failed ones.
 	style := draw.LineStyle{Width: min(max(step*0.11, 0.7), 3)}
-
-	// The most loaded links on top.
 	for i, lines := range byLoad {
 		style.Color = loadColor(float64(i) / numColors)
 		if k.routes != nil {
@@ -353,29 +354,14 @@ func (k *networkPicture) drawRoutes(c draw.Canvas, step vg.Length) {
 			// offset separates paths on the same link: path i is shifted by its distance from
 			// the middle one.
 			offset := min(3.2, step*0.12) * (vg.Length(i) - vg.Length(len(k.routes)-1)/2)
-
 			shift := sheet.Point(0.55, -0.8).Scale(offset)
-
 			for _, link := range w.Links {
 				parts := k.hopLines(c, link, step)
-
-				// Draw the lines of the hop, with an arrow head past the middle of each.
 				for _, pts := range parts {
 					for j := range pts {
 						pts[j] = pts[j].Add(shift)
 					}
-					c.StrokeLines(w.line, pts)
-					a := pts[len(pts)-2]
-					b := pts[len(pts)-1]
-
-					d := b.Sub(a)
-					if length := vg.Length(math.Hypot(float64(d.X),
-						float64(d.Y))); length >= 3 {
-						size := min(7, length*0.5)
-						sheet.ArrowHead(c, w.line.Color,
-							a.Add(d.Scale(0.62)).Add(sheet.WithLength(d, size/2)), d,
-							size, size*0.42)
-					}
+					drawHopLine(c, w.line, pts)
 				}
 
 				// Cross out links that are down. If the hop consists of two stubs, both get the
@@ -413,6 +399,20 @@ func (k *networkPicture) drawRoutes(c draw.Canvas, step vg.Length) {
 					sheet.Point(p.X+5, p.Y-sheet.SmallSize-4), k.Names[node])
 			}
 		}
+	}
+}
+
+// drawHopLine draws a line of a hop, with an arrow head past its middle unless it is very short.
+func drawHopLine(c draw.Canvas, style draw.LineStyle, pts []vg.Point) {
+	c.StrokeLines(style, pts)
+	a := pts[len(pts)-2]
+	b := pts[len(pts)-1]
+	d := b.Sub(a)
+	if length := vg.Length(math.Hypot(float64(d.X), float64(d.Y))); length >= 3 {
+		size := min(7, length*0.5)
+		sheet.ArrowHead(c, style.Color,
+			a.Add(d.Scale(0.62)).Add(sheet.WithLength(d, size/2)), d,
+			size, size*0.42)
 	}
 }
 

@@ -1,3 +1,5 @@
+// This file compares the policies of a run by their metrics, with package chart.
+
 package plots
 
 import (
@@ -108,9 +110,8 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 		if m.Figure.Ranked {
 			spec.LogY = sortByMetric(of.Cells, &m)
 		}
-		s, err := chart.Sheet(spec, of, nil)
-		if err != nil {
-			// More policies than a bar chart shows.
+		s, err := chart.Sheet(spec, of, noTimings)
+		if err != nil { // more policies than a bar chart shows
 			continue
 		}
 		words = append(words, m.Words)
@@ -122,8 +123,8 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 			continue
 		}
 
-		// Further metrics become blocks of the first sheet. All blocks then have the height
-		// high, in points.
+		// Further metrics become blocks of the first sheet. All blocks then have the same height,
+		// in points.
 		const blockHeight = 170
 		page.Blocks[0].Height, s.Blocks[0].Height = blockHeight, blockHeight
 		page.Blocks = append(page.Blocks, s.Blocks...)
@@ -135,10 +136,9 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 }
 
 // sortByMetric sorts cells by a metric, the best first. needsLogAxis is true if the largest
-// value is more than far times the smallest one. Short bars would then be invisible on a linear
-// axis.
+// value is more than maxLinearRatio times the smallest one. Short bars would then be invisible
+// on a linear axis.
 func sortByMetric(cells []result.Cell, m *result.Metric) (needsLogAxis bool) {
-	// maxLinearRatio is the maximum divided by minimum.
 	const maxLinearRatio = 4
 	lowest, highest := math.Inf(1), 0.0
 	for i := range cells {
@@ -188,7 +188,7 @@ func addJobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 	page.Title = page.Title + " and job"
 	page.Blocks = append(page.Blocks, own.Blocks...)
 	page.Legend = append(page.Legend, own.Legend...)
-	page.Notes = append(page.Notes, own.Notes[:1]...)
+	page.Notes = append(page.Notes, own.Notes[:1]...) // the definition of the metric
 }
 
 // metricNotes returns notes about the definition of a metric and the assumptions of its bounds.
@@ -270,7 +270,7 @@ func trialsFigure(doc *result.Document, d *result.Detail, add addFigure) {
 		})
 	}
 
-	s, err := chart.Sheet(spec, runAsSweep(doc, d), nil)
+	s, err := chart.Sheet(spec, runAsSweep(doc, d), noTimings)
 	if err != nil {
 		return // no samples
 	}

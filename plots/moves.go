@@ -1,3 +1,5 @@
+// This file draws an iteration in which circuits move between pairs of pods.
+
 package plots
 
 import (
@@ -83,7 +85,7 @@ func newCircuitHistory(p *result.Simulation) *circuitHistory {
 
 	// Follow the circuits over two iterations, so that moves of the previous one are included.
 	// The first change stands for the time before all moves.
-	list := []circuitChange{{math.Inf(-1), math.Inf(-1), slices.Clone(now)}}
+	list := []circuitChange{{at: math.Inf(-1), up: math.Inf(-1), circuits: slices.Clone(now)}}
 	for _, iteration := range []float64{-1, 0} {
 		for _, v := range p.Moves {
 			for _, c := range v.Circuits {
@@ -94,8 +96,11 @@ func newCircuitHistory(p *result.Simulation) *circuitHistory {
 				}
 			}
 
-			list = append(list, circuitChange{v.AtS + iteration*p.MakespanS,
-				v.UpS + iteration*p.MakespanS, slices.Clone(now)})
+			list = append(list, circuitChange{
+				at:       v.AtS + iteration*p.MakespanS,
+				up:       v.UpS + iteration*p.MakespanS,
+				circuits: slices.Clone(now),
+			})
 		}
 	}
 
@@ -269,16 +274,17 @@ func (m *movesPicture) sheet() *sheet.Sheet {
 
 	for _, clr := range append(slices.Clone(pairColors), sheet.Dim, sheet.Green) {
 		if shown[clr] != "" {
-			s.AddLegend(shown[clr], sheet.BoxSample(clr, 1))
+			s.AddLegend(shown[clr], sheet.BoxSample(clr))
 		}
 	}
 
-	s.AddLegend("moving, down for the delay", sheet.BoxSample(movingColor, 1))
+	s.AddLegend("moving, down for the delay", sheet.BoxSample(movingColor))
 
 	// Plot the whole iteration, and its final changes enlarged.
 	add := func(head string, from, to float64, ticks int) {
 		q := chart.plot(sheet.PlotFunc(m.drawBands))
-		chart.nameTracks(q, 150, func(i int) string {
+		const nameWidth, trackHeight = 150, 34 // points
+		chart.nameTracks(q, nameWidth, func(i int) string {
 			if i%2 == 1 {
 				return "its ports"
 			}
@@ -287,7 +293,7 @@ func (m *movesPicture) sheet() *sheet.Sheet {
 
 		sheet.TimeAxis(&q.X, "time", from, to, ticks)
 		sheet.AddHeading(q, head)
-		s.Add(vg.Length(34*2*m.pods), q)
+		s.Add(vg.Length(trackHeight*2*m.pods), q)
 	}
 
 	add("The whole iteration: "+sheet.Duration(p.MakespanS, 4), 0, p.MakespanS, 10)
@@ -335,7 +341,8 @@ func (m *movesPicture) finalChanges() (from, to float64, ok bool) {
 		}
 	}
 
-	from = max(0, from-0.1*(end-from))
+	const leadShare = 0.1 // of the shown time, before the first of these moves
+	from = max(0, from-leadShare*(end-from))
 	return from, end, !math.IsInf(from, 1)
 }
 

@@ -1,3 +1,6 @@
+// This file lays out the figure of a collective's plan. The other files plan*.go draw
+// its parts.
+
 package plots
 
 import (
@@ -16,7 +19,7 @@ import (
 // planPicture draws the plan of a collective on a scale-up domain: its topologies, and how the
 // transmissions use them over time.
 type planPicture struct {
-	*result.Plan
+	*result.Plan // phases, topologies and times
 	// chunks is nil if there are no transmissions, or too many to draw.
 	chunks *chunkStrips
 }
@@ -97,11 +100,12 @@ func (p *planPicture) figure(policy, subtitle string) (string, *sheet.Sheet) {
 
 	// Draw the use of the links. A plan in steps has one message per link and step; a plan in
 	// slots has one chunk per link and slot.
+	const timeHeight, bytesHeight, busyHeight = 45, 110, 80 // points
 	switch {
 	case p.Steps:
 		p.addLegend(s)
-		s.Add(45, p.timePanel())
-		s.Add(110, p.bytesPanel())
+		s.Add(timeHeight, p.timePanel())
+		s.Add(bytesHeight, p.bytesPanel())
 		return "plan-" + sheet.FileName(policy), s
 
 	case p.chunks != nil:
@@ -110,7 +114,7 @@ func (p *planPicture) figure(policy, subtitle string) (string, *sheet.Sheet) {
 	}
 
 	if busy := p.busyPanel(); busy != nil {
-		s.Add(80, busy)
+		s.Add(busyHeight, busy)
 	}
 	return "plan-" + sheet.FileName(policy), s
 }

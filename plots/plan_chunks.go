@@ -1,3 +1,5 @@
+// This file draws the chunks of a plan in slots, slot by slot.
+
 package plots
 
 import (
@@ -23,7 +25,7 @@ type chunkStrips struct {
 	// row is the height of a track in points.
 	row  vg.Length
 	cell vg.Length // width of a slot in points
-	// Ranges of slots, indexed by strip.
+	// strips has the ranges of slots of each strip.
 	strips [][]slotRange
 	left   int // slots that are not drawn
 }
@@ -41,9 +43,9 @@ const (
 	maxLinkRows = 24
 	// bandWidth is the width of a reconfiguration, for a label such as "→63".
 	bandWidth = 19
-	// Labels to the left of the tracks.
+	// gpuLabelWidth is the width of the labels to the left of the tracks.
 	gpuLabelWidth = 42
-	maxSlotWidth  = 26 // at most
+	maxSlotWidth  = 26 // wider slots would look like areas
 	// stripMargin is the vertical space around a strip.
 	stripMargin     = 34
 	maxStripsHeight = 460 // height of all strips
@@ -59,7 +61,8 @@ var (
 // newChunkStrips lays out the transmissions of a plan. If all links would need too many tracks,
 // it draws only the links of GPU 0, with higher tracks.
 func newChunkStrips(p *planPicture) *chunkStrips {
-	r := &chunkStrips{planPicture: p, gpus: p.GPUs, row: 11}
+	const rowHeight, onlyGPURowHeight = 11, 16
+	r := &chunkStrips{planPicture: p, gpus: p.GPUs, row: rowHeight}
 	for i := range p.Phases {
 		for g := range p.GPUs {
 			r.degree = max(r.degree, len(p.linksOf(i, g)))
@@ -67,7 +70,7 @@ func newChunkStrips(p *planPicture) *chunkStrips {
 	}
 
 	if r.gpus*r.degree > maxLinkRows {
-		r.onlyFirstGPU, r.gpus, r.row = true, 1, 16
+		r.onlyFirstGPU, r.gpus, r.row = true, 1, onlyGPURowHeight
 	}
 	r.chooseLayout()
 
@@ -118,7 +121,7 @@ func (r *chunkStrips) splitIntoStrips(width vg.Length, n int) (strips [][]slotRa
 			space -= bandWidth
 			take := min(r.Phases[i].Slots-s, int(space/width))
 			last := &strips[len(strips)-1]
-			*last = append(*last, slotRange{i, s, take})
+			*last = append(*last, slotRange{phase: i, first: s, slots: take})
 			s += take
 			space -= vg.Length(take) * width
 		}
@@ -166,7 +169,7 @@ func (r *chunkStrips) plot(strip []slotRange) *plot.Plot {
 		labelSize: sheet.NumberSize,
 	}
 
-	if r.cell < 5 {
+	if r.cell < 5 { // the usual gap would hide narrow cells
 		t.barGap = r.cell / 10
 	}
 
@@ -298,14 +301,14 @@ func (r *chunkStrips) phaseCells(phase int) map[int]transmission {
 	ph := &r.Phases[phase]
 	cells := map[int]transmission{}
 	for j, t := range ph.Sent {
-		if t[1] >= r.gpus {
+		slot, sender, receiver, src, dst := t[0], t[1], t[2], t[3], t[4]
+		if sender >= r.gpus {
 			continue
 		}
-		for k, l := range r.linksOf(phase, t[1]) {
-			// A transmission is {slot, sender, receiver, source, destination}.
-			at := (t[1]*r.degree+k)*ph.Slots + t[0]
-			if _, taken := cells[at]; l[1] == t[2] && !taken {
-				cells[at] = transmission{t[3], t[4], r.Parts[phase].Hops[j]}
+		for k, l := range r.linksOf(phase, sender) {
+			at := (sender*r.degree+k)*ph.Slots + slot
+			if _, taken := cells[at]; l[1] == receiver && !taken {
+				cells[at] = transmission{src: src, dst: dst, hop: r.Parts[phase].Hops[j]}
 				break
 			}
 		}
@@ -337,12 +340,12 @@ func (r *chunkStrips) addLegend(s *sheet.Sheet) {
 			if hop == 1 {
 				text = "first hop of a chunk"
 			}
-			s.AddLegend(text, sheet.BoxSample(r.hopColor(hop), 1))
+			s.AddLegend(text, sheet.BoxSample(r.hopColor(hop)))
 		}
 	}
 
-	s.AddLegend("idle", sheet.BoxSample(sheet.Faint, 1))
-	s.AddLegend("reconfiguration", sheet.BoxSample(bandColor, 1))
+	s.AddLegend("idle", sheet.BoxSample(sheet.Faint))
+	s.AddLegend("reconfiguration", sheet.BoxSample(bandColor))
 }
 
 // readingNote returns a note that explains how to read the strips. It mentions only parts that

@@ -1,3 +1,5 @@
+// This file draws the phases of a plan over time, and the use of the links by slot.
+
 package plots
 
 import (
@@ -47,15 +49,15 @@ func stepKindOf(kind string) stepKind {
 
 // addLegend explains the colours of steps.
 func (p *planPicture) addLegend(s *sheet.Sheet) {
-	s.AddLegend("reconfiguration", sheet.BoxSample(bandColor, 1))
+	s.AddLegend("reconfiguration", sheet.BoxSample(bandColor))
 	if p.LatencyS > 0 {
-		s.AddLegend("latency of a step", sheet.BoxSample(sheet.Faint, 1))
+		s.AddLegend("latency of a step", sheet.BoxSample(sheet.Faint))
 	}
 	for _, k := range stepKinds {
 		if slices.ContainsFunc(p.Phases, func(ph result.SchedulePhase) bool {
 			return len(ph.Steps) > 0 && stepKindOf(ph.Kind) == k
 		}) {
-			s.AddLegend(k.text, sheet.BoxSample(k.color, 1))
+			s.AddLegend(k.text, sheet.BoxSample(k.color))
 		}
 	}
 }
@@ -153,9 +155,10 @@ func (p *planPicture) bytesPanel() *plot.Plot {
 	return q
 }
 
-// stepMarks returns ticks with step numbers at the centres of steps: all numbers of up to 16
-// steps, else about 12 of them.
+// stepMarks returns ticks with step numbers at the centres of steps: all numbers of up to
+// maxNumbers steps, else about count of them.
 func stepMarks(steps int) plot.ConstantTicks {
+	const maxNumbers = 16
 	step, count := 1, 12
 
 	// Fewer ticks for long numbers.
@@ -166,7 +169,7 @@ func stepMarks(steps int) plot.ConstantTicks {
 		count = 8
 	}
 
-	if steps > 16 {
+	if steps > maxNumbers {
 		step = max(1, int(math.Round(sheet.RoundStep(float64(steps)/float64(count)))))
 	}
 	var out plot.ConstantTicks
@@ -267,7 +270,8 @@ func (p *planPicture) busyPanel() *plot.Plot {
 	}
 
 	// Plot over time if the duration of a slot is known, otherwise over slots.
-	q := sheet.NewPlot("slot", "links busy")
+	q := sheet.NewPlot()
+	q.X.Label.Text, q.Y.Label.Text = "slot", "links busy"
 	sheet.SetRange(&q.Y, 0, 1)
 	q.Y.Tick.Marker = sheet.FixedTicks([]float64{0, 0.5, 1},
 		[]string{"0 %", "50 %", "100 %"})
@@ -340,11 +344,9 @@ func (p *planPicture) busyLine() *plotter.Line {
 
 	line := &plotter.Line{StepStyle: plotter.PostStep, FillColor: sheet.SkyBlue}
 
-	// per is the number of slots per pixel.
-	const dots = sheet.ContentWidth / sheet.Pixel
-
 	// Slots that share a pixel become one step with their mean; per is their number.
-	per := max(1, int(math.Ceil(float64(p.Rounds)/float64(dots))))
+	const pixels = sheet.ContentWidth / sheet.Pixel
+	per := max(1, int(math.Ceil(float64(p.Rounds)/float64(pixels))))
 	for i := range p.Phases {
 		ph := &p.Phases[i]
 		for s := 0; s < len(ph.Busy); s += per {

@@ -1,3 +1,5 @@
+// This file draws the topologies of a plan.
+
 package plots
 
 import (
@@ -19,8 +21,9 @@ func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
 	set := &p.Topologies[i]
 	size := c.Size()
 
-	// The same in all pictures of a figure.
-	side := max(min(size.X, size.Y, high), 40)
+	// side is the same in all pictures of a figure.
+	const minSide = 40
+	side := max(min(size.X, size.Y, high), minSide)
 	switch {
 	case set.Unlisted > 0:
 		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft,
@@ -103,12 +106,9 @@ func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, c
 	}
 
 	const (
-		// sideOffset is the distance from the line between the GPUs, in points.
-		sideOffset = 1.6
-		// Points: length of the arrow head.
-		long = 6
-		// Points: half the width of the arrow head.
-		half = 2.6
+		sideOffset = 1.6 // distance from the line between the GPUs, in points
+		long       = 6   // length of the arrow head
+		half       = 2.6 // half the width of the arrow head
 	)
 	d := b.Sub(a)
 	off := sheet.WithLength(sheet.Point(d.Y, -d.X), sideOffset)
@@ -140,5 +140,6 @@ func (p *planPicture) matrix(c draw.Canvas, links [][2]int) {
 		all = append(all, s)
 	}
 
-	drawMatrix(c, names, "", all)
+	const noExtraColumn = ""
+	drawMatrix(c, names, noExtraColumn, all)
 }

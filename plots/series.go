@@ -1,3 +1,6 @@
+// This file evaluates time series and converts them to polylines. A result.Series is a step
+// function: value i holds from time i to time i+1.
+
 package plots
 
 import (
@@ -8,9 +11,6 @@ import (
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
-
-// A result.Series is a step function: value i holds from time i to time i+1. The functions of
-// this file evaluate such functions and convert them to polylines.
 
 // stepLine returns s between lo and hi seconds as a polyline. x and y convert seconds and
 // values to the canvas. The result has at most a few points per pixel.
@@ -83,7 +83,7 @@ func peak(s *result.Series) (at, value float64) {
 // shorter steps are narrower than a pixel and would look like spikes.
 const minStepsPerRange = 2000
 
-// withoutShortSteps returns s without steps shorter than least seconds; the preceding step is
+// withoutShortSteps returns s without steps shorter than minSeconds; the preceding step is
 // extended.
 func withoutShortSteps(s *result.Series, minSeconds float64) *result.Series {
 	out := &result.Series{}

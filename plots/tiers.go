@@ -1,3 +1,5 @@
+// This file draws the exposed time of each tier of a machine.
+
 package plots
 
 import (
@@ -59,5 +61,5 @@ func barsBy(
 	}
 
 	s.Axes = []result.Axis{by}
-	return chart.Sheet(spec, s, nil)
+	return chart.Sheet(spec, s, noTimings)
 }

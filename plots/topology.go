@@ -1,3 +1,5 @@
+// This file groups policies by their topologies, and lays out a picture of each.
+
 package plots
 
 import (
@@ -12,7 +14,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxTopologyCharts limits the number of topologies in a figure.
+// maxTopologyCharts limits the number of topologies in a figure: six rows of two.
 const maxTopologyCharts = 12
 
 // topologyChart is a topology with the policies that selected it. The embedded Wiring arranges
@@ -50,8 +52,8 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 		jobs = max(jobs, len(d.Policies[i].Jobs))
 	}
 
-	// Show each job separately if there are few.
-	// abreast is the maximum number of jobs whose topologies fit next to the common one.
+	// Show each job separately if there are few: the topologies of up to maxSeparateJobs fit next
+	// to the common one.
 	const maxSeparateJobs = 2
 	if jobs > 0 && jobs <= maxSeparateJobs && len(charts)*(1+jobs) <= maxTopologyCharts {
 		charts = withJobs(charts, doc, d)
@@ -178,8 +180,10 @@ func newChart(t *result.Topology) *topologyChart {
 		// Bundles to DP peers leave the drawn replica.
 		if p.DP || p.A == p.B {
 			s := c.peer[p.A]
-			c.peer[p.A] = peerBundles{s.circuits + p.Circuits,
-				max(s.copies, p.Copies, 1)}
+			c.peer[p.A] = peerBundles{
+				circuits: s.circuits + p.Circuits,
+				copies:   max(s.copies, p.Copies, 1),
+			}
 			continue
 		}
 

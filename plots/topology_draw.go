@@ -1,3 +1,5 @@
+// This file draws the pods and circuits of a topology, in one of three forms.
+
 package plots
 
 import (
@@ -24,11 +26,9 @@ var (
 
 // Sizes in points.
 const (
-	// minLineWidth is the width of a bundle with few circuits.
-	minLineWidth = 1.0 // a bundle with few circuits
-	// maxLineWidth is the width of the largest bundle in the figure.
-	maxLineWidth = 9.0
-	nodeHeight   = 28 // height of a pod
+	minLineWidth = 1.0 // width of a bundle with few circuits
+	maxLineWidth = 9.0 // width of the largest bundle in the figure
+	nodeHeight   = 28  // height of a pod
 )
 
 // explainTopology adds the legend of topologies. form is the form of the charts, peers reports
@@ -37,9 +37,9 @@ func explainTopology(s *sheet.Sheet, form int, peers bool, maxCircuits int) {
 	if form == result.MatrixForm {
 		s.AddLegend("1 circuit between two pods",
 			sheet.BoxSample(sheet.Tint(circuitColor,
-				1/float64(max(1, maxCircuits))), 1))
+				1/float64(max(1, maxCircuits)))))
 		s.AddLegend(text.Plural(maxCircuits, "circuit"),
-			sheet.BoxSample(circuitColor, 1))
+			sheet.BoxSample(circuitColor))
 		return
 	}
 
@@ -128,7 +128,6 @@ func (c *topologyChart) paintPods(cv draw.Canvas, wide vg.Length, at func(i int)
 			f = 0.32
 		}
 
-		// Printed if it fits.
 		label := strconv.Itoa(c.count[pair])
 		p := sheet.Point(a.X+(b.X-a.X)*f, a.Y+(b.Y-a.Y)*f)
 		w := style.Width(label)/2 + 1.5
@@ -268,12 +267,11 @@ type matrixCell struct {
 // labelled as fit.
 func drawMatrix(c draw.Canvas, names []string, extraColumn string, all []matrixCell) {
 	const (
-		// Points: space for the names of rows and columns.
-		labels = 18
-		// largest is the maximum size of a cell in points.
-		largest = 26
-		// minCell is the minimum visible size of a cell in points.
-		minCell = 2
+		labels       = 18 // space for the names of rows and columns, in points
+		largest      = 26 // maximum size of a cell
+		minCell      = 2  // minimum visible size of a cell
+		minTextCell  = 13 // minimum size of a cell with a label
+		maxNameWidth = 30 // longer names are shortened
 	)
 
 	n := len(names)
@@ -298,7 +296,7 @@ func drawMatrix(c draw.Canvas, names []string, extraColumn string, all []matrixC
 
 	bars.Fill(c)
 	for _, s := range all {
-		if cell >= 13 {
+		if cell >= minTextCell {
 			style := sheet.Centered(min(cell*0.5, sheet.TickSize),
 				sheet.Legible(s.color))
 			c.FillText(style, sheet.Point(left+at(s.column)+cell/2,
@@ -323,13 +321,13 @@ func drawMatrix(c draw.Canvas, names []string, extraColumn string, all []matrixC
 	// name are assumed to be as wide as any.
 	widest := vg.Length(0)
 	for _, i := range []int{0, n - 1} {
-		widest = max(widest, style.Width(sheet.Fit(style, names[i], 30)))
+		widest = max(widest, style.Width(sheet.Fit(style, names[i], maxNameWidth)))
 	}
 
 	step := max(1, int(math.Ceil(float64((max(widest,
 		style.Width("000"))+2)/cell))))
 	for i := 0; i < n; i += step {
-		label := sheet.Fit(style, names[i], 30)
+		label := sheet.Fit(style, names[i], maxNameWidth)
 		c.FillText(above, sheet.Point(left+at(i)+cell/2, top+2), label)
 		c.FillText(rowStyle, sheet.Point(left-3, top-at(i)-cell/2+1), label)
 	}

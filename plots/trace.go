@@ -1,3 +1,6 @@
+// This file draws timelines: the work and the transfers of each stage over an
+// iteration.
+
 package plots
 
 import (
@@ -98,7 +101,7 @@ func addKindLegend(s *sheet.Sheet, tracks []result.Track) {
 		if k.Row > 0 {
 			height = 0.5
 		}
-		s.AddLegend(k.Text, sheet.BoxSample(k.Color, height))
+		s.AddLegend(k.Text, sheet.ThinBoxSample(k.Color, height))
 	}
 
 	var names []string
@@ -109,7 +112,7 @@ func addKindLegend(s *sheet.Sheet, tracks []result.Track) {
 		if len(others) > 3 || strings.Trim(text, ", ") == "" {
 			text = "other work"
 		}
-		s.AddLegend(text, sheet.BoxSample(sheet.Dim, 1))
+		s.AddLegend(text, sheet.BoxSample(sheet.Dim))
 	}
 }
 
@@ -187,6 +190,7 @@ func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	end := max(p.MakespanS, lastEnd(tracks, func(result.Span) bool { return true }))
 	height := max(min(max(minHeight, panelHeight/vg.Length(len(tracks))),
 		maxHeight)*vg.Length(len(tracks)), 72)
+	const withGroups, withoutGroups = true, false
 	part := func(head string, from, to float64, count int, grouped bool) *plot.Plot {
 		q := trackPlot(tracks, from, to, count, p.MakespanS, grouped)
 		sheet.AddHeading(q, head)
@@ -195,10 +199,10 @@ func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 
 	// Draw the whole iteration, and below it both ends enlarged if numbers would not fit.
 	s.Add(height, part("The whole iteration: "+sheet.Duration(p.MakespanS,
-		4)+computing(p), 0, end, 10, true))
+		4)+computing(p), 0, end, 10, withGroups))
 	if z := zoom(tracks, end); z != nil {
 		s.Add(height, part("Start of the iteration", z.start[0], z.start[1], 5,
-			false), part("End of the iteration", z.end[0], z.end[1], 4, true))
+			withoutGroups), part("End of the iteration", z.end[0], z.end[1], 4, withGroups))
 	}
 
 	add(name, s)
@@ -261,7 +265,7 @@ func zoom(tracks []result.Track, end float64) *zoomWindows {
 	// The window at the end includes some work before the last transfers.
 	from := max(0, min(end-width, lastEnd(tracks, isWork)-leadShare*width))
 
-	return &zoomWindows{[2]float64{0, width}, [2]float64{from, end}}
+	return &zoomWindows{start: [2]float64{0, width}, end: [2]float64{from, end}}
 }
 
 // shortestWork returns a typical short duration of work in seconds: the smallest median duration
@@ -275,9 +279,7 @@ func shortestWork(tracks []result.Track) float64 {
 	}
 
 	shortest := math.Inf(1)
-
-	// The order does not matter for the minimum.
-	for _, ds := range byKind {
+	for _, ds := range byKind { // in any order, because the result is a minimum
 		slices.Sort(ds)
 		shortest = min(shortest, ds[len(ds)/2])
 	}
@@ -309,8 +311,9 @@ func trackPlot(
 	p := t.plot(sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		drawGroups(c, p, tracks, makespan, grouped)
 	}))
-	p.Y.Label.Text = sheet.Fit(p.Y.Label.TextStyle, prefix, 60)
-	t.nameTracks(p, 80, func(i int) string { return rests[i] })
+	const prefixWidth, nameWidth = 60, 80 // points
+	p.Y.Label.Text = sheet.Fit(p.Y.Label.TextStyle, prefix, prefixWidth)
+	t.nameTracks(p, nameWidth, func(i int) string { return rests[i] })
 	sheet.TimeAxis(&p.X, "time", from, to, count)
 
 	// Reserve space for the names of groups.
@@ -372,7 +375,8 @@ func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan flo
 // newTrackChart returns a chart of the spans of tracks. In each track, work with its numbers is
 // above three rows of transfers.
 func newTrackChart(tracks []result.Track) *trackChart {
-	t := spansChart(tracks, 1, func(k SpanKind, thin bool) (from, to float64) {
+	const second = 1 // unit of the time axis
+	t := spansChart(tracks, second, func(k SpanKind, thin bool) (from, to float64) {
 		switch {
 		case k.Row > 0:
 			// Transfers: row 1 is the upper one.

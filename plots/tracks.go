@@ -1,3 +1,5 @@
+// This file draws rows of horizontal bars, the base of all figures with a time axis.
+
 package plots
 
 import (
@@ -18,11 +20,11 @@ type trackChart struct {
 	// bars is sorted by start for each colour and track. Colours that occur first are drawn
 	// below others.
 	bars []bar
-	// barGap is in points: gap between bars that are wide enough, half on each side.
+	// barGap is the gap in points between bars that are wide enough, half on each side.
 	barGap vg.Length
-	// minBarWidth is in points: minimum width, so that short bars are visible.
+	// minBarWidth is the minimum width in points, so that short bars are visible.
 	minBarWidth vg.Length
-	labelSize   vg.Length // points: text size
+	labelSize   vg.Length // text size of labels in points
 	// labelsAbove reports whether labels are above the bars instead of inside.
 	labelsAbove bool
 }
@@ -58,7 +60,7 @@ func (t *trackChart) stackBar(track int, lo, hi float64, foot *float64, high flo
 // plot returns a plot of t above the plotters below. The vertical axis goes from 0 to the number
 // of tracks and has no ticks.
 func (t *trackChart) plot(below ...plot.Plotter) *plot.Plot {
-	p := sheet.NewPlot("", "")
+	p := sheet.NewPlot()
 	sheet.SetRange(&p.Y, 0, float64(t.count))
 	p.Y.Tick.Marker = plot.ConstantTicks{}
 	p.Y.Tick.Length = 0
@@ -122,11 +124,11 @@ func (t *trackChart) Plot(c draw.Canvas, p *plot.Plot) {
 
 	all.Fill(c)
 
+	// Print the labels. width caches the widths of texts, because many bars have equal labels.
 	type text struct {
 		label string
 		size  vg.Length
 	}
-
 	width := map[text]vg.Length{}
 	for i := range t.bars {
 		b := &t.bars[i]

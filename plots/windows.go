@@ -1,3 +1,6 @@
+// This file draws the times at which transfers can run, as the search computes them
+// (DELTA).
+
 package plots
 
 import (
@@ -21,7 +24,7 @@ type taskBars struct {
 	// height is relative to the height of a row.
 	height float64
 	text   string // description in the legend
-	// Ends of the bars, indexed by row.
+	// lo and hi are the ends of the bars, indexed by row.
 	lo, hi []float64
 }
 
@@ -61,7 +64,7 @@ func windowsFigure(_ *result.Document, d *result.Detail, add addFigure) {
 
 	lo, hi := barsRange(layers)
 	lo = min(lo, 0)
-	p := taskPlot(w, order, layers, true)
+	p := taskPlot(w, order, layers, labelled)
 	sheet.TimeAxis(&p.X, "time", lo, hi, 10)
 	s := &sheet.Sheet{Title: "When each transfer between pods can run, and when it did"}
 	explainLayers(s, layers)
@@ -93,8 +96,8 @@ func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		color:  sheet.Vermillion,
 		height: 0.6,
 		text:   "active " + underBaseline(w),
-		lo:     intervalEdges(order, w.FirstK, -0.5),
-		hi:     intervalEdges(order, w.LastK, 0.5),
+		lo:     intervalEdges(order, w.FirstK, leftEdge),
+		hi:     intervalEdges(order, w.LastK, rightEdge),
 	}}
 
 	var retained []taskBars
@@ -103,8 +106,8 @@ func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 			color:  possibleColor,
 			height: 0.9,
 			text:   "left by task order",
-			lo:     intervalEdges(order, w.TopoMin, -0.5),
-			hi:     intervalEdges(order, w.TopoMax, 0.5),
+			lo:     intervalEdges(order, w.TopoMin, leftEdge),
+			hi:     intervalEdges(order, w.TopoMax, rightEdge),
 		})
 	}
 
@@ -113,8 +116,8 @@ func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 			color:  sheet.Blue,
 			height: 0.6,
 			text:   "left after pruning by time",
-			lo:     intervalEdges(order, w.MinK, -0.5),
-			hi:     intervalEdges(order, w.MaxK, 0.5),
+			lo:     intervalEdges(order, w.MinK, leftEdge),
+			hi:     intervalEdges(order, w.MaxK, rightEdge),
 		})
 	}
 
@@ -132,9 +135,9 @@ func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	all := slices.Concat(active, retained)
 	explainLayers(s, all)
 	lo, hi := barsRange(all)
-	panel := func(layers []taskBars, head string, labelled bool) *plot.Plot {
-		p := taskPlot(w, order, layers, labelled)
-		sheet.SetRange(&p.X, min(lo, 0.5), max(hi, float64(w.Intervals)+0.5))
+	panel := func(layers []taskBars, head string, hasLabels bool) *plot.Plot {
+		p := taskPlot(w, order, layers, hasLabels)
+		sheet.SetRange(&p.X, min(lo, 1+leftEdge), max(hi, float64(w.Intervals)+rightEdge))
 		p.X.Tick.Marker = sheet.Ticker{
 			Unit:         sheet.NoUnit,
 			Count:        5,
@@ -145,8 +148,8 @@ func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		return p
 	}
 
-	s.Add(tasksHeight, panel(active, sheet.Capitalise(underBaseline(w)), true),
-		panel(retained, "Left to the search for the best", false))
+	s.Add(tasksHeight, panel(active, sheet.Capitalise(underBaseline(w)), labelled),
+		panel(retained, "Left to the search for the best", unlabelled))
 	s.Blocks[0].XTitle = "interval between events"
 	add("index", s)
 }
@@ -178,6 +181,10 @@ func reorder[T any](order []int, col []T) []T {
 	return out
 }
 
+// leftEdge and rightEdge are the edges of an interval on an axis of interval numbers, from 1,
+// relative to its number.
+const leftEdge, rightEdge = -0.5, 0.5
+
 // intervalEdges returns interval numbers in the given order, shifted by off to an edge of the
 // interval.
 func intervalEdges(order, col []int, off float64) []float64 {
@@ -191,7 +198,7 @@ func intervalEdges(order, col []int, off float64) []float64 {
 // explainLayers adds the layers to the legend.
 func explainLayers(s *sheet.Sheet, layers []taskBars) {
 	for _, l := range layers {
-		s.AddLegend(l.text, sheet.BoxSample(l.color, vg.Length(l.height)))
+		s.AddLegend(l.text, sheet.ThinBoxSample(l.color, vg.Length(l.height)))
 	}
 }
 
@@ -219,12 +226,16 @@ func meanWidth(l taskBars) float64 {
 	return sum / float64(len(l.lo))
 }
 
-// taskPlot plots one row per task, the first on top. The caller sets the x axis. If labelled is
-// set, the plot shows the names of tasks if they are few, otherwise an axis of row numbers.
-func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) *plot.Plot {
+// Whether a plot of tasks has labels of rows. The right one of two panels has none.
+const labelled, unlabelled = true, false
+
+// taskPlot plots one row per task, the first on top. The caller sets the x axis. hasLabels is
+// labelled or unlabelled. The labels are the names of tasks if they are few, otherwise an axis
+// of row numbers.
+func taskPlot(w *result.Windows, order []int, layers []taskBars, hasLabels bool) *plot.Plot {
 	const (
-		maxNamedTasks = 26
-		// Points, for names such as "PP of micro-batch 12 from stage 3 to stage 4".
+		maxNamedTasks = 26 // names of more tasks would overlap
+		// nameWidth is in points, for names such as "PP of micro-batch 12 from stage 3 to stage 4".
 		nameWidth = 215
 	)
 
@@ -234,7 +245,7 @@ func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) 
 	switch {
 	case n <= maxNamedTasks:
 		p.Y.Tick.Label.Font = sheet.Sans(sheet.SmallSize, sheet.Ink).Font
-		if labelled {
+		if hasLabels {
 			t.nameTracks(p, nameWidth, func(i int) string {
 				return w.Task[order[i]]
 			})
@@ -242,7 +253,7 @@ func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) 
 
 	default:
 		p.Y.Tick.Length = p.X.Tick.Length
-		if labelled {
+		if hasLabels {
 			p.Y.Label.Text = "transfer, in order of earliest start"
 		}
 

@@ -1,3 +1,5 @@
+// This file defines sim check, and loads scenario files for all commands.
+
 package cli
 
 import (

@@ -59,7 +59,7 @@ func layoutPanels(n int, minWidth, side vg.Length) panelGrid {
 func (v *view) newPanels() []*plot.Plot {
 	var out []*plot.Plot
 	for i, l := range v.panels.categories {
-		p := sheet.NewPlot("", "")
+		p := sheet.NewPlot()
 		head := v.panels.heading(l)
 		if v.headingSuffixes != nil {
 			head += v.headingSuffixes[i]

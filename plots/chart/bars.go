@@ -152,10 +152,10 @@ func (b *barChart) legend(s *sheet.Sheet, metric string) {
 
 	s.Legend = append([]sheet.Entry{{
 		Text:   "best",
-		Sample: sheet.BoxSample(sheet.Vermillion, 1),
+		Sample: sheet.BoxSample(sheet.Vermillion),
 	}, {
 		Text:   "other policies",
-		Sample: sheet.BoxSample(sheet.SkyBlue, 1),
+		Sample: sheet.BoxSample(sheet.SkyBlue),
 	}}, s.Legend...)
 }
 

@@ -124,7 +124,7 @@ func TestTimeLabels(t *testing.T) {
 }
 
 func timeLabels(f *dimension) (labels, title string) {
-	p := sheet.NewPlot("", "")
+	p := sheet.NewPlot()
 	title = f.setNumberedAxes([]*plot.Plot{p}, "", true, 600)
 	var all []string
 	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {

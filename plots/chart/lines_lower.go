@@ -150,7 +150,7 @@ func (c *lineChart) addLowerPanels(s *sheet.Sheet, panels []*plot.Plot, g panelG
 	}
 	lower := make([]*plot.Plot, len(panels))
 	for i := range lower {
-		lower[i] = sheet.NewPlot("", "")
+		lower[i] = sheet.NewPlot()
 	}
 	// Lower panels have a share of the height of the upper ones, and at least minHeight points.
 	const share, minHeight = 0.45, 75

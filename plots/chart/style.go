@@ -135,7 +135,7 @@ type seriesParts struct{ bars, lines, markers bool }
 func (l *seriesStyle) sample(of seriesParts) sheet.Sample {
 	return func(c draw.Canvas) {
 		if of.bars {
-			sheet.BoxSample(l.color, 1)(c)
+			sheet.BoxSample(l.color)(c)
 		}
 		if of.lines {
 			sheet.LineSample(l.line)(c)

@@ -1,3 +1,6 @@
+// This file sets the labels, ticks and ranges of axes, and has the shapes that plots
+// are drawn with.
+
 package sheet
 
 import (
@@ -14,7 +17,8 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 )
 
-// maxLabelLength is the maximum length in points of a label below an axis.
+// maxLabelLength is the maximum length in points of a label below an axis. Slanted labels are
+// then lower than most plots.
 const maxLabelLength = 125
 
 // minLabelGap is the minimum distance in points between horizontal labels.
@@ -195,8 +199,8 @@ func AddHeading(p *plot.Plot, text string) {
 
 // NewPicture returns a plot without axes whose data area is drawn by paint. head is the heading.
 func NewPicture(head string, paint func(c draw.Canvas)) *plot.Plot {
-	p := NewPlot("", "")
-	p.HideAxes()
+	p := NewPlot()
+	p.HideAxes() // paint draws on the whole area
 	SetRange(&p.X, 0, 1)
 	SetRange(&p.Y, 0, 1)
 	AddHeading(p, head)

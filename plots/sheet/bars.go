@@ -1,3 +1,6 @@
+// This file draws thousands of bars fast, by merging bars that are smaller than a
+// pixel.
+
 package sheet
 
 import (

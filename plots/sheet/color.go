@@ -1,3 +1,5 @@
+// This file declares the colours of figures, and draws colour bars.
+
 package sheet
 
 import (
@@ -41,9 +43,10 @@ func heatMap(lo, hi float64) palette.ColorMap {
 	return m
 }
 
-// heatColors returns 256 colours of the colour map, computed once.
+// heatColors returns the colours of the colour map in numHeatColors steps, computed once.
 var heatColors = sync.OnceValue(func() []color.Color {
-	return heatMap(0, 1).Palette(256).Colors()
+	const numHeatColors = 256 // readers cannot distinguish more
+	return heatMap(0, 1).Palette(numHeatColors).Colors()
 })
 
 // Heat returns the colour of a share between 0 (dark) and 1 (light).
@@ -56,7 +59,8 @@ func Heat(share float64) color.Color {
 // Legible returns a text colour with sufficient contrast to the background c.
 func Legible(c color.Color) color.Color {
 	r := ToRGBA(c)
-	if 0.299*float64(r.R)+0.587*float64(r.G)+0.114*float64(r.B) > 140 {
+	const maxDark = 140 // largest luma (ITU-R BT.601), of 255, at which white text is legible
+	if 0.299*float64(r.R)+0.587*float64(r.G)+0.114*float64(r.B) > maxDark {
 		return Ink
 	}
 	return White
@@ -106,9 +110,10 @@ func ColorBar(title string, u Unit, lo, hi float64, height vg.Length) *plot.Plot
 		// relTol is the relative difference below which two values have the same label.
 		relTol = 1e-6
 	)
-	p := NewPlot("", "")
+	p := NewPlot()
 	p.HideX()
-	p.Y.Label.Text = strings.Join(Wrap(p.Y.Label.TextStyle, title, height*0.95, 3), "\n")
+	const titleShare, titleLines = 0.95, 3 // of the height
+	p.Y.Label.Text = strings.Join(Wrap(p.Y.Label.TextStyle, title, height*titleShare, titleLines), "\n")
 	p.Y.Tick.Marker = Ticker{Unit: u, Count: max(2, int(height/pointsPerTick))}
 	if width := max(math.Abs(lo), math.Abs(hi)) * relTol; hi-lo <= width {
 		p.Y.Tick.Marker = FixedTicks([]float64{lo}, []string{Digits(lo*u.Per, 4)})

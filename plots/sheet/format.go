@@ -1,3 +1,5 @@
+// This file formats numbers, texts and file names for figures.
+
 package sheet
 
 import (
@@ -55,7 +57,8 @@ func Plain(s string) string {
 		case unicode.IsSpace(r):
 			return ' '
 		case unicode.IsControl(r), r == unicode.ReplacementChar, r&0xfffe == 0xfffe:
-			// Not allowed in SVG.
+			// Control characters, and the last two code points of each plane of Unicode, are not
+			// allowed in SVG.
 			return -1
 		}
 		return r

@@ -1,3 +1,5 @@
+// This file draws figures as images, for PNG files and for tests.
+
 package sheet
 
 import (
@@ -18,8 +20,12 @@ func (f Figure) Image(dpi int) *image.RGBA {
 	ctx := gg.NewContextForRGBA(img)
 	ctx.SetLineCapButt()
 	ctx.InvertY()
-	c := &cachingCanvas{vgimg.NewWith(vgimg.UseImageWithContext(img, ctx),
-		vgimg.UseDPI(dpi)), ctx, f.Height, map[font.Font]xfont.Face{}}
+	c := &cachingCanvas{
+		Canvas: vgimg.NewWith(vgimg.UseImageWithContext(img, ctx), vgimg.UseDPI(dpi)),
+		ctx:    ctx,
+		height: f.Height,
+		faces:  map[font.Font]xfont.Face{},
+	}
 	f.Draw(draw.NewCanvas(c, f.Width, f.Height))
 
 	return img

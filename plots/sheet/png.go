@@ -1,3 +1,5 @@
+// This file writes images as PNG, faster than the standard library.
+
 package sheet
 
 import (

@@ -59,7 +59,7 @@ type Entry struct {
 
 // AddLegend appends an entry to the legend.
 func (s *Sheet) AddLegend(text string, sample Sample) {
-	s.Legend = append(s.Legend, Entry{text, sample})
+	s.Legend = append(s.Legend, Entry{Text: text, Sample: sample})
 }
 
 // Note appends a formatted note below the plots.
@@ -128,7 +128,8 @@ func (s *Sheet) drawFrame(c *draw.Canvas) (left vg.Point) {
 	// Draw the notes from the last line up, so that they end at the bottom.
 	style := Sans(NoteSize, Dim)
 	for _, note := range slices.Backward(s.Notes) {
-		for _, line := range slices.Backward(Wrap(style, note, ContentWidth, 2)) {
+		const maxLines = 2
+		for _, line := range slices.Backward(Wrap(style, note, ContentWidth, maxLines)) {
 			c.FillText(style, Point(c.Min.X, c.Min.Y+2), line)
 			c.Min.Y += NoteSize * LineSpacing
 		}
@@ -294,8 +295,11 @@ func (b *Block) draw(c draw.Canvas) {
 	}
 }
 
-// BoxSample returns the symbol of a bar. height is 1 for a full bar and less for a thin one.
-func BoxSample(clr color.Color, height vg.Length) Sample {
+// BoxSample returns the symbol of a bar.
+func BoxSample(clr color.Color) Sample { return ThinBoxSample(clr, 1) }
+
+// ThinBoxSample returns the symbol of a bar whose height is a share of the height of BoxSample.
+func ThinBoxSample(clr color.Color, height vg.Length) Sample {
 	return func(c draw.Canvas) {
 		mid := c.Center().Y
 		FillBox(c, clr, c.Min.X, c.Max.X, mid-height*4, mid+height*4)

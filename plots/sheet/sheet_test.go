@@ -29,7 +29,7 @@ func page(plots int, labels ...string) *sheet.Sheet {
 	s := &sheet.Sheet{Title: "Title", Subtitle: "subtitle", Notes: []string{"A note."}}
 	block := sheet.Block{Cols: 2, Height: 100, XTitle: "across", YTitle: "up"}
 	for i := range plots {
-		p := sheet.NewPlot("", "")
+		p := sheet.NewPlot()
 		sheet.AddHeading(p, fmt.Sprint("plot ", i))
 		sheet.SetCategories(p, labels, 250)
 		sheet.TimeAxis(&p.Y, "time", 0, 1, 4)

@@ -1,3 +1,5 @@
+// This file declares the styles of lines and texts, and the style of plots.
+
 package sheet
 
 import (
@@ -32,8 +34,7 @@ const (
 	TickSize    = 10
 	NoteSize    = 9.5
 	SmallSize   = 8.5
-	// Numbers inside bars; smaller text is illegible.
-	NumberSize  = 7
+	NumberSize  = 7    // numbers inside bars; smaller text is illegible
 	LineSpacing = 1.25 // line height divided by text size
 )
 
@@ -72,8 +73,8 @@ func Aligned(s text.Style, x draw.XAlignment, y draw.YAlignment) text.Style {
 }
 
 // NewPlot returns an empty plot in the style of this package: the axes touch the data, and
-// there is no title and no background.
-func NewPlot(xLabel, yLabel string) *plot.Plot {
+// there are no titles and no background.
+func NewPlot() *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
@@ -89,8 +90,6 @@ func NewPlot(xLabel, yLabel string) *plot.Plot {
 		a.Tick.Label, a.Label.TextStyle = tick, label
 		a.Label.Padding = 3
 	}
-
-	p.X.Label.Text, p.Y.Label.Text = xLabel, yLabel
 	return p
 }
 

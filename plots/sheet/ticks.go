@@ -1,3 +1,5 @@
+// This file declares units, and places ticks at round values of a unit.
+
 package sheet
 
 import (
@@ -16,8 +18,8 @@ type Unit struct {
 
 // NoUnit shows values without a unit, and PercentUnit shows ratios as percentages.
 var (
-	NoUnit      = Unit{"", 1}
-	PercentUnit = Unit{"%", 100}
+	NoUnit      = Unit{Per: 1}
+	PercentUnit = Unit{Name: "%", Per: 100}
 )
 
 // TimeUnits lists the units of time below two hours, the largest first.
@@ -29,9 +31,9 @@ func TimeUnit(s float64) Unit {
 	const hour, day = 3600, 86400
 	switch s := math.Abs(s); {
 	case s >= 2*day:
-		return Unit{"d", 1.0 / day}
+		return Unit{Name: "d", Per: 1.0 / day}
 	case s >= 2*hour:
-		return Unit{"h", 1.0 / hour}
+		return Unit{Name: "h", Per: 1.0 / hour}
 	}
 
 	return largestUnit(s, TimeUnits, TimeUnits[0])
@@ -41,7 +43,7 @@ func TimeUnit(s float64) Unit {
 // maxValue is at least 1.
 func PrefixedUnit(maxValue float64, name string) Unit {
 	return largestUnit(maxValue, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12},
-		{"G" + name, 1e-9}, {"M" + name, 1e-6}, {"k" + name, 1e-3}}, Unit{name, 1})
+		{"G" + name, 1e-9}, {"M" + name, 1e-6}, {"k" + name, 1e-3}}, Unit{Name: name, Per: 1})
 }
 
 // largestUnit returns the first of units in which v is at least 1, or other if v is smaller in
@@ -58,8 +60,8 @@ func largestUnit(v float64, units []Unit, other Unit) Unit {
 
 // GigabitsPerSecond and GigabytesPerSecond show rates in bits per second.
 var (
-	GigabitsPerSecond  = Unit{"Gb/s", 1e-9}
-	GigabytesPerSecond = Unit{"GB/s", 1e-9 / 8}
+	GigabitsPerSecond  = Unit{Name: "Gb/s", Per: 1e-9}
+	GigabytesPerSecond = Unit{Name: "GB/s", Per: 1e-9 / 8}
 )
 
 // Ticker is a plot.Ticker that places about Count ticks at round values of a unit: at 1, 2 or 5
@@ -125,7 +127,8 @@ type LogTicker struct {
 
 // Ticks implements plot.Ticker.
 func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
-	// widest is in decades, more than float64 has.
+	// Positions are in decades. eps is a tolerance for rounding; maxDecades is more than float64
+	// has.
 	const eps, maxDecades = 1e-9, 700
 	from, to := math.Log10(lo), math.Log10(hi)
 	span := to - from
@@ -134,8 +137,10 @@ func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
 	}
 	var out []plot.Tick
 
-	// Every stride-th decade has a label. Short axes also have ticks, and labels, within
-	// decades.
+	// Every stride-th decade has a label. Within decades, axes of up to fewDecades also label 2
+	// and 5 times the decade, and axes of less than a decade most multiples. Axes of up to
+	// someDecades have ticks without labels at the multiples.
+	const partOfDecade, fewDecades, someDecades = 0.8, 3, 6
 	stride := max(1, int(math.Ceil(span/float64(max(1, t.Count)))))
 	for d := int(math.Floor(from)); float64(d) <= to+eps; d++ {
 		for m := 1; m < 10; m++ {
@@ -147,8 +152,8 @@ func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
 
 			tick := plot.Tick{Value: min(max(v, lo), hi)}
 			switch {
-			case m == 1 && d%stride == 0, span <= 3 && (m == 2 || m == 5),
-				span <= 0.8 && m != 9 && m != 7:
+			case m == 1 && d%stride == 0, span <= fewDecades && (m == 2 || m == 5),
+				span <= partOfDecade && m != 9 && m != 7:
 				u := t.Unit
 				if t.UnitPerTick {
 					u = TimeUnit(v)
@@ -160,7 +165,7 @@ func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
 				}
 			}
 
-			if tick.Label != "" || stride == 1 && span <= 6 || m == 1 {
+			if tick.Label != "" || stride == 1 && span <= someDecades || m == 1 {
 				out = append(out, tick)
 			}
 		}

@@ -1,3 +1,5 @@
+// This file writes figures as files, several at a time.
+
 package sheet
 
 import (
