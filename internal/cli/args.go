@@ -73,9 +73,11 @@ func splitArgs(cmd *cli.Command, args []string) (flags, positional []string, err
 			continue
 		}
 		// A flag has its value after "=", or in the next argument. A short flag may be joined
-		// with its value, as in -j4.
+		// with its value.
 		name, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		f := findFlag(cmd, name)
+
+		// A short flag with its value, such as -j4.
 		if f == nil && name != "" && !strings.HasPrefix(arg, "--") && findFlag(cmd, name[:1]) != nil {
 			name, value, joined = name[:1], arg[2:], true
 			f = findFlag(cmd, name)

@@ -130,7 +130,7 @@ func (c *command) main(ctx context.Context, args []string) int {
 type checkedWriter struct {
 	out io.Writer // the underlying stream
 
-	// Several goroutines write messages.
+	// mu protects the fields below, because several goroutines write messages.
 	mu     sync.Mutex
 	screen text.Screen
 	err    error
@@ -220,7 +220,8 @@ func (c *command) logf(format string, args ...any) {
 }
 
 // maxMessageBytes limits a line on standard error so that it stays readable even if it quotes
-// a long value. With "sim: " and the end of line, it has fewer than 500 bytes.
+// a long value: it fills about six lines of a terminal. With "sim: " and the end of line, it has
+// fewer than 500 bytes.
 const maxMessageBytes = 490
 
 // hasColours reports whether w is a terminal that shows colours and the environment does not

@@ -1,3 +1,5 @@
+// This file defines sim compare, and finds the results that commands name.
+
 package cli
 
 import (
@@ -96,10 +98,6 @@ func (c *command) compare(cc *cli.Context) error {
 	for i, name := range options.Metrics {
 		options.Metrics[i] = c.currentName(name, alias.Metric)
 	}
-	ignored := cc.StringSlice("ignore")
-	for i, key := range ignored {
-		ignored[i] = c.currentName(key, alias.Key)
-	}
 	format := slices.Index(compareFormatNames(), cc.String("format"))
 	if format < 0 {
 		names := compareFormatNames()
@@ -107,47 +105,13 @@ func (c *command) compare(cc *cli.Context) error {
 		hint := strings.TrimSuffix(text.DidYouMean(cc.String("format"), names, otherwise), "; ")
 		return usagef("flag --format needs %s, not %q%s", strings.Join(names, ", "), cc.String("format"), hint)
 	}
-	// Read both results. read has their paths, which --out must not replace.
-	var sides [2]*compare.Set
-	var read []string
-	for i := range sides {
-		path, err := findResult(cc.Args().Get(i), "run or sweep", result.List(runsRoot))
-		if err != nil {
-			return err
-		}
-		read = append(read, path)
-		if sides[i], err = compare.Read(path, ignored); err != nil {
-			return err
-		}
-	}
-
-	// Check the names in --ignore, --where and --metric against both results.
-	for _, key := range ignored {
-		// Both sides may have the key.
-		known := sides[0].Keys()
-		for _, k := range sides[1].Keys() {
-			if !slices.Contains(known, k) {
-				known = append(known, k)
-			}
-		}
-		if !slices.Contains(known, key) {
-			return usagef("flag --ignore: no row of %s or %s has a part %q%s", sides[0].Name, sides[1].Name, key, text.DidYouMean(key, known, "they have "+strings.Join(known, ", ")))
-		}
-	}
-	// Reduce both sides to the rows that --where selects.
-	where, err := readWhere(cc.StringSlice("where"))
-	if err == nil {
-		where = c.currentFilter(where)
-		if where, err = where.Resolve(slices.Concat(sides[0].Names(), sides[1].Names())); err != nil {
-			err = usagef("flag --where: %v", err)
-		}
-	}
+	// Read both results. paths are their files, which --out must not replace.
+	sides, paths, err := c.readSides(cc)
 	if err != nil {
 		return err
 	}
-	// Remove the other rows.
-	for _, side := range sides {
-		side.Filter(where)
+	if err := c.filterSides(cc, sides); err != nil {
+		return err
 	}
 	// Names of metrics are checked after the selection, because only the remaining rows count.
 	for _, name := range options.Metrics {
@@ -166,7 +130,7 @@ func (c *command) compare(cc *cli.Context) error {
 	view := compare.View{All: cc.Bool("all")}
 	write := func(w io.Writer) error { return compareFormats[format].write(found, w, view) }
 	if path := cc.String("out"); path != "" {
-		if err := c.writeFile(path, read, write); err != nil {
+		if err := c.writeFile(path, paths, write); err != nil {
 			return err
 		}
 	} else {
@@ -177,6 +141,55 @@ func (c *command) compare(cc *cli.Context) error {
 	}
 	if len(found.Regressions) > 0 {
 		return regressionList(found.Regressions)
+	}
+	return nil
+}
+
+// readSides reads the old and the new result without the parts of names in --ignore. It returns
+// their paths, too.
+func (c *command) readSides(cc *cli.Context) (sides [2]*compare.Set, paths []string, err error) {
+	ignored := cc.StringSlice("ignore")
+	for i, key := range ignored {
+		ignored[i] = c.currentName(key, alias.Key)
+	}
+	for i := range sides {
+		path, err := findResult(cc.Args().Get(i), "run or sweep", result.List(runsRoot))
+		if err != nil {
+			return sides, nil, err
+		}
+		paths = append(paths, path)
+		if sides[i], err = compare.Read(path, ignored); err != nil {
+			return sides, nil, err
+		}
+	}
+
+	// At least one side must have each ignored key.
+	known := sides[0].Keys()
+	for _, k := range sides[1].Keys() {
+		if !slices.Contains(known, k) {
+			known = append(known, k)
+		}
+	}
+	for _, key := range ignored {
+		if !slices.Contains(known, key) {
+			return sides, nil, usagef("flag --ignore: no row of %s or %s has a part %q%s", sides[0].Name, sides[1].Name, key, text.DidYouMean(key, known, "they have "+strings.Join(known, ", ")))
+		}
+	}
+	return sides, paths, nil
+}
+
+// filterSides removes the rows that --where does not select from both results.
+func (c *command) filterSides(cc *cli.Context, sides [2]*compare.Set) error {
+	where, err := readWhere(cc.StringSlice("where"))
+	if err != nil {
+		return err
+	}
+	where, err = c.currentFilter(where).Resolve(slices.Concat(sides[0].Names(), sides[1].Names()))
+	if err != nil {
+		return usagef("flag --where: %v", err)
+	}
+	for _, side := range sides {
+		side.Filter(where)
 	}
 	return nil
 }

@@ -1,3 +1,5 @@
+// This file defines sim completion, and completes command lines for shells.
+
 package cli
 
 import (

@@ -1,3 +1,5 @@
+// This file defines sim explain, and finds the runs and policies that it names.
+
 package cli
 
 import (

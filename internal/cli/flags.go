@@ -1,3 +1,6 @@
+// This file defines flags: their kinds, the flags that several commands share, and the
+// flags of sim run.
+
 package cli
 
 import (

@@ -1,3 +1,6 @@
+// This file ends a command soon after an interrupt, even if it does not stop by
+// itself.
+
 package cli
 
 import (

@@ -1,3 +1,5 @@
+// This file defines sim list, which prints the names that scenarios can use.
+
 package cli
 
 import (
@@ -161,8 +163,9 @@ func metricNames() []string {
 
 // listMetrics prints the table of metrics in Markdown; docs/metrics.md contains it.
 func listMetrics(w io.Writer) error {
-	// Align the columns of the Markdown table.
-	tw := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
+	// Align the columns of the Markdown table with spaces.
+	const minWidth, tabWidth, padding, flags = 0, 0, 1, 0
+	tw := tabwriter.NewWriter(w, minWidth, tabWidth, padding, ' ', flags)
 	fmt.Fprint(tw, "| metric\t| unit\t| better\t| judged\t| of\t| what it is |\n|---\t|---\t|---\t|---\t|---\t|--- |\n")
 	for _, m := range result.Metrics {
 		judged := ""

@@ -1,3 +1,5 @@
+// This file writes single files that flags request, completely or not at all.
+
 package cli
 
 import (

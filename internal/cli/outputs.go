@@ -1,3 +1,5 @@
+// This file opens and writes the files that the flags of sim run request.
+
 package cli
 
 import (
@@ -6,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"sim/internal/csvfield"
 	"sim/internal/text"
@@ -237,7 +240,7 @@ func writePlans(w io.Writer, doc *result.Document, plans map[string][]scenarios.
 			policy = []string{r.Policy}
 		}
 		for _, p := range plans[r.Policy] {
-			out.Write(csvfield.Safe(append(policy[:len(policy):len(policy)], p.Task, text.Exact(p.FromS), text.Exact(p.ToS), text.Exact(p.Rate))...))
+			out.Write(csvfield.Safe(append(slices.Clip(policy), p.Task, text.Exact(p.FromS), text.Exact(p.ToS), text.Exact(p.Rate))...))
 		}
 	}
 	out.Flush()

@@ -1,3 +1,5 @@
+// This file defines sim plot, and draws the figures of sim sweep.
+
 package cli
 
 import (

@@ -1,3 +1,5 @@
+// This file shows the progress of runs and sweeps on standard error.
+
 package cli
 
 import (

@@ -1,3 +1,6 @@
+// This file defines sim worker, and lets the workers of a queue compute the cells of
+// sim sweep.
+
 package cli
 
 import (
@@ -22,7 +25,7 @@ func queueVersion() string { return fmt.Sprintf("%s-model%d", result.Version, re
 // queueRunner returns a study.Runner whose cells are computed by the workers of a queue. It
 // checks the flags of the queue first. plan has the cells.
 func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner, error) {
-	// Check the address, and find the token that workers need.
+	// Check the address, and find the token that workers need. given is the token in --listen.
 	embedded := flags.queue == queue.EmbeddedURL
 	if embedded && embedServer == nil {
 		return nil, usageError(queue.ErrNoServer.Error())
@@ -87,10 +90,11 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 const tokenVariable = "SIM_TOKEN"
 
 // queueToken checks the address and the credentials of a queue and returns its token: from the
-// file, or else from the environment, or "" without one. given is a token that is part of an
-// address; it may be "".
+// file, or else from the environment, or "" without one. given is the token in the flag
+// --listen, or "". If an address or a flag already identifies this process, the environment is
+// not read.
 func (c *command) queueToken(address, creds, file, given string) (string, error) {
-	// An address may contain a user or a token.
+	// An address may contain a user or a token. given then stands for it, whatever it is.
 	if address != queue.EmbeddedURL {
 		if err := queue.CheckURL(address); err != nil {
 			return "", usageError(err.Error())

@@ -1,3 +1,5 @@
+// This file defines sim report, which writes web pages.
+
 package cli
 
 import (

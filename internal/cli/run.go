@@ -1,3 +1,6 @@
+// This file defines sim run: it creates all outputs, runs the scenarios, and stores
+// the results.
+
 package cli
 
 import (
@@ -88,8 +91,7 @@ type preparedRun struct {
 
 // abort removes all unfinished files and directories of the run.
 func (j *preparedRun) abort() {
-	// First, because output files may be in dir.
-	j.outputs.abort()
+	j.outputs.abort() // first, because output files may be in dir
 	j.dir.Abort()
 }
 

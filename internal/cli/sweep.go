@@ -1,3 +1,5 @@
+// This file defines sim sweep. Files sweep_flags.go and sweep_dryrun.go belong to it.
+
 package cli
 
 import (
@@ -230,7 +232,7 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	// All cells are stored: assemble the sweep, print it and store it.
 	doc, timings := plan.Fill(store)
 	timings.WallS = c.now().Sub(begun).Seconds()
-	writes := true
+	writes := true // this worker writes the results
 	if flags.join {
 		c.logf("%s computed by this worker, %d by others or before", text.Plural(status.Computed, "cell"), status.Known)
 		writes, err = store.AwaitFinish(ctx)

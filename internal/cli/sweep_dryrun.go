@@ -1,3 +1,6 @@
+// This file predicts the time of a sweep, for sim sweep --dry-run and before long
+// sweeps.
+
 package cli
 
 import (
@@ -11,7 +14,8 @@ import (
 	"sim/scenarios/study"
 )
 
-// maxSampleTime limits the time in which --dry-run computes cells for its prediction.
+// maxSampleTime limits the time in which --dry-run computes cells for its prediction. People
+// wait for the answer.
 const maxSampleTime = 10 * time.Second
 
 // noSamples is the samples of a prediction that uses only stored cells.
@@ -80,8 +84,7 @@ func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.S
 		return err
 	}
 	if flags.queue != "" {
-		// The number of workers is unknown.
-		flags.workers = 1
+		flags.workers = 1 // the number of workers is unknown
 	}
 	// Describe the origin of the prediction.
 	how := "by the cells that are there"

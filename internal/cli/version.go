@@ -1,3 +1,5 @@
+// This file defines sim version and sim man.
+
 package cli
 
 import (

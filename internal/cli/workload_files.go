@@ -1,3 +1,5 @@
+// This file writes the simulated tasks of a run in the formats of other tools.
+
 package cli
 
 import (
