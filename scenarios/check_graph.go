@@ -203,7 +203,8 @@ func checkGraph(c *checker) {
 func checkGraphLinks(c *checker) {
 	l := &c.s.Fabric.Links
 	if checkFlowCount(c, l.Endpoints()) {
-		checkLinks(c, l.Nodes, nil, torus.Faults{})
+		var noTorus *torus.Torus
+		checkLinks(c, l.Nodes, noTorus, torus.Faults{})
 	}
 }
 

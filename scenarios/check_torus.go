@@ -520,7 +520,8 @@ func (c *checker) readMatrix(path, name string, words matrixWords) (n int, entri
 
 	sizes, err := collective.ReadSizes(bytes.NewReader(data), fileName, n)
 	if err == nil && quantity == trafficBytes { // sizes of a scale-up domain are checked later
-		_, err = collective.FromSizes(fileName, n, sizes, nil)
+		var noneDown []bool // faults of nodes are checked later
+		_, err = collective.FromSizes(fileName, n, sizes, noneDown)
 	}
 	if err != nil {
 		c.rejectLines(

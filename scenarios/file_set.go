@@ -80,7 +80,7 @@ func (s *Scenario) CarriedFiles() (map[string][]byte, error) {
 	found := maps.Clone(s.files.contents)
 	if found == nil {
 		found = map[string][]byte{}
-		c, faults := parse("cell.toml", s.TOML(), nil, &fileSet{recorded: found})
+		c, faults := parse("cell.toml", s.TOML(), noOverrides, &fileSet{recorded: found})
 		if faults != nil {
 			return nil, faults
 		}
@@ -101,7 +101,7 @@ func ParseWithFiles(name string, data []byte, contents map[string][]byte) (*Scen
 	for fileName, content := range contents {
 		f.contents[cleanPath(fileName)] = content
 	}
-	c, faults := parse(name, data, nil, f)
+	c, faults := parse(name, data, noOverrides, f)
 	if faults != nil {
 		return nil, faults
 	}

@@ -38,7 +38,8 @@ func decodeFile(name string, data []byte) (*fileSource, Diagnostics) {
 
 	var deprecated, conflicts Diagnostics
 	names := renames{deprecated: &deprecated, conflicts: &conflicts}
-	names.apply(root, nil, func(old string) Diagnostic {
+	var top []string // path of root
+	names.apply(root, top, func(old string) Diagnostic {
 		return Diagnostic{File: name, Line: layer.Line(old)}
 	}, "sweep")
 	if conflicts != nil {
@@ -153,6 +154,9 @@ func (s *fileSource) mergeOver(below *fileSource) {
 	s.deprecated = append(slices.Clip(s.deprecated), below.deprecated...)
 }
 
+// cloneTable returns a copy of a table that shares no tables with it.
+func cloneTable(t map[string]any) map[string]any { return mergeTables(t, nil) }
+
 // mergeTables returns the table below with the keys of above on top of it, recursively. It
 // changes neither, and the result shares no tables with them.
 func mergeTables(below, above map[string]any) map[string]any {
@@ -177,11 +181,11 @@ func mergeTables(below, above map[string]any) map[string]any {
 func cloneValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		return mergeTables(v, nil)
+		return cloneTable(v)
 	case []map[string]any:
 		rows := make([]map[string]any, len(v))
 		for i := range v {
-			rows[i] = mergeTables(v[i], nil)
+			rows[i] = cloneTable(v[i])
 		}
 		return rows
 	case []any:

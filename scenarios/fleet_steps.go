@@ -153,7 +153,7 @@ func (c *checker) readStep(name string) (*Scenario, string) {
 	c.inputFiles = append(c.inputFiles, name)
 
 	// Read the scenario as if it were run alone.
-	sub, faults := parse(name, data, nil, c.s.files)
+	sub, faults := parse(name, data, noOverrides, c.s.files)
 	if faults != nil {
 		return nil, faults[0].String()
 	}

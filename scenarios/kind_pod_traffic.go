@@ -159,7 +159,7 @@ func (s *Scenario) podMessageGraph(u fabric.UniformPods) (*engine.Graph, error) 
 	// The final task depends on all transfers.
 	all := &engine.Graph{Tasks: append(g.Tasks, engine.Task{})}
 	for i := range g.Tasks {
-		all.AddEdge(int32(i), int32(len(g.Tasks)), 0)
+		all.AddDependency(int32(i), int32(len(g.Tasks)))
 	}
 	return all, all.Freeze()
 }

@@ -122,7 +122,8 @@ func checkPodProgram(c *checker) {
 	}
 
 	// A cell of a sweep records a failure in its row instead.
-	if w.Check(c.Reader, false); len(c.Diagnostics) > 0 || c.isCell {
+	const mayFold = false
+	if w.Check(c.Reader, mayFold); len(c.Diagnostics) > 0 || c.isCell {
 		return
 	}
 

@@ -444,7 +444,10 @@ func (c *checker) checkInnerCalls() {
 
 // firstGroup returns the first group that makes a call, in stage 0 of replica 0. All groups
 // of a call have the same size.
-func firstGroup(t *training.Spec, call training.Call) []int32 { return t.Groups(call, 0, 0)[0] }
+func firstGroup(t *training.Spec, call training.Call) []int32 {
+	const stage, replica = 0, 0
+	return t.Groups(call, stage, replica)[0]
+}
 
 // callSizeKeys are the keys for the size of the groups of collective calls, indexed by
 // dimension of parallelism.
@@ -552,7 +555,8 @@ func (s *Scenario) tiersTOML() []byte {
 			case !isWithin(t.Path, "fabric") || !t.When.Applies() || t.IsOmitted():
 			case t.Path == "fabric":
 				b.WriteString("\n[[" + tierPath + "]]\n")
-				t.Write(&b, "")
+				const noHeader = "" // the header is written already
+				t.Write(&b, noHeader)
 				keys()
 			default:
 				t.Write(&b, strings.Replace(t.Path, "fabric", tierPath, 1))

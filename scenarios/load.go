@@ -215,6 +215,9 @@ func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
 	return c.finish()
 }
 
+// noOverrides is the argument of parse for scenarios that are read as they are.
+var noOverrides []string
+
 // parse is the first half of Parse, without the check of the keys. It decodes the file,
 // merges the files that it is based on, and applies the overrides. Other files are read
 // from f. The checker that it returns completes the second half in finish.

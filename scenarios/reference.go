@@ -49,7 +49,8 @@ func WriteReference(w io.Writer) error {
 			// Separate the new rows of the table from the rows of earlier forms, which are
 			// shared with the form at origins.
 			var own []schema.ReferenceRow
-			origins, shared := []string(nil), map[string][]string{}
+			var origins []string
+			shared := map[string][]string{}
 			for _, r := range t.Rows() {
 				row := [2]string{t.Path, r.Text}
 				first, met := known[row]
@@ -75,7 +76,7 @@ func WriteReference(w io.Writer) error {
 				whole[origins[0]] = append(whole[origins[0]], "`"+t.Title()+"`")
 				continue
 			}
-			t.Reference(&b, "", own)
+			t.Reference(&b, defaultTitle, own)
 			for _, first := range origins {
 				fmt.Fprintf(&b, "As of %s: %s.\n\n", first, strings.Join(shared[first], ", "))
 			}
@@ -158,7 +159,7 @@ func WriteKeys(w io.Writer, prefix string) (known []string, err error) {
 		add(title, name == prefix, schema.New(s.tagNames(forOneJob), k.parts(s)...).Tables)
 	}
 
-	add("studies, ", ifMatching, schema.New(nil, plotPart(new([]result.Plot))).Tables[:1])
+	add("studies, ", ifMatching, plotSchema(new([]result.Plot)).Tables)
 	if b.Len() == 0 {
 		slices.Sort(known)
 		return slices.Compact(known), nil
@@ -196,10 +197,11 @@ func WriteJSONSchema(w io.Writer) error {
 	}
 
 	addTierKinds(sectionKinds["fabric"])
-	all = append(all, schema.New(nil, plotPart(new([]result.Plot))).Tables...)
+	all = append(all, plotSchema(new([]result.Plot)).Tables...)
 
 	// Sections of a job have the same alternatives as at the top of the file.
-	root := schema.JSON("", all)
+	const wholeFile = ""
+	root := schema.JSON(wholeFile, all)
 	properties := root["properties"].(schema.Object)
 	for _, section := range sections {
 		properties[section] = schema.Object{"anyOf": sectionKinds[section]}

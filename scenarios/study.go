@@ -129,7 +129,8 @@ func eachNonFinite(v any, path string, each func(path string, number float64)) {
 
 // rejectNonFinite rejects keys whose values are NaN or infinite.
 func (c *checker) rejectNonFinite() {
-	eachNonFinite(c.Root, "", func(path string, number float64) {
+	const top = "" // path of the root
+	eachNonFinite(c.Root, top, func(path string, number float64) {
 		c.rejectf(path, "is %s; write a finite number", schema.Describe(number))
 	})
 }
@@ -194,7 +195,7 @@ func (st *Study) Variant(i int) (*Scenario, error) {
 	}
 
 	// Set the values of all other axes in a copy of the keys.
-	s := &fileSource{root: mergeTables(src.root, nil), layers: src.layers}
+	s := &fileSource{root: cloneTable(src.root), layers: src.layers}
 	c := newChecker(defaultName(st.source.layers[0].File), s.root, s.layers, &fileSet{})
 	maps.Copy(c.Overrides, st.overridden)
 	c.s.Deprecated = slices.Clip(src.deprecated)
@@ -308,7 +309,7 @@ func (st *Study) baseSource(a *Axis, base string) (*fileSource, Diagnostics) {
 // TOML returns the study with its overrides applied. ParseStudy reads it back as the same
 // study if the scenarios that it is based on are available.
 func (st *Study) TOML() ([]byte, error) {
-	root := mergeTables(st.source.root, nil)
+	root := cloneTable(st.source.root)
 	if _, ok := root["name"]; !ok {
 		root["name"] = st.Name
 	}

@@ -50,7 +50,7 @@ func (st *Study) readAxes(c *checker, overrides []string) (fixedOverrides []stri
 			return nil
 		}
 
-		st.Axes = readAxisTable(c, sweep, "sweep", "")
+		st.Axes = readAxisTable(c, sweep, "sweep", noPrefix)
 	}
 
 	for _, o := range overrides {
@@ -99,6 +99,9 @@ func (st *Study) readAxes(c *checker, overrides []string) (fixedOverrides []stri
 	}
 	return fixedOverrides
 }
+
+// noPrefix is the argument key of readAxisTable for tables whose keys are complete.
+const noPrefix = ""
 
 // readAxisTable returns the axes in a table m: [sweep] or a table in it. path is the path
 // of the table, and key the prefix of the keys in it. Axes are sorted by line, because
@@ -164,7 +167,7 @@ func readAxisGroups(c *checker, groups map[string]any, table string) (axes []Axi
 
 		// Values with equal index belong together, so all keys need the same number of
 		// values.
-		members := readAxisTable(c, m, path, "")
+		members := readAxisTable(c, m, path, noPrefix)
 		group := Axis{Name: name}
 		for _, a := range members {
 			if first := members[0]; a.series[0].n != first.series[0].n {
@@ -368,7 +371,8 @@ func (a *Axis) checkFinite(c *checker) {
 // setLabels sets Labels, which must be unique. The labels of a group are the values of its
 // first key if these differ, else the values of all keys.
 func (a *Axis) setLabels(c *checker) {
-	duplicate := a.labelBy(1)
+	const firstKey = 1 // number of keys
+	duplicate := a.labelBy(firstKey)
 	if duplicate != "" {
 		duplicate = a.labelBy(len(a.Keys))
 	}

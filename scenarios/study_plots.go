@@ -13,10 +13,15 @@ import (
 	"sim/scenarios/schema"
 )
 
-// plotPart describes the tables [[plot]], bound to a list of figures.
-func plotPart(plots *[]result.Plot) schema.Part {
-	return schema.Part{Path: "plot", Doc: "A figure of the finished study.", Specs: []any{plots}}
+// plotSchema returns the schema of the tables [[plot]], its only table, bound to a list of
+// figures.
+func plotSchema(plots *[]result.Plot) *schema.Schema {
+	var noNames *schema.Names // the tags of result.Plot refer to none
+	return schema.New(noNames, schema.Part{Path: "plot", Doc: "A figure of the finished study.", Specs: []any{plots}})
 }
+
+// defaultTitle is the title of schema.Table.Reference that stands for the header of the table.
+const defaultTitle = ""
 
 // writeStudyReference writes the reference of the tables that only studies have.
 func writeStudyReference(b *strings.Builder) {
@@ -29,8 +34,8 @@ func writeStudyReference(b *strings.Builder) {
 		"| | table | `{from = 1, to = 8, step = 1}`, or with `factor` instead of `step` |\n" +
 		"| `base` | list | scenarios that the rest of the file is on top of |\n" +
 		"| `zip.NAME` | table | keys with as many values each, which go together |\n\n")
-	plots := schema.New(nil, plotPart(new([]result.Plot))).Tables[0]
-	plots.Reference(b, "", plots.Rows())
+	plots := plotSchema(new([]result.Plot)).Tables[0]
+	plots.Reference(b, defaultTitle, plots.Rows())
 }
 
 // Plots returns the figures that the [[plot]] tables of the file at path describe. Every
@@ -46,7 +51,8 @@ func Plots(path string) (figures []result.Plot, deprecated Diagnostics, err erro
 		return nil, nil, faults
 	}
 
-	c := newChecker(defaultName(name), src.root, src.layers, nil)
+	var noFiles *fileSet // plots name no files
+	c := newChecker(defaultName(name), src.root, src.layers, noFiles)
 	plots := readPlots(c)
 	if len(c.Diagnostics) > 0 {
 		return nil, nil, c.Diagnostics.Sorted()
@@ -68,11 +74,11 @@ func readPlots(c *checker) []result.Plot {
 	}
 
 	var plots []result.Plot
-	c.Schema = schema.New(nil, plotPart(&plots))
+	c.Schema = plotSchema(&plots)
 	c.ReadTable("plot", v)
 	names := map[string]bool{}
 	for i := range plots {
-		// A table with an invalid key has been reported.
+		// Deprecated names in values get their current names, with a warning for each.
 		p, table := &plots[i], "plot."+strconv.Itoa(i)
 		p.Rename(func(old, current string) {
 			d := c.Diagnose(table, schema.Quote(old)+" is deprecated", "write "+current)
@@ -80,6 +86,8 @@ func readPlots(c *checker) []result.Plot {
 				c.s.Deprecated = append(c.s.Deprecated, d)
 			}
 		})
+
+		// ReadTable has reported invalid keys; a table with one is not checked further.
 		isOfTable := func(d Diagnostic) bool { return strings.HasPrefix(d.Key, table+".") }
 		if slices.ContainsFunc(c.Diagnostics, isOfTable) {
 			continue

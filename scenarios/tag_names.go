@@ -124,7 +124,7 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 	}
 
 	const single, jobs, kindAt = "a single job", "describe several jobs in [[job]]", "workload.kind"
-	oneJob := func(*schema.Schema, []string) *schema.Condition { return s.oneJobCondition("") }
+	oneJob := func(*schema.Schema, []string) *schema.Condition { return s.oneJobCondition(noRemedy) }
 	ofTraffic := when(workload, `set workload.kind = "all-to-all" or "matrix"`, s.isPodTraffic, kindAt)
 	if severalJobs {
 		ofTraffic = oneJob
@@ -417,7 +417,7 @@ func (s *Scenario) readerCondition(
 	switch {
 	case severalJobs && d.policyKey == "mappings": // mappings place all jobs
 	case severalJobs && !single:
-		return s.oneJobCondition("")
+		return s.oneJobCondition(noRemedy)
 	case severalJobs:
 		return &schema.Condition{
 			Keys: []string{"policy.allocator"}, Hint: "set policy.allocator = " + schema.Quote(suggest),
@@ -511,8 +511,11 @@ func (s *Scenario) hasSeveralJobs() bool { return len(s.Jobs) > 0 }
 // sharesCircuits reports whether several jobs share circuits over time.
 func (s *Scenario) sharesCircuits() bool { return s.hasSeveralJobs() && s.Policy.Circuits == "shared" }
 
+// noRemedy is the argument of oneJobCondition for keys without a counterpart for several jobs.
+const noRemedy = ""
+
 // oneJobCondition is the condition of keys that only a scenario of one job uses. instead is
-// the remedy for several jobs; it may be empty.
+// the remedy for several jobs; it may be noRemedy.
 func (s *Scenario) oneJobCondition(instead string) *schema.Condition {
 	return &schema.Condition{
 		Holds:       func() bool { return !s.hasSeveralJobs() },

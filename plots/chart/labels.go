@@ -256,7 +256,7 @@ func (v *view) headings(what string) (title, subtitle string) {
 	// values.
 	var only []string
 	for _, key := range sortedKeys(v.spec.Where) {
-		f, err := v.find("", key)
+		f, err := v.find(noRole, key)
 		if err != nil || v.uses(f) || len(f.categories) == len(f.labels) {
 			continue
 		}

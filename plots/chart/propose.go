@@ -208,7 +208,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 		metric, up = usual.Z, usual.Y
 	}
 	find := func(name string) *dimension {
-		f, _ := v.find("", name)
+		f, _ := v.find(noRole, name)
 		return f
 	}
 
@@ -273,7 +273,8 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 		free(&p.X, p.Kind != "cdf" && p.Kind != "scatter", others...)
 		free(&p.Y, heat, others...)
 		free(&p.Series, !heat, policyName)
-		free(&p.Panels, true, usual.Panels)
+		const always = true
+		free(&p.Panels, always, usual.Panels)
 		for _, name := range []string{up, usual.X} {
 			f := find(name)
 			free(&p.Panels, f != nil && len(f.labels) <= maxProposedPanels && !heat, name)

@@ -170,6 +170,9 @@ func (v *view) policies() *dimension {
 	return v.dimensions[len(v.sweep.Axes)]
 }
 
+// noRole is the argument role of find if its error is not shown.
+const noRole = ""
+
 // find returns the dimension with a name: "policy", the name of an axis, one of its keys, or
 // the last part of either if that is unambiguous. role is used in the error message.
 func (v *view) find(role, name string) (*dimension, error) {

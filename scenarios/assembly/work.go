@@ -34,7 +34,8 @@ func WorkOf(ctx context.Context, sys System, name, policy string) (*trace.RankGr
 	if w, ok := sys.(WorkExporter); ok {
 		return w.Work(ctx, policy)
 	}
-	return nil, ExportError(name, "", "policy "+schema.Quote(policy)+" makes no one graph of it",
+	const noKey = ""
+	return nil, ExportError(name, noKey, "policy "+schema.Quote(policy)+" makes no one graph of it",
 		"name one algorithm for all calls")
 }
 

@@ -357,7 +357,8 @@ func (p *publisher) findOther(ctx context.Context) (string, error) {
 	sub, err := p.l.nc.SubscribeSync(inbox)
 	if err == nil {
 		defer sub.Unsubscribe() //nolint:errcheck // the connection may be gone by now
-		err = p.l.nc.PublishRequest(p.address.presenceSubject(), inbox, nil)
+		var noContent []byte
+		err = p.l.nc.PublishRequest(p.address.presenceSubject(), inbox, noContent)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", p.l.address, err)

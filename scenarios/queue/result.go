@@ -73,7 +73,8 @@ func (l *queueLink) nextMessage(ctx context.Context, s jetstream.Stream, sequenc
 // neither a result nor an error.
 func (l *queueLink) readResult(ctx context.Context, s jetstream.Stream, p batchAddress, m *jetstream.RawStreamMsg) (*Result, error) {
 	// Collect the parts. why is the reason for which the result is invalid.
-	data, why := m.Data, error(nil)
+	data := m.Data
+	var why error
 	if parts := m.Header.Get(partsHeader); parts != "" {
 		n, err := strconv.Atoi(parts)
 		why = err

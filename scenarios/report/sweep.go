@@ -181,7 +181,9 @@ func (p *writer) printCells(
 	}
 	// Metrics relative to different references cannot be compared across rows.
 	if s.ReferenceDiffers(&shown) {
-		if absolute, err := SweepMetric(s, nil, ""); err == nil {
+		var noPlots []result.Plot
+		const noRequest = ""
+		if absolute, err := SweepMetric(s, noPlots, noRequest); err == nil {
 			p.paragraph("%s is relative to an ideal fabric that differs between "+
 				"rows, so rows cannot be ranked by it; --metric %s compares them", metric, absolute)
 		}

@@ -16,7 +16,8 @@ import (
 // and on duplicate policies.
 func (d *Document) Check() error {
 	const why = "which no result may hold"
-	if err := checkValues("reference", why, isFinite, nil, d.Reference); err != nil {
+	var noSamples map[string][]float64
+	if err := checkValues("reference", why, isFinite, noSamples, d.Reference); err != nil {
 		return err
 	}
 	seen := map[string]bool{}

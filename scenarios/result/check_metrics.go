@@ -59,7 +59,8 @@ func isPossible(name string, v float64) bool {
 // CheckMetrics fails on metrics, samples and times that no run can have.
 func (r *Run) CheckMetrics() error {
 	d := &r.Document
-	if err := CheckMetrics("the reference", nil, d.Reference); err != nil {
+	var noSamples map[string][]float64
+	if err := CheckMetrics("the reference", noSamples, d.Reference); err != nil {
 		return err
 	}
 	for i := range d.Rows {
@@ -69,7 +70,7 @@ func (r *Run) CheckMetrics() error {
 		}
 	}
 	for _, policy := range slices.Sorted(maps.Keys(r.Timings.Policies)) {
-		if err := CheckMetrics(policy, nil, r.Timings.Policies[policy].Metrics()); err != nil {
+		if err := CheckMetrics(policy, noSamples, r.Timings.Policies[policy].Metrics()); err != nil {
 			return err
 		}
 	}

@@ -190,8 +190,8 @@ func (t *traceWriter) enqueue(at int64, line func(i int32) string, i int) {
 	t.events = append(t.events, queuedEvent{at, line, int32(i)})
 }
 
-// sliceJSON returns an activity of a thread as JSON. Times are in picoseconds; more is
-// appended after the name.
+// sliceJSON returns an activity of a thread as JSON. Times are in picoseconds; more has further
+// members, after a comma, or is "".
 func sliceJSON(pid, tid int, from, to int64, category, name, more string) string {
 	return fmt.Sprintf(`{"ph":"X","pid":%d,"tid":%d,"ts":%s,"dur":%s,"cat":%s,"name":%s%s}`,
 		pid, tid, formatMicros(from), formatMicros(to-from), quoteJSON(category), quoteJSON(name), more)

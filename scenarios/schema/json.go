@@ -109,7 +109,8 @@ func (k *keySpec) typeObject(of reflect.Type, choices []string) Object {
 	case reflect.Struct:
 		properties := Object{}
 		for _, field := range layoutOf(of, ownTags).keys {
-			properties[field.Name] = field.typeObject(field.Type, nil)
+			var anyText []string
+			properties[field.Name] = field.typeObject(field.Type, anyText)
 		}
 		return Object{"type": "object", "additionalProperties": false, "properties": properties}
 	case reflect.Pointer:

@@ -34,7 +34,8 @@ func scanLines(src []byte) (found lineIndex, excess string, at int) {
 	for s.excess == "" && p.NextExpression() {
 		switch e := p.Expression(); e.Kind {
 		case unstable.KeyValue:
-			s.recordPair(e, table, 0)
+			const topDepth = 0
+			s.recordPair(e, table, topDepth)
 		case unstable.Table, unstable.ArrayTable:
 			table = s.enterTable(e)
 		}

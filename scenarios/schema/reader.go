@@ -54,8 +54,9 @@ const maxElements = 10_000
 // NewReader returns a reader of a file. The caller replaces its empty Schema before
 // reading.
 func NewReader(root map[string]any, layers []Layer) *Reader {
+	var noNames *Names
 	return &Reader{
-		Schema: New(nil), Root: root, Layers: layers, Overrides: map[string]bool{}, Derived: map[string]bool{},
+		Schema: New(noNames), Root: root, Layers: layers, Overrides: map[string]bool{}, Derived: map[string]bool{},
 		given: map[string]bool{}, invalid: map[string]bool{}, hasIndex: map[int]bool{},
 		FilePath: func(path string) string { return path }, OtherKind: func(string, string) *Rejection { return nil }, Kind: func(string) string { return "" },
 	}
@@ -109,7 +110,8 @@ func (r *Reader) Read(complete bool) {
 	for _, t := range r.Tables {
 		r.read(t)
 	}
-	r.rejectUnknown(r.Root, "", complete)
+	const top = "" // path of the root
+	r.rejectUnknown(r.Root, top, complete)
 }
 
 // ApplyDefaults fills absent keys with their defaults. It rejects given keys that are not

@@ -80,7 +80,8 @@ func (r *Reader) rejectUnknownKey(path, name string, v any) {
 		what = "unknown table"
 	}
 	if r.numUnknown++; r.numUnknown > maxDiagnostics {
-		r.Reject(at, what, "")
+		const noRemedy = ""
+		r.Reject(at, what, noRemedy)
 		return
 	}
 	if w := r.OtherKind(path, name); w != nil {

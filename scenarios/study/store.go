@@ -272,7 +272,8 @@ func (s *Store) Finish(sweep *result.Sweep, timings *result.SweepTimings) error 
 // skipped.
 func (s *Store) Adopt(p *Plan, dirs []string) (int, error) {
 	// Read the records of the other directories.
-	other := newStore("")
+	const noDir = "" // it is only read into
+	other := newStore(noDir)
 	for _, d := range dirs {
 		if filepath.Clean(d) != filepath.Clean(s.Dir) && result.IsSweep(d) {
 			if err := other.readAll(d); err != nil {

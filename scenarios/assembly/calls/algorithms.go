@@ -83,8 +83,9 @@ func (a Algorithms) SplitBest() (Algorithms, []training.Phase) {
 			open = append(open, d)
 		}
 	}
+	const undecided = ""
 	for _, d := range open {
-		a = a.With(d, "")
+		a = a.With(d, undecided)
 	}
 	return a, open
 }

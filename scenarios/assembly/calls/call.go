@@ -164,7 +164,8 @@ func (c *Call) Expand(
 	// Algorithms that search limit the number of transfers themselves. Counting would
 	// repeat the search.
 	if !row.Searches {
-		if err := c.checkCount(ctx, p, row, c.TransferCost, maxSchedulesInMemory, nil); err != nil {
+		var visitNone func(src, dst int32)
+		if err := c.checkCount(ctx, p, row, c.TransferCost, maxSchedulesInMemory, visitNone); err != nil {
 			return nil, err
 		}
 	}

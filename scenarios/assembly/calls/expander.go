@@ -240,15 +240,16 @@ func (e *Expander) CheckCalls(ctx context.Context) (keys []string, err error) {
 
 // checkFoldedCalls is CheckCalls for a folded step.
 func (e *Expander) checkFoldedCalls(ctx context.Context) (keys []string, err error) {
+	const noTasks = 0 // err is the reason
 	visit := func(training.Call, []int32, float64, *collective.Schedule) {}
 	if err := e.VisitCalls(ctx, visit); err != nil {
-		return e.callError(0, err)
+		return e.callError(noTasks, err)
 	}
 	n := 0.0
 	for _, c := range e.Spec.StepCalls() {
 		x, err := e.foldCall(ctx, e.Quotient, c.Call, c.VirtualStage%e.Spec.PP)
 		if err != nil {
-			return e.callError(0, err)
+			return e.callError(noTasks, err)
 		}
 		n += float64(c.Count * len(x.tasks))
 	}

@@ -335,10 +335,10 @@ func (f *Quotient) addEdge(g *engine.Graph, from, to int32, needsArrival bool) {
 			milestone = engine.ComputeAt(g.Tasks[from].Src, 0)
 		}
 		id := g.AddTask(milestone)
-		g.AddEdge(from, id, 0)
+		g.AddDependency(from, id)
 		from = id
 	}
-	g.AddEdge(from, to, 0)
+	g.AddDependency(from, to)
 }
 
 // FoldHops records the classes of the pipeline transfers of a folded step: the transfers between two

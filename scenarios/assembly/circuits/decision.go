@@ -86,7 +86,9 @@ func (sys *circuitSystem) Begin(ctx context.Context, o *assembly.Outcome) error 
 	if sys.scenario.isEndless() {
 		return nil
 	}
-	o.Detail.Reference = sys.describeTrace(ctx, "", sys.referenceTrace, sys.Service, nil)
+	const noPolicy = ""
+	var ideal []int // the ideal fabric has no circuits
+	o.Detail.Reference = sys.describeTrace(ctx, noPolicy, sys.referenceTrace, sys.Service, ideal)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

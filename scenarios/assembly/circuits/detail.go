@@ -192,9 +192,10 @@ func (sys *circuitSystem) addRateSeries(
 		sync[key].add(t.Rates(id), 1)
 	}
 
+	const noGroup = "" // figures group only series of synchronisations
 	for i, pod := range sys.optical.Pods {
 		if sys.isShown(int32(pod.Replica)) {
-			p.Demand = append(p.Demand, demand[i].series(pod.Name, ""))
+			p.Demand = append(p.Demand, demand[i].series(pod.Name, noGroup))
 		}
 	}
 	// Figures show only the pods and bundles of shown replicas.
@@ -202,7 +203,7 @@ func (sys *circuitSystem) addRateSeries(
 	if circuits {
 		for i, l := range sys.optical.Network.Links {
 			if sys.isShown(int32(sys.optical.Pods[l.From].Replica)) {
-				p.Circuits = append(p.Circuits, links[i].series(linkName(int32(i)), ""))
+				p.Circuits = append(p.Circuits, links[i].series(linkName(int32(i)), noGroup))
 			}
 		}
 	}

@@ -102,7 +102,8 @@ func (sys *circuitSystem) uncontendedDurations(ctx context.Context) ([]engine.Ti
 	network := &engine.Network{Nodes: sys.optical.Network.Nodes, Groups: sys.pods.Groups()}
 	addUses := func(uses []engine.Use, i int32) []engine.Use {
 		if t := &sys.graph.Tasks[i]; sys.pods.UsesNetwork(t) && !sys.isInterPod(i) {
-			uses = sys.pods.Interfaces(uses, 0, t.Src, t.Dst)
+			const firstGroup = 0 // the network has no links, so its groups are the first resources
+			uses = sys.pods.Interfaces(uses, firstGroup, t.Src, t.Dst)
 		}
 		return uses
 	}
@@ -137,6 +138,7 @@ func (sys *circuitSystem) passesAreSeparate() bool {
 	// Chunks, buckets, shards and overlap let synchronisation run during passes.
 	spec := &sys.iteration.Spec
 	onePerPod := s.Fabric.GPUsPerPodPerReplica <= spec.StageGPUs()
-	syncsAtEnd := spec.Chunks <= 1 && !spec.OverlapSync && spec.Buckets <= 0 && spec.Shards(0) <= 0
+	const anyStage = 0
+	syncsAtEnd := spec.Chunks <= 1 && !spec.OverlapSync && spec.Buckets <= 0 && spec.Shards(anyStage) <= 0
 	return onePerPod && syncsAtEnd
 }

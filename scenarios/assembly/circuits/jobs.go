@@ -207,7 +207,8 @@ func (m *jobsSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
 	for _, sys := range m.jobs {
 		ideal = append(ideal, jobSimulation{trace: sys.referenceTrace, service: sys.Service})
 	}
-	o.Detail.Reference = m.describe(ctx, "", ideal)
+	const noPolicy = ""
+	o.Detail.Reference = m.describe(ctx, noPolicy, ideal)
 	return nil
 }
 

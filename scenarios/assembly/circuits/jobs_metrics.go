@@ -70,7 +70,8 @@ func (m *jobsSystem) row(
 		topologies = append(topologies, m.scenario.Jobs[j].Name+"\n"+text)
 	}
 	row.Labels["topology"] = strings.Join(topologies, "\n")
-	m.addNCT(&row, "", "nct", makespans)
+	const noPrefix = ""
+	m.addNCT(&row, noPrefix, "nct", makespans)
 	if m.pool != nil {
 		return row, m.pool.measure(ctx, &row, d)
 	}

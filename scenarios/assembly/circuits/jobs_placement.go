@@ -98,7 +98,8 @@ func buildMappedJobs(ctx context.Context, s *Scenario) (*jobsSystem, error) {
 	// uses its problems.
 	reference := *s
 	reference.Mapping = mapping.Keys{}
-	inOrder, err := buildJobs(ctx, &reference, nil)
+	var noReference *jobsSystem // this is the reference
+	inOrder, err := buildJobs(ctx, &reference, noReference)
 	if err != nil {
 		return nil, err
 	}

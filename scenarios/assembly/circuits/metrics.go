@@ -231,7 +231,8 @@ func (sys *circuitSystem) formatMatrix(circuits []int) string {
 	for _, p := range pods {
 		heads = append(heads, p.Name)
 	}
-	line("", append(heads, "twins"))
+	const corner = "" // above the heads of rows
+	line(corner, append(heads, "twins"))
 	for i, p := range pods {
 		b.WriteByte('\n')
 		line(p.Name, cell[i])

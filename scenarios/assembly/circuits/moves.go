@@ -79,7 +79,8 @@ func (sys *circuitSystem) resimulateMoves(
 	// Scale the rates of the network and of the pods, from which the rates of bundles
 	// follow.
 	o := *sys.optical
-	o.Network = composition.ScaleNetworkRates(o.Network, factor, nil)
+	var allResources func(int32) bool
+	o.Network = composition.ScaleNetworkRates(o.Network, factor, allResources)
 	o.Pods = slices.Clone(o.Pods)
 	for i := range o.Pods {
 		o.Pods[i].Rate *= units.Rate(factor)

@@ -25,7 +25,7 @@ func (sys *circuitSystem) simulatePackets(
 ) (slack engine.Time, moves *topology.Moves, err error) {
 	// If circuits move, the simulation itself triggers their moves.
 	var live *topology.LiveController
-	react := packet.Reaction(nil)
+	var react packet.Reaction // called for each packet that arrives; nil without moves
 	if d.Moves.Moving() {
 		if live, run.Network, err = sys.newLiveController(ctx, d); err != nil {
 			return 0, nil, err

@@ -131,7 +131,8 @@ func (sys *circuitSystem) replicaSystem(
 // at least as long as with min(y, z) circuits to both.
 func (sys *circuitSystem) setKindBounds(ctx context.Context) error {
 	for _, r := range sys.groupReplicas(maxReplicaKinds).representatives {
-		single, err := sys.replicaSystem(ctx, r, nil)
+		var whenReady [][]engine.Time // synchronisation starts without further delay
+		single, err := sys.replicaSystem(ctx, r, whenReady)
 		if err != nil {
 			return err
 		}

@@ -381,7 +381,8 @@ func (z *stageEvaluator) place(l training.Layout) (sys *circuitSystem, err error
 	if sys.pods, err = z.iteration.Place(l); err != nil {
 		return nil, err
 	}
-	sys.interPodGraph, sys.origin, err = sys.pods.Reduce(sys.graph, nil)
+	var mergeNone []engine.Time // no transfer inside a pod is merged
+	sys.interPodGraph, sys.origin, err = sys.pods.Reduce(sys.graph, mergeNone)
 	return sys, err
 }
 
@@ -408,7 +409,8 @@ func (z *stageEvaluator) lowerBound(ctx context.Context, pods []int32) (float64,
 	isFull := make([]bool, z.iteration.Spec.PP*len(z.iteration.GradientsReady))
 	for _, pod := range pods {
 		if pod >= 0 && !isFull[pod] {
-			isFull[pod] = !z.fits(pods, 0, pod)
+			const anyStage = 0 // all stages have equal numbers of GPUs
+			isFull[pod] = !z.fits(pods, anyStage, pod)
 		}
 	}
 	// areSeparate reports whether two stages are in different pods in every such

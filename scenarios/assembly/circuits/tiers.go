@@ -85,7 +85,8 @@ func (sys *circuitSystem) newInnerNetwork(ctx context.Context) (*fabric.PodNetwo
 		}
 	}
 	seed := sys.scenario.Seed
-	paths, err := routing.RouteTiers(ctx, sys.innerTiers, last, domain, tierStart, flows, seed, nil)
+	var defaultRouter func([]int) (*engine.Paths, error) // of each tier
+	paths, err := routing.RouteTiers(ctx, sys.innerTiers, last, domain, tierStart, flows, seed, defaultRouter)
 	if err != nil {
 		return nil, err
 	}

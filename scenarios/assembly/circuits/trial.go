@@ -234,7 +234,8 @@ func (r *trials) simulate(
 
 		// A further iteration on the new topology.
 		moved[i] = moves
-		if err := e.SetChanges(nil); err != nil {
+		var noChanges []engine.Change // the circuits have moved
+		if err := e.SetChanges(noChanges); err != nil {
 			return 0, err
 		}
 		r.setCircuits(e, after)

@@ -94,7 +94,8 @@ type referenceEvaluator struct {
 func (z *referenceEvaluator) evaluate() (t training.ReferenceTimes, bound engine.Time) {
 	t.Compute = makespan(z.compute)
 	bound = z.ideal.Bound()
-	t.Ideal, _, _ = composition.BestService(z.ideal, bound, 0)
+	const unlimitedWork = 0
+	t.Ideal, _, _ = composition.BestService(z.ideal, bound, unlimitedWork)
 	if z.onCircuits != nil && !composition.MeetsBound(t.Ideal, bound) {
 		if end, isFaster := z.onCircuits.Makespan(t.Ideal); isFaster {
 			t.Ideal = end

@@ -53,7 +53,8 @@ func NewIdealReference(
 	e.SetContext(ctx)
 	e.SetTolerance(o.Tolerance)
 	ref.Bound = e.Bound()
-	e.Record(false)
+	const withRates = false // the trace needs only times
+	e.Record(withRates)
 	ref.Times.Ideal, ref.Service, ref.IsFairOnly = BestService(e, ref.Bound, o.MaxWork)
 	if ref.IsLeftOut = ref.Times.Ideal == engine.Never && o.MaxWork > 0; ref.IsLeftOut {
 		return ref, ctx.Err()
@@ -185,7 +186,8 @@ const maxPriorityWork = 1 << 24
 func BestService(
 	e *flow.Evaluator, bound engine.Time, maxWork int64,
 ) (best engine.Time, service flow.Service, isFairOnly bool) {
-	defer e.SetMaxWork(0)
+	const unlimited = 0
+	defer e.SetMaxWork(unlimited)
 	best, service = engine.Never, flow.LevelPriority
 	isLeftOut, worked := false, e.Work()
 	for _, s := range []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin} {

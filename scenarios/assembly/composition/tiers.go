@@ -164,7 +164,8 @@ func MeasureInnerTiers(
 	measured.addTransfers(r.Graph, r.Result.Trace, r.UsesDecision, r.Multiplicity)
 	measured.bytes *= float64(max(1, r.Copies))
 	var err error
-	allDoubled := r.ScaleRates(2, nil) // of all links that the run simulates
+	var allResources func(int32) bool // all links that the run simulates
+	allDoubled := r.ScaleRates(2, allResources)
 	if measured.endDoubled, err = simulate(extension, allDoubled); err != nil {
 		return err
 	}

@@ -79,8 +79,14 @@ func (a *chipAccount) charge(u TimeUse, chips int, from, to fleet.Time) {
 	a.byUse[u] += int64(chips) * a.measuredPart(from, to)
 }
 
-// addCube adds the chips of a cube to the counts by use. sign is 1, or -1 to
-// remove them.
+// Signs for addCube.
+const (
+	toAdd    = 1
+	toRemove = -1
+)
+
+// addCube adds the chips of a cube to the counts by use, or removes them. sign is toAdd or
+// toRemove.
 func (a *chipAccount) addCube(c *placement.Cube, sign int64) {
 	used := int64(bits.OnesCount64(c.Used))
 	free := int64(fleet.CubeChips) - used

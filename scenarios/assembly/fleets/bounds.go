@@ -184,7 +184,7 @@ func (s *simulation) sampleFreeSlices() {
 				if !ok {
 					break
 				}
-				s.setUsed(&trial, &place, true)
+				markUsed(&trial, &place)
 				c.slicesFit++
 			}
 		}

@@ -21,23 +21,20 @@ type claim struct {
 // addClaim reserves a place for a job. Other jobs may still use chips of the place until
 // they have left.
 func (s *simulation) addClaim(j *fleetJob, pod int, place placement.Place) *claim {
-	c := &claim{j, pod, place}
+	c := &claim{job: j, pod: pod, place: place}
 	s.claims = append(s.claims, c)
-	s.setHeld(c, true)
+	chips := chipsOf(&place)
+	for _, cube := range place.Cubes {
+		s.changeCube(pod, int(cube), func(x *placement.Cube) { x.Held |= chips })
+	}
 	return c
 }
 
-// setHeld reserves the chips of a claim, or releases them.
-func (s *simulation) setHeld(c *claim, isHeld bool) {
+// releaseChips makes the chips of a claim available to other jobs.
+func (s *simulation) releaseChips(c *claim) {
 	chips := chipsOf(&c.place)
 	for _, cube := range c.place.Cubes {
-		s.changeCube(c.pod, int(cube), func(x *placement.Cube) {
-			if isHeld {
-				x.Held |= chips
-			} else {
-				x.Held &^= chips
-			}
-		})
+		s.changeCube(c.pod, int(cube), func(x *placement.Cube) { x.Held &^= chips })
 	}
 }
 
@@ -74,7 +71,7 @@ func (s *simulation) resolveClaims() error {
 		}
 
 		s.claims = slices.Delete(s.claims, i, i+1)
-		s.setHeld(c, false)
+		s.releaseChips(c)
 		c.job.claim = nil
 
 		// A job whose place is lost returns to the queue. If it is still writing a
@@ -104,18 +101,21 @@ func (s *simulation) podWithout(p int, jobs []departure) *placement.Pod {
 // removeJobs removes jobs from a copy of their pod.
 func (s *simulation) removeJobs(p *placement.Pod, jobs []departure) {
 	for _, d := range jobs {
-		s.setUsed(p, &s.slots[d.slot].place, false)
+		markFree(p, &s.slots[d.slot].place)
 	}
 }
 
-// setUsed marks the chips of a place in a copy of a pod as used or free.
-func (s *simulation) setUsed(p *placement.Pod, place *placement.Place, isUsed bool) {
+// markUsed marks the chips of a place in a copy of a pod as used.
+func markUsed(p *placement.Pod, place *placement.Place) {
 	for _, c := range place.Cubes {
-		if isUsed {
-			p.Cubes[c].Used |= chipsOf(place)
-		} else {
-			p.Cubes[c].Used &^= chipsOf(place)
-		}
+		p.Cubes[c].Used |= chipsOf(place)
+	}
+}
+
+// markFree marks the chips of a place in a copy of a pod as free.
+func markFree(p *placement.Pod, place *placement.Place) {
+	for _, c := range place.Cubes {
+		p.Cubes[c].Used &^= chipsOf(place)
 	}
 }
 

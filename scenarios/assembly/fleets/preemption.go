@@ -56,7 +56,7 @@ func (s *simulation) departureCandidates(
 			j := s.slots[slot]
 			isFirstCube := int(j.place.Cubes[0]) == c // lists each job once
 			if j.phase == phaseRunning && isFirstCube && mayLeave(j) {
-				list = append(list, departure{slot, int64(j.Shape.Chips()) * int64(cost(j))})
+				list = append(list, departure{slot: slot, cost: int64(j.Shape.Chips()) * int64(cost(j))})
 			}
 		}
 	}
@@ -100,11 +100,13 @@ func (s *simulation) findClearing(
 		return placement.Place{}, nil, false
 	}
 
+	// Find the shortest prefix by bisection: with more jobs gone, the job still fits.
 	prefix := 1 + sort.Search(len(candidates)-1, func(i int) bool {
 		_, ok := fits(candidates[:i+1])
 		return ok
 	})
 
+	// Keep the jobs that need not leave.
 	leaving := slices.Clone(candidates[:prefix])
 	for i := len(leaving) - 1; i >= 0; i-- {
 		fewer := slices.Delete(slices.Clone(leaving), i, i+1)
@@ -233,7 +235,7 @@ func (s *simulation) findPlaces(p int, leaving []departure, taken *placement.Pla
 	}
 
 	s.removeJobs(trial(p), leaving)
-	s.setUsed(trial(p), taken, true)
+	markUsed(trial(p), taken)
 	var moves []claim
 	for _, d := range leaving {
 		x := s.slots[d.slot]
@@ -247,8 +249,8 @@ func (s *simulation) findPlaces(p int, leaving []departure, taken *placement.Pla
 			}
 			place, ok := s.policy.Place(trial(q), x.Shape)
 			if ok && (q != p || !overlaps(&place, &x.place)) {
-				s.setUsed(trial(q), &place, true)
-				moves = append(moves, claim{x, q, place})
+				markUsed(trial(q), &place)
+				moves = append(moves, claim{job: x, pod: q, place: place})
 				found = true
 				break
 			}

@@ -43,10 +43,11 @@ type jobQueue struct {
 
 // newQueue returns an empty queue for a number of pods.
 func newQueue(pods int) jobQueue {
-	q := jobQueue{lines: map[jobClass]*classQueue{}, clock: 1}
+	const firstRound = 1
+	q := jobQueue{lines: map[jobClass]*classQueue{}, clock: firstRound}
 	for p := range pods {
 		q.freedPods = append(q.freedPods, p)
-		q.freedAt = append(q.freedAt, 1)
+		q.freedAt = append(q.freedAt, firstRound)
 	}
 	return q
 }

@@ -282,7 +282,8 @@ func (r *recorder) cubeTracks(c *Config) []result.Track {
 		if o.isMaintenance {
 			kind = "maintenance"
 		}
-		add(o.cube, kind, "", o.from, o.until)
+		const noLabel = "" // figures take spans with a label for jobs
+		add(o.cube, kind, noLabel, o.from, o.until)
 	}
 
 	for i := range tracks {

@@ -35,7 +35,8 @@ func (s *simulation) schedule() error {
 		if !q.isBlocked(l) {
 			var err error
 			const firstJob = 0 // of the class
-			if started, _, err = s.tryJob(l, firstJob, nil); err != nil {
+			var noReservation *reservation
+			if started, _, err = s.tryJob(l, firstJob, noReservation); err != nil {
 				return err
 			}
 		}
@@ -361,7 +362,7 @@ func (s *simulation) reserve(j *fleetJob) *reservation {
 			if !fits && end.end >= best.start || fits && end.end > best.start {
 				break
 			}
-			s.setUsed(&trial, &s.slots[end.slot].place, false)
+			markFree(&trial, &s.slots[end.slot].place)
 			if fits || j.Shape.Cubes() > bits.OnesCount64(trial.Free()) {
 				continue
 			}
@@ -429,7 +430,7 @@ func (r *reservation) isDelayedBy(
 		return false
 	}
 	trial := *r.podThen
-	s.setUsed(&trial, &at, true)
+	markUsed(&trial, &at)
 	place, ok := s.policy.Place(&trial, r.job.Shape)
 	if !ok || !r.job.returned && s.usesReserve(&trial, &place) {
 		return true

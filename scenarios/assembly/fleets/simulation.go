@@ -129,7 +129,7 @@ func newSimulation(ctx context.Context, c *Config, policy placement.Policy) *sim
 	for p := range s.pods {
 		s.pods[p].Pod = placement.NewPod()
 		for i := range s.pods[p].Cubes {
-			s.account.addCube(&s.pods[p].Cubes[i], 1)
+			s.account.addCube(&s.pods[p].Cubes[i], toAdd)
 		}
 		for i := range partsPerPod {
 			kind, number := partKind(i)
@@ -283,9 +283,9 @@ func (s *simulation) submit() {
 func (s *simulation) changeCube(pod, cube int, change func(c *placement.Cube)) {
 	c := &s.pods[pod].Cubes[cube]
 	before := *c
-	s.account.addCube(c, -1)
+	s.account.addCube(c, toRemove)
 	change(c)
-	s.account.addCube(c, 1)
+	s.account.addCube(c, toAdd)
 
 	if before.Down != c.Down || before.Unlinked != c.Unlinked || before.Closed != c.Closed {
 		s.availability.isStale = true

@@ -39,7 +39,8 @@ func (m *Machine) simulateCollective(
 		return int(slices.Max(g)) >= m.networks.Machine[t].GPUs
 	}
 	simulated := slices.DeleteFunc(slices.Clone(groups), outsideFirstDomain)
-	shortest, unserved := engine.Never, error(nil)
+	shortest := engine.Never
+	var unserved error // why the last unsuitable algorithm does not serve the call
 	for _, row := range collective.Table {
 		if name := m.tiers[t].Collective; name != collective.BestName && name != row.Name {
 			continue
@@ -139,7 +140,8 @@ func (m *Machine) simulate(
 		flows = append(flows, groupFlows...)
 	}
 
-	paths, err := routing.RouteTiers(ctx, m.networks, t, network, firstLink, flows, m.seed, nil)
+	var defaultRouter func([]int) (*engine.Paths, error) // of each tier
+	paths, err := routing.RouteTiers(ctx, m.networks, t, network, firstLink, flows, m.seed, defaultRouter)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -171,7 +173,9 @@ func (m *Machine) simulate(
 		return g, g.Freeze()
 	}
 
-	g, err := buildGraph(nil)
+	// Replace the links of transfers that must use a certain one, and find the links of all tasks.
+	var noLatencies []engine.Time // they are known only from the paths
+	g, err := buildGraph(noLatencies)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -199,6 +203,7 @@ func (m *Machine) simulate(
 		}
 	}
 
+	// Simulate at the level of the machine.
 	level := "flow"
 	if m.packet > 0 {
 		level = "packet"

@@ -253,7 +253,10 @@ func (m *Machine) callResult(
 
 // firstStageGroups returns the groups that make a call in the first stage of the first
 // replica. They stand for the groups of all stages.
-func (m *Machine) firstStageGroups(c training.Call) [][]int32 { return m.spec.Groups(c, 0, 0) }
+func (m *Machine) firstStageGroups(c training.Call) [][]int32 {
+	const stage, replica = 0, 0
+	return m.spec.Groups(c, stage, replica)
+}
 
 // JoiningTier returns the tier that carries a call of a stage, or -1 if no inner
 // tier does. An all-to-all uses all tiers that join some of its ranks; the

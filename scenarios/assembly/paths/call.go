@@ -47,7 +47,8 @@ func (r *routingSystem) expandCall(ctx context.Context) (*trafficLoad, error) {
 	}
 	p.Network = r.Direct(p.Network)
 	call := r.s.Workload.Call
-	s, err := call.ExpandClasses(ctx, p, nil)
+	var ownClasses func(engine.Flow) int32 // found by the expansion
+	s, err := call.ExpandClasses(ctx, p, ownClasses)
 	if errors.Is(err, engine.ErrAsymmetric) {
 		s, err = call.Expand(ctx, p)
 	}

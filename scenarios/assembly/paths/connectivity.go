@@ -69,7 +69,8 @@ func (r *routingSystem) connectsCall() bool {
 // torus on first use.
 func (r *routingSystem) wholeNetwork() *engine.Network {
 	if r.Whole == nil {
-		r.Whole = r.Torus.Network(nil, engine.Link{Rate: float64(r.s.Fabric.LinkRate)})
+		var noFaults *torus.Health
+		r.Whole = r.Torus.Network(noFaults, engine.Link{Rate: float64(r.s.Fabric.LinkRate)})
 	}
 	return r.Whole
 }

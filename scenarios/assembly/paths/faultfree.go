@@ -38,7 +38,8 @@ func (a *routingResult) compareWithFaultFree(ctx context.Context) error {
 		system: reference.system, routerNetwork: reference.system.Whole, paths: reference.paths,
 	}
 	faultFree.Row = result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-	if err := faultFree.simulate(ctx, nil); err != nil {
+	var noChange *routing.Decision // of paths during the run
+	if err := faultFree.simulate(ctx, noChange); err != nil {
 		return fmt.Errorf("without faults: %w", err)
 	}
 
@@ -87,7 +88,8 @@ func (r *routingSystem) faultFreeMaxLoad(ctx context.Context, row *routing.Row) 
 
 	// Collective calls depend on the fabric, so their transfers are expanded again.
 	// reference is the system without faults; other workloads are the same on it.
-	reference, err := r, error(nil)
+	reference := r
+	var err error
 	callsInGraph := r.iteration != nil && r.iteration.Spec.CallsInGraph()
 	if r.load.call != nil || callsInGraph {
 		if reference, err = r.faultFreeSystem(ctx); err != nil {

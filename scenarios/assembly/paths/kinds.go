@@ -63,11 +63,13 @@ var (
 		PodDoc: "Bytes from each GPU to each GPU, pod after pod, from a file or list.",
 		Groups: []string{"matrix"}, Source: "paced", HasOwnSizes: true, IsListed: true,
 		NodeTraffic: func(s *Scenario, nodes int, _ int64) (*collective.Traffic, error) {
-			return s.Matrix(nodes, nil)
+			var noneDown []bool
+			return s.Matrix(nodes, noneDown)
 		},
 		load: immediateLoad((*routingSystem).matrixTraffic),
 		check: func(r *routingSystem, _ int64, _ []string) ([]string, error) {
-			_, err := r.matrixTraffic(0)
+			const noMessage = 0 // the matrix has the sizes
+			_, err := r.matrixTraffic(noMessage)
 			return []string{"workload.matrix_file", "workload.matrix"}, err
 		},
 	}

@@ -73,7 +73,8 @@ func (r *routingSystem) unservedResult(name string, err error) *assembly.PolicyR
 // hasUnreachableFlow reports whether the working links do not connect the ends of
 // some flow.
 func (r *routingSystem) hasUnreachableFlow() bool {
-	hops := r.Known.Hops(nil)
+	var allLinks func(int) bool // that are up
+	hops := r.Known.Hops(allLinks)
 	isUnreachable := func(f engine.Flow) bool { return hops(f.Src)[f.Dst] < 0 }
 	return slices.ContainsFunc(r.load.flows, isUnreachable)
 }

@@ -73,7 +73,8 @@ func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 		if err != nil {
 			return nil, err
 		}
-		add(t, slicePart, 1)
+		const onePeriod = 1
+		add(t, slicePart, onePeriod)
 	}
 
 	if r.spannedNodes(w.DataDims) > 1 {

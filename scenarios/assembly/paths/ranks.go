@@ -129,7 +129,7 @@ func (l *trafficLoad) mergeRateGroups(
 			}
 			if ok {
 				out.Tasks[i] = engine.Task{}
-				out.AddEdge(first, int32(i), 0)
+				out.AddDependency(first, int32(i))
 			}
 		}
 

@@ -79,7 +79,8 @@ func (s *Scenario) CoversAllPairs() bool {
 // fails.
 func patternKeys(p collective.Pattern) []string {
 	var keys []string
-	for _, t := range schema.New(nil, schema.Part{Path: "workload", Specs: []any{p}}).Tables {
+	var noNames *schema.Names // patterns have no names in their tags
+	for _, t := range schema.New(noNames, schema.Part{Path: "workload", Specs: []any{p}}).Tables {
 		for _, k := range t.Keys {
 			keys = append(keys, "workload."+k.Name)
 		}

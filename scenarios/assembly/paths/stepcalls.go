@@ -38,7 +38,8 @@ var foldAlways = false
 // folds reports whether the work is folded, because the tasks of all ranks exceed the memory.
 func (s *Scenario) folds() bool {
 	all, folded := s.Workload.Work.Tasks()
-	isLarge := assembly.LinkTask.Scale(all).CheckLimits("", "") != nil
+	const subject, remedy = "", "" // of an error, which is not shown
+	isLarge := assembly.LinkTask.Scale(all).CheckLimits(subject, remedy) != nil
 	return s.mayFold() && folded > 0 && (isLarge || foldAlways)
 }
 

@@ -78,7 +78,8 @@ func checkImmediate(
 	return func(r *routingSystem, message int64, fabricKeys []string) ([]string, error) {
 		_, err := generate(r, message)
 		retry := func() error {
-			_, err := generate(r, 1)
+			const oneByte = 1 // the smallest message: does its size cause the error?
+			_, err := generate(r, oneByte)
 			return err
 		}
 		return blamedKeys(err, append(slices.Clone(keys), fabricKeys...), retry)
@@ -105,7 +106,8 @@ func (r *routingSystem) matrixTraffic(int64) (*collective.Traffic, error) {
 	if r.Torus != nil {
 		return r.s.Matrix(r.numNodes(), r.Down)
 	}
-	t, err := r.s.Matrix(r.s.Fabric.GPUs(), nil)
+	var noneDown []bool // faults of nodes exist only on a torus
+	t, err := r.s.Matrix(r.s.Fabric.GPUs(), noneDown)
 	if err == nil {
 		t.Nodes = r.numNodes()
 	}
@@ -278,7 +280,8 @@ func (r *routingSystem) pacedSources(p *trafficPart, maxLoad float64) []packet.S
 		if p.traffic.Bytes == nil {
 			s := r.newSource(first, end)
 			s.Order = order
-			s.Count, s.Last = p.numPackets(0, payload), w.LastPacketBytes(p.traffic.Size(0))
+			const anyFlow = 0
+			s.Count, s.Last = p.numPackets(anyFlow, payload), w.LastPacketBytes(p.traffic.Size(anyFlow))
 			fill := wireBytes / float64(s.Count*int64(w.Packet)) // mean fill of a packet
 			s.Every = round / float64(flows) * fill
 			if order != packet.Random {
@@ -330,7 +333,7 @@ func (r *routingSystem) closedLoopSources(p *trafficPart, order packet.Order) []
 
 	// Flows of different sizes have sources of their own.
 	r.forEachSource(p, func(first, end int32) {
-		if p.traffic.Bytes == nil {
+		if p.traffic.Bytes == nil { // all flows have the size of the first
 			add(first, end, p.traffic.Size(0))
 			return
 		}

@@ -95,11 +95,11 @@ func slotTimeline(
 		id := addTask(transfer, start, start+slot)
 		c := [3]int32{x.Src, x.Dst, x.Chunk}
 		if previous, ok := previousOf[c]; ok {
-			g.AddEdge(previous, id, 0)
+			g.AddDependency(previous, id)
 		}
 
 		if r := reconfigurationOf[x.Phase]; r >= 0 {
-			g.AddEdge(r, id, 0)
+			g.AddDependency(r, id)
 		}
 		previousOf[c] = id
 
@@ -129,9 +129,12 @@ func slotTimeline(
 	}
 
 	t.ComputeNode = func(id int32) int32 { return node[id] }
-	t.VisitLinks = func(id int32, visit func(int32, float64)) { visit(linkOfTask[id], 1) }
+	t.VisitLinks = func(id int32, visit func(int32, float64)) { visit(linkOfTask[id], wholeTransfer) }
 	return t.Timeline(limit)
 }
+
+// wholeTransfer is the share of a transfer on its link: each transfer of a plan uses one link.
+const wholeTransfer = 1
 
 // stepTimeline returns the timeline of a plan in steps, simulated with
 // synchronised steps.
@@ -143,7 +146,7 @@ func stepTimeline(ctx context.Context, p *plan.Plan, fluid bool, limit int) *res
 	t := &assembly.TimelineInput{
 		Graph: m.Graph, Trace: m.Trace, Nodes: trackNames(p.GPUs, together), Links: m.Links,
 		ComputeNode: func(int32) int32 { return int32(p.GPUs) },
-		VisitLinks:  func(id int32, visit func(int32, float64)) { visit(m.Link[id], 1) },
+		VisitLinks:  func(id int32, visit func(int32, float64)) { visit(m.Link[id], wholeTransfer) },
 	}
 	return t.Timeline(limit)
 }

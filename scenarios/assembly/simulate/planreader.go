@@ -76,7 +76,7 @@ func (u *planReader) readPhase(i int) (*planPhase, error) {
 			return nil, fmt.Errorf("%w: topology %d: edge %d->%d leaves GPUs 0..%d",
 				ErrSimulate, i, edge.From, edge.To, n-1)
 		}
-		s.steps[e] = engine.MakeStep(out[edge.From], 0)
+		s.steps[e] = engine.MakeStep(out[edge.From], onlyChannel)
 		out[edge.From]++
 	}
 

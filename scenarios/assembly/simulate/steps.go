@@ -142,7 +142,7 @@ func newMessageGraph(ctx context.Context, p *plan.Plan, isFree bool) (_ *message
 		if !p.Steps.Phases[i].Reused {
 			reconfiguration := w.addMilestone()
 			w.graph.Tasks[reconfiguration].Duration = p.Steps.Delay
-			w.graph.AddEdge(last, reconfiguration, 0)
+			w.graph.AddDependency(last, reconfiguration)
 			last = reconfiguration
 		}
 
@@ -188,7 +188,7 @@ func (w *messageGraph) addLinks() error {
 	w.paths.Add()
 
 	for port := range degree {
-		w.paths.Add(engine.MakeStep(port, 0))
+		w.paths.Add(engine.MakeStep(port, onlyChannel))
 	}
 
 	// Each topology gets the next k ports of every GPU.
@@ -221,10 +221,14 @@ func (w *messageGraph) addLinks() error {
 	return nil
 }
 
+// onlyChannel is the virtual channel of all steps: plans use no other.
+const onlyChannel = 0
+
 // addMilestone adds a task without duration.
 func (w *messageGraph) addMilestone() int32 {
 	w.flows = append(w.flows, engine.Flow{})
-	w.paths.Class = append(w.paths.Class, 0)
+	const emptyPath = 0 // class
+	w.paths.Class = append(w.paths.Class, emptyPath)
 	return w.graph.AddTask(engine.Task{})
 }
 
@@ -267,13 +271,13 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 		})
 		w.flows = append(w.flows, engine.Flow{Src: m.From, Dst: m.To})
 		w.paths.Class = append(w.paths.Class, int32(w.firstPort[i]+port)+1)
-		g.AddEdge(sync, id, 0)
+		g.AddDependency(sync, id)
 
 		if w.isFree {
 			// A message waits for the preceding message on its link.
 			link := int(m.From)*k + port
 			if previous[link] > 0 {
-				g.AddEdge(previous[link], id, 0)
+				g.AddDependency(previous[link], id)
 			}
 			previous[link] = id
 
@@ -290,7 +294,7 @@ func (w *messageGraph) addPhase(i int, start int32) (int32, error) {
 func (w *messageGraph) addBarrier(begin int32) int32 {
 	end := w.addMilestone()
 	for id := begin; id < end; id++ {
-		w.graph.AddEdge(id, end, 0)
+		w.graph.AddDependency(id, end)
 	}
 	return end
 }
@@ -341,7 +345,7 @@ func (a *pieceArrivals) addDependencies(g *engine.Graph, id int32, m *plan.Messa
 			overlaps := o.piece.Origin == e.Origin && o.piece.From < e.To && e.From < o.piece.To
 			if o.step < m.Step && overlaps && o.task != previous {
 				previous = o.task
-				g.AddEdge(o.task, id, 0)
+				g.AddDependency(o.task, id)
 			}
 		}
 	}

@@ -91,7 +91,7 @@ func (u *planReader) simulateBlock(
 		g.AddEdge(clock, int32(i), engine.Time(x.Slot-first)*slot)
 		c := s.chunkNumber[from+i]
 		if k := int(u.indexOfChunk[c]); k < i && s.chunkNumber[from+k] == c {
-			g.AddEdge(int32(k), int32(i), 0)
+			g.AddDependency(int32(k), int32(i))
 		}
 		u.indexOfChunk[c] = int32(i)
 	}
