@@ -257,8 +257,12 @@ func (c *checker) conflictIf(condition bool, keys, format string, args ...any) {
 	}
 }
 
-// rejectf reports an invalid value of the key at path, with a format as for conflictf.
+// rejectf reports an invalid value of the key at path, with a format as for conflictf. A
+// missing key is not reported if its table has another name in the file.
 func (c *checker) rejectf(path, format string, args ...any) {
+	if strings.HasPrefix(format, "is missing") && !c.OK(path) {
+		return
+	}
 	problem, remedy := formatProblem(format, args)
 	c.Reject(path, problem, remedy)
 }

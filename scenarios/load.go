@@ -269,6 +269,7 @@ func parse(name string, data []byte, overrides []string, f *fileSet) (*checker, 
 // finish checks all keys and returns the scenario, or Diagnostics. Jobs and tiers are
 // resolved as scenarios of their own.
 func (c *checker) finish() (*Scenario, error) {
+	c.rejectOtherTableNames()
 	switch {
 	case c.describesJobs():
 		c.resolveJobs()

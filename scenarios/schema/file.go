@@ -106,6 +106,14 @@ func tomlDiagnostic(name string, data []byte, err error) Diagnostic {
 			Remedy: fmt.Sprintf("write a whole number from %d to %d", math.MinInt64, math.MaxInt64),
 		}
 	}
+	// Values without quotes are the most frequent error.
+	lines := bytes.Split(data, []byte("\n"))
+	if line > 0 && line <= len(lines) {
+		isInList := strings.Contains(message, "expected value") || strings.Contains(message, "array")
+		if w := unquotedValue(string(lines[line-1]), isInList); w != nil {
+			return Diagnostic{File: name, Line: line, Problem: "broken TOML: " + w.Problem, Remedy: w.Remedy}
+		}
+	}
 	return Diagnostic{File: name, Line: line, Problem: "broken TOML: " + strings.TrimSuffix(oneLine(message), "."), Remedy: "see https://toml.io"}
 }
 

@@ -276,6 +276,10 @@ func (r *Reader) Reject(path, problem, remedy string) {
 	r.invalid[path] = true
 }
 
+// MarkInvalid marks the key or table at path as invalid, because a fault was reported at
+// another path. Checks that depend on it are skipped.
+func (r *Reader) MarkInvalid(path string) { r.invalid[path] = true }
+
 // Conflict reports that the keys at paths exclude each other. It names the first one set by
 // an override, else the first one given.
 func (r *Reader) Conflict(paths []string, problem, remedy string) {

@@ -76,7 +76,8 @@ func (r *Reader) rejectUnknownInRows(v any, t *Table) {
 // many unknown keys have one as diagnostics are printed.
 func (r *Reader) rejectUnknownKey(path, name string, v any) {
 	at, what := JoinPath(path, name), "unknown key"
-	if _, isTable := v.(map[string]any); isTable {
+	_, isTable := v.(map[string]any)
+	if isTable {
 		what = "unknown table"
 	}
 	if r.numUnknown++; r.numUnknown > maxDiagnostics {
@@ -93,7 +94,7 @@ func (r *Reader) rejectUnknownKey(path, name string, v any) {
 		what += ", not used by kind " + Quote(kind)
 	}
 	// If no name is similar, the key may belong to another table.
-	if text.Nearest(name, known) == "" {
+	if !isTable && text.Nearest(name, known) == "" {
 		for _, t := range r.Tables {
 			if t.Find(name) != nil && t.Path != path && !t.IsArray() && t.When.Applies() {
 				where := "[" + t.Path + "]"
