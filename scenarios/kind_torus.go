@@ -68,8 +68,8 @@ func electricalKind() *kind {
 func linkForm(f form) *form {
 	f.carrier, f.policyKey, f.unsupportedFormat = linkCarrier, "routers", unsupportedOnLinks
 	f.hardware = &hardware{
-		build: buildWithTiers(func(ctx context.Context, in *input.Scenario, _ int) (assembly.System, error) {
-			return paths.New(ctx, (*paths.Scenario)(in))
+		build: buildWithTiers(func(ctx context.Context, in *input.Scenario, workers int) (assembly.System, error) {
+			return paths.New(ctx, (*paths.Scenario)(in), workers)
 		}),
 		describe: func(s *Scenario) string { return s.pathsView().Description() },
 		cost: func(ctx context.Context, s *Scenario) (Cost, error) {

@@ -61,6 +61,9 @@ func (e *Evaluator) SetService(s Service) { e.sim.service = s }
 // support Fork.
 func (e *Evaluator) SetTolerance(t engine.Time) { e.sim.tolerance = t }
 
+// SetWorkers makes the following runs of Makespan simulate parts of the graph; see Options.Workers.
+func (e *Evaluator) SetWorkers(workers int) { e.sim.workers = workers }
+
 // Makespan simulates the graph. It returns false, without a makespan, in three cases: the
 // makespan is proved to be at least cutoff, the graph cannot be simulated to its end, or the
 // context was cancelled. A cutoff of engine.Never disables the cut-off.

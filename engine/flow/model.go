@@ -10,7 +10,7 @@
 // path for many messages of one size.
 //
 // Internally, newModel flattens graph, network and routes into arrays (model). A
-// sim runs the event loop on a model (sim.go). After each event it computes new shares
+// sim runs the event loop on a model (sim.go), or on each of its parts (parts.go). After each event it computes new shares
 // within the connected components of changed resources (share.go). For large
 // components it updates the previous shares instead (incremental.go). Begin reading
 // with sim.runEvents and sim.shareCapacity.

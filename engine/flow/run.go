@@ -25,6 +25,10 @@ type Options struct {
 	// Tolerance is the minimum time between two computations of shares under MaxMin, in which
 	// events are bundled; see engine.Perturbation. 0 means an exact run.
 	Tolerance engine.Time
+	// Workers is the maximum number of goroutines that simulate parts of the graph. Tasks of
+	// different parts are connected by no dependency, and by no resource. 0 simulates all parts
+	// together. Any other number gives the same trace.
+	Workers int
 }
 
 // Run simulates g on n with routes r to its end. g must be frozen. It returns an
@@ -46,7 +50,7 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 
 	z := newSim(m, opt.Service)
 	z.ctx = ctx
-	z.givenTails, z.tolerance = tails, opt.Tolerance
+	z.givenTails, z.tolerance, z.workers = tails, opt.Tolerance, opt.Workers
 	z.record(opt.Rates)
 	if !z.run(engine.Never) {
 		if err := ctx.Err(); err != nil {

@@ -94,6 +94,8 @@ type sim struct {
 	coarse      coarseRun         // bundles events in runs with a tolerance
 	// tolerance is the tolerance of the following runs under MaxMin.
 	tolerance engine.Time
+	workers   int        // maximum number of goroutines that simulate parts; 0 if the model is not divided
+	partition *partition // division of the model; nil before the first run with workers
 	// stopBefore marks the transfers before whose start the run stops, indexed by task; nil
 	// except in Fork.
 	stopBefore  []bool
@@ -150,6 +152,12 @@ func newSim(m *model, s Service) *sim {
 // provably reaches cutoff; nothing can proceed (then numEnded < tasks and now <
 // cutoff); or the context was cancelled.
 func (z *sim) run(cutoff engine.Time) bool {
+	if z.simulatesParts() {
+		if isStalled := !z.runParts(cutoff) && cutoff == engine.Never && !z.cancelled; !isStalled {
+			return z.numEnded == z.tasks
+		}
+		// The run without parts has the state at the stall, which stallError describes.
+	}
 	return z.startRun(cutoff) && z.runEvents()
 }
 

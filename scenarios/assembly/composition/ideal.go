@@ -35,6 +35,7 @@ type IdealReference struct {
 type ReferenceOptions struct {
 	MaxWork   int64       // maximum number of steps of all services (flow.Evaluator.Work); 0 means no limit
 	Tolerance engine.Time // flow.Options.Tolerance of fair sharing
+	Workers   int         // flow.Options.Workers of fair sharing; not used if MaxWork is set
 }
 
 // NewIdealReference simulates a graph without communication time, and on the ideal fabric
@@ -52,6 +53,7 @@ func NewIdealReference(
 	}
 	e.SetContext(ctx)
 	e.SetTolerance(o.Tolerance)
+	e.SetWorkers(o.Workers)
 	ref.Bound = e.Bound()
 	const withRates = false // the trace needs only times
 	e.Record(withRates)

@@ -44,7 +44,7 @@ func (a *routingResult) simulate(ctx context.Context, after *routing.Decision) e
 	job, decision := &run.Job, &run.Decision
 	if f := a.classGraph; f != nil {
 		job = &composition.Job{Graph: f.Graph}
-		decision = composition.NewRouteDecision(f.Network, f.Routes, flow.Options{Tolerance: r.s.Engine.Tolerance})
+		decision = composition.NewRouteDecision(f.Network, f.Routes, a.flowOptions())
 		decision.ArrivalDelays = a.arrivalDelays
 	}
 
@@ -127,7 +127,7 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 	d := composition.NewPathDecision(a.routerNetwork, flows, paths, int32(r.s.Workload.Packet),
 		a.packetOptions(after))
 	d.ArrivalDelays, d.Known = a.arrivalDelays, r.Fair
-	d.Flow.Tolerance = r.s.Engine.Tolerance
+	d.Flow = a.flowOptions()
 	if r.load.rateGroups != nil {
 		d.Merge = r.load.mergeRateGroups
 	}
@@ -181,6 +181,11 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 	}
 
 	return run, nil
+}
+
+// flowOptions returns the options of the simulation at level flow.
+func (a *routingResult) flowOptions() flow.Options {
+	return flow.Options{Tolerance: a.system.s.Engine.Tolerance, Workers: max(1, a.workers)}
 }
 
 // packetOptions returns the options of the packet simulation. after holds the

@@ -83,13 +83,14 @@ type faultFreeRouting struct {
 	maxLoad float64        // maximum link load, in messages
 }
 
-// New returns the system of a checked scenario.
-func New(ctx context.Context, s *Scenario) (assembly.System, error) {
+// New returns the system of a checked scenario. Its reference is simulated with the given number of
+// goroutines.
+func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	r, err := build(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.setIdeal(ctx); err != nil {
+	if err := r.setIdeal(ctx, workers); err != nil {
 		return nil, err
 	}
 	return r, ctx.Err()

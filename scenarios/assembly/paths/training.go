@@ -34,7 +34,7 @@ func (r *routingSystem) lengthenPasses(ctx context.Context) (err error) {
 // and on the ideal fabric. The ideal fabric joins all nodes, including nodes that are
 // down. If a mapping places ranks (r.ranks), the step with ranks in the default order is
 // simulated instead, so that all mappings have the same reference.
-func (r *routingSystem) setIdeal(ctx context.Context) (err error) {
+func (r *routingSystem) setIdeal(ctx context.Context, workers int) (err error) {
 	if r.iteration == nil || r.s.Engine.Level == "static" {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (r *routingSystem) setIdeal(ctx context.Context) (err error) {
 		}
 	}
 	r.IdealReference, err = composition.NewIdealReference(ctx, graph, network, routes,
-		composition.ReferenceOptions{MaxWork: r.maxReferenceWork(), Tolerance: r.s.Engine.Tolerance})
+		composition.ReferenceOptions{MaxWork: r.maxReferenceWork(), Tolerance: r.s.Engine.Tolerance, Workers: max(1, workers)})
 	return err
 }
 
