@@ -11,8 +11,8 @@ import (
 	"sim/engine/flow"
 )
 
-// joinInstances returns a workload of all given ones, which share no link. The tasks and links of one follow
-// those of the other.
+// joinInstances returns a workload of all given ones, which share no link. Tasks and links are in the order
+// of the arguments.
 func joinInstances(all ...instance) instance {
 	out := instance{g: &engine.Graph{}, n: &engine.Network{Nodes: 2}, r: &engine.Routes{Start: []int32{0}}}
 	numLinks, numGroups := 0, 0
