@@ -124,9 +124,9 @@ type duringSearch struct {
 	// counted by flow.Evaluator.Work.
 	iterationWork int64
 
-	best     *Sequence // fastest sequence found; nil if none
-	bestTime engine.Time
-	bound    engine.Time
+	best     *Sequence   // fastest sequence found; nil if none
+	bestTime engine.Time // its makespan
+	bound    engine.Time // lower bound on the makespans of all sequences
 	// isEnough ends the search early if it is not nil and returns true.
 	isEnough func() bool
 }
@@ -224,12 +224,16 @@ func (s *duringSearch) search(even *breakEvenResult) {
 	if s.staticIsOptimal() || s.o.Moving.Changes == 1 || even != nil && !even.covers(s.simulator.Delay) {
 		return
 	}
+
+	// Search from the initial sequences, then with the rest of the budget.
 	s.trySeeds()
 	s.hillClimb(random.Stream(s.o.Seed, "during"), s.budgetUsed(seedBudgetShare))
 	if s.bestTime > s.static.Makespan {
 		s.best, s.bestTime = s.staticSequence()
 	}
 	s.hillClimb(random.Stream(s.o.Seed, "during"), s.budgetUsed(wholeBudget))
+
+	// Try the sequences of the break-even, and refine.
 	before := s.bestTime
 	if even != nil {
 		for _, q := range even.sequences {
@@ -324,7 +328,7 @@ func (s *duringSearch) updateBest(q *Sequence, c engine.Time) bool {
 
 // repeatedMakespan returns the makespan of an iteration of q that ends in the state in
 // which it starts. It returns false if none is found in maxTries iterations or if a makespan
-// reaches cutoff.
+// reaches cutoff. Most sequences repeat after one or two iterations.
 func (s *duringSearch) repeatedMakespan(q *Sequence, cutoff engine.Time) (engine.Time, bool) {
 	const maxTries = 4
 	state := s.simulator.closingState(q)

@@ -23,8 +23,8 @@ const (
 	// inheritedPaths limits the number of paths that a mean inherited from the parent
 	// counts as. Otherwise new paths would have little weight in the mean of a box.
 	inheritedPaths = 10
-	// The search with means may use the budget up to 1/meanBoundDivisor. It starts at
-	// 1/plainBoundDivisor.
+	// meanBoundDivisor limits the search with means to the budget up to 1/meanBoundDivisor. It
+	// starts at 1/plainBoundDivisor.
 	meanBoundDivisor = 2
 	// minPodsForMeans is the minimum number of pods per replica for which means are used.
 	// Upper corners count the ports of the same pod several times, and with more pods
@@ -113,6 +113,8 @@ func (s *jointSearch) proveByPathMeans(b *box[boxBound]) bool {
 		s.best.circuits == nil || !s.p.hasLongReplicas() {
 		return false
 	}
+
+	// Set the present search aside, and start another one with the box of all topologies.
 	s.prepareMeans()
 	open, closedBound := s.open, s.closedBound
 	s.open, s.closedBound, s.parentMean = newOpenBoxes(boxBound.compare), never, s.meanBounder.newMean()
@@ -123,6 +125,8 @@ func (s *jointSearch) proveByPathMeans(b *box[boxBound]) bool {
 	if unfinished != nil {
 		s.closedBound = min(s.closedBound, unfinished.value.bound)
 	}
+
+	// If the new bound does not settle the open boxes, continue the search before.
 	s.parentMean = nil
 	if unfinished == nil || s.cannotImprove(unfinished.value.bound) {
 		open.Clear()
@@ -149,6 +153,7 @@ func (s *jointSearch) meanBudgetUsed() bool {
 // the maximum number of its circuits in the lower part. The boundary is next to the
 // cheapest topology of the mean, on the side where its part has more to lose.
 func (s *jointSearch) branchByMean(b *box[boxBound]) (e, lowerMax int) {
+	// loss is the increase of the mean from the maximum to the minimum circuits of bundle e.
 	m := b.value.pathMean
 	e = -1
 	loss := 0.0
@@ -163,6 +168,8 @@ func (s *jointSearch) branchByMean(b *box[boxBound]) (e, lowerMax int) {
 	if e < 0 {
 		return e, 0
 	}
+
+	// The cheapest topology has n circuits of the bundle.
 	s.meanBounder.minimise(s.p, b.lo, b.hi, m.cost, s.meanBounder.x)
 	n, cost := s.meanBounder.x[e], m.cost[e]
 	if n > b.lo[e] && cost[n-1]-cost[b.hi[e]-1] < cost[b.lo[e]-1]-cost[n-1] {

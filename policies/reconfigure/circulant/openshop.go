@@ -1,6 +1,7 @@
 package circulant
 
 import (
+	"math"
 	"slices"
 
 	"sim/policies/graph"
@@ -68,6 +69,7 @@ func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *o
 		isUnmoved:     make([]bool, numChunks),
 	}
 
+	// No chunk has moved. Find the sets of identical chunks.
 	for i := numChunks - 1; i >= 0; i-- {
 		s.isUnmoved[i] = true
 		if s.lastIdentical[i] = int32(i); i+1 < numChunks && path[i+1] == path[i] {
@@ -76,6 +78,7 @@ func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *o
 		s.nextIdentical[s.lastIdentical[i]] = int32(i)
 	}
 
+	// The first k chunks of each set are candidates.
 	for i, last := range s.lastIdentical {
 		if i == 0 || s.lastIdentical[i-1] != last {
 			for range k {
@@ -84,6 +87,7 @@ func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *o
 		}
 	}
 
+	// Add up the remaining hops.
 	for i := range numChunks {
 		for j := range k {
 			x := remaining[i*k+j]
@@ -179,7 +183,7 @@ func (s *openShop) rank(i int) int64 {
 
 	// Of chunks that have not started, prefer one that keeps the transit load of the
 	// generators even. Then no generator is forced to start further chunks.
-	low, high := int32(1<<30), int32(0)
+	low, high := int32(math.MaxInt32), int32(0)
 	for j, b := range s.transitLoad {
 		x := b + s.remaining[i*s.k+j]
 		low, high = min(low, x), max(high, x)

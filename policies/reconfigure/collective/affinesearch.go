@@ -67,7 +67,6 @@ type affinePhase struct {
 // drawSequence draws a sequence: circulants of a window for phases of one step, otherwise affine
 // graphs. It returns nil if the Moore bound excludes all sequences with these steps.
 func (f *treeSearch) drawSequence(d, steps int) []affinePhase {
-
 	// Random steps per phase, with at least one each.
 	list := make([]affinePhase, d)
 	for range steps - d {
@@ -85,7 +84,8 @@ func (f *treeSearch) drawSequence(d, steps int) []affinePhase {
 	for i := range list {
 		l := &list[i]
 		if l.steps > 1 {
-			// Several steps: de Bruijn and Kautz multipliers, or random ones.
+			// Several steps: the multiplier of de Bruijn graphs (k) or of Kautz graphs (-k), or half of
+			// the time a random one.
 			l.mul = [...]int{f.k, f.n - f.k, f.rng.IntN(f.n), f.rng.IntN(f.n)}[f.rng.IntN(4)]
 			l.add = f.drawOffsets(f.n, f.rng.IntN(2) == 0)
 			continue

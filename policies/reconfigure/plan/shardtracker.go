@@ -36,11 +36,12 @@ func newShardTracker(s *Steps, stop cancellation.Condition) *shardTracker {
 // checkShard verifies shard s, given its pieces by phase and step.
 func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
 	// Begin sets the contributions of each of the n GPUs before and after the operation.
+	const firstGPU, firstPart = 0, 0
 	z.holdings.Reset()
 	for part := range z.parts {
-		z.holdings.Begin(z.plan.Op, 0, z.n, part, int(s), int(s))
+		z.holdings.Begin(z.plan.Op, firstGPU, z.n, part, int(s), int(s))
 	}
-	z.complete = z.holdings.Expected(0)
+	z.complete = z.holdings.Expected(firstPart)
 
 	// Go through the phases, and in each through the steps with pieces, list[at:end].
 	at, open := 0, false
