@@ -200,7 +200,7 @@ func (c *checker) readTrace(names []string) (files []trace.File, err error) {
 		}
 		if remainingBytes -= len(f.Data); remainingBytes < 0 || len(data) > trace.MaxBytes {
 			return fmt.Errorf(
-				"%s: the files are larger than %d MiB; want fewer or smaller ones",
+				"%s: the files are larger than %d MiB; want fewer or smaller ones, or more memory by --max-memory",
 				fileName, trace.MaxBytes>>20,
 			)
 		}

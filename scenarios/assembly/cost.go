@@ -62,7 +62,10 @@ var budget = DefaultBudget
 
 // SetBudget replaces the budget. It must be called before scenarios are loaded. Packets may take
 // half of the memory, because the task graph and the paths take the other half.
-func SetBudget(b Budget) { budget, composition.MaxPacketBytes = b, int64(b.Bytes/2) }
+func SetBudget(b Budget) {
+	budget, composition.MaxPacketBytes = b, int64(b.Bytes/2)
+	trace.SetMemory(b.Bytes)
+}
 
 // Scale returns n times the cost.
 func (c Cost) Scale(n float64) Cost {

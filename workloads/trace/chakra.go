@@ -54,10 +54,6 @@ func (n *chNode) errorAt(f File, problem, want string) error {
 	return &Error{File: f.Name, Record: n.record, Byte: n.offset, Problem: problem, Want: want}
 }
 
-// maxDependencies bounds the dependencies of the nodes of all files together, which take
-// up to 40 bytes each, 340 MB in total.
-const maxDependencies = 2 * MaxOperations
-
 // maxGroupRanks bounds groups x ranks. For each group, Group.SetOf stores 4 bytes per
 // rank, 128 MiB in total.
 const maxGroupRanks = 1 << 25
@@ -122,10 +118,10 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 			if count++; count > MaxOperations {
 				return countOperations(f.Name, count)
 			}
-			if dependencies > maxDependencies {
+			if dependencies > maxDependencies() {
 				return &Error{File: f.Name,
 					Problem: fmt.Sprintf("holds %d dependencies or more", dependencies),
-					Want:    fmt.Sprintf("at most %d", maxDependencies)}
+					Want:    fmt.Sprintf("at most %d", maxDependencies())}
 			}
 
 			if n.kind < chMeta || n.kind > chColl {

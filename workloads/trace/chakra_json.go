@@ -28,8 +28,8 @@ type chJSONList []uint64
 
 // UnmarshalJSON counts the numbers before it allocates memory for them.
 func (l *chJSONList) UnmarshalJSON(b []byte) error {
-	if count := 1 + bytes.Count(b, []byte{','}); count > maxDependencies {
-		return fmt.Errorf("a list of %d numbers, of at most %d", count, maxDependencies)
+	if count := 1 + bytes.Count(b, []byte{','}); count > maxDependencies() {
+		return fmt.Errorf("a list of %d numbers, of at most %d", count, maxDependencies())
 	} else if cap(*l) < count {
 		*l = make(chJSONList, 0, count)
 	}

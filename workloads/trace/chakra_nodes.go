@@ -90,8 +90,8 @@ func (v chValue) list(to []uint64) ([]uint64, error) {
 			count++
 		}
 	}
-	if len(to)+count > maxDependencies {
-		return nil, invalid(fmt.Sprintf("at most %d", maxDependencies), "a list of %d numbers",
+	if len(to)+count > maxDependencies() {
+		return nil, invalid(fmt.Sprintf("at most %d", maxDependencies()), "a list of %d numbers",
 			len(to)+count)
 	}
 

@@ -27,7 +27,7 @@ func TestRefusedFilesTakeLittleMemory(t *testing.T) {
 	}{
 		{"empty nodes", "chakra", chakra(`{}`, 300_000, "{}"), 4, "is of type 0"},
 		{"nodes without end", "chakra", chakra(`{"NodeType":4}`, MaxOperations/8, `{"NodeType":9}`), 300, "is of type 9"},
-		{"one list of dependencies", "chakra", chakra(`{"NodeType":4}`, 1, `{"ctrlDeps":[`+strings.Repeat("1,", maxDependencies)+`1]}`), 20, "numbers, of at most"},
+		{"one list of dependencies", "chakra", chakra(`{"NodeType":4}`, 1, `{"ctrlDeps":[`+strings.Repeat("1,", maxDependencies())+`1]}`), 20, "numbers, of at most"},
 		{"one name", "chakra", chakra(`{"NodeType":4}`, 1, `{"NodeType":9,"Name":"`+strings.Repeat("a", 10<<20)+`"}`), 40, "is of type 9"},
 		{"computes", "goal", []byte("num_ranks 1\nrank 0 {\n" + strings.Repeat("calc 1\n", 500_000) + "bad\n}\n"), 60, `"bad"`},
 		{"dependencies", "goal", []byte("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\n" + strings.Repeat("b requires a\n", 500_000) + "bad\n}\n"), 40, `"bad"`},

@@ -21,11 +21,6 @@ import (
 // plus MemoryPerRank per rank. Files with more than MaxOperations are rejected before
 // anything is allocated for them.
 const (
-	// MaxBytes limits the size of all files together, unpacked.
-	MaxBytes = 256 << 20
-	// MaxOperations limits the operations of all files together. This many take about 1.5
-	// GB of memory.
-	MaxOperations = 1 << 22
 	// MaxRanks limits the number of ranks. Empty ranks then take 128 MB (MemoryPerRank).
 	MaxRanks = 1 << 17
 	// MaxUnpackRatio is the maximum number of unpacked bytes per byte of a gzip file. It
@@ -42,6 +37,28 @@ const (
 	// simulated time. The rest is for transfers.
 	maxComputeTime = engine.Never / 4
 )
+
+// Limits that depend on the memory of a simulation; see SetMemory.
+var (
+	// MaxBytes limits the size of all files together, unpacked.
+	MaxBytes = 256 << 20
+	// MaxOperations limits the operations of all files together.
+	MaxOperations = 1 << 22
+)
+
+// SetMemory sets MaxBytes and MaxOperations to what a simulation with the given bytes of memory can
+// hold. The defaults are for 8 GiB. It must be called before files are read.
+//
+// An operation takes about 360 bytes when it is read, and a kilobyte as a task. A simulation then
+// takes up to three quarters of the memory.
+func SetMemory(bytes float64) {
+	const bytesPerOperation, bytesPerFileByte = 2 << 10, 32
+	MaxOperations, MaxBytes = int(bytes/bytesPerOperation), int(bytes/bytesPerFileByte)
+}
+
+// maxDependencies bounds the dependencies of the nodes of all files together, which take as much
+// memory as MaxOperations.
+func maxDependencies() int { return 2 * MaxOperations }
 
 // File is an input file, unpacked.
 type File struct {
@@ -292,7 +309,7 @@ func countOperations(file string, n int) error {
 		return nil
 	}
 	return &Error{File: file, Problem: fmt.Sprintf("holds %d operations or more", n),
-		Want: fmt.Sprintf("at most %d", MaxOperations)}
+		Want: fmt.Sprintf("at most %d, or more memory by --max-memory", MaxOperations)}
 }
 
 // countLines returns the number of lines that contain one of the words as a separate

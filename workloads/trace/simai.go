@@ -171,7 +171,7 @@ func (s *simAIReader) read(l *lineReader, options *ReadOptions) error {
 	}
 
 	// The second line is the number of rows.
-	rows, err := parseInteger("the number of rows", strings.TrimSpace(l.Text), 1, MaxBytes/minRowBytes)
+	rows, err := parseInteger("the number of rows", strings.TrimSpace(l.Text), 1, int64(MaxBytes/minRowBytes))
 	if err != nil {
 		return l.locate(err)
 	}
@@ -267,7 +267,7 @@ func (s *simAIReader) header(f []string, options *ReadOptions) error {
 			// A list is its length followed by its elements.
 			for range n {
 				i++
-				row, err := parseInteger(name, f[i], 0, MaxBytes/minRowBytes)
+				row, err := parseInteger(name, f[i], 0, int64(MaxBytes/minRowBytes))
 				if err != nil {
 					return err
 				}

@@ -52,7 +52,7 @@ const maxSchedulesInMemory = 3
 
 // CheckSize returns an error that wraps collective.ErrUnserved if the algorithm does not
 // serve the call. It wraps ErrTooLarge and states the number of transfers and the memory
-// if the schedule would take more than its share of assembly.MaxBytes; see
+// if the schedule would take more than its share of the memory of the budget; see
 // maxSchedulesInMemory.
 //
 // If the call may be folded, CheckSize assumes that its transfers have classes. Expand
