@@ -46,8 +46,8 @@ var (
 	MaxOperations = 1 << 22
 )
 
-// SetMemory sets MaxBytes and MaxOperations to what a simulation with the given bytes of memory can
-// hold. The defaults are for 8 GiB. It must be called before files are read.
+// SetMemory sets MaxBytes and MaxOperations for simulations with the given bytes of memory. The
+// defaults are for 8 GiB. It must be called before files are read.
 //
 // An operation takes about 360 bytes when it is read, and a kilobyte as a task. A simulation then
 // takes up to three quarters of the memory.
