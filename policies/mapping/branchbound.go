@@ -7,8 +7,7 @@ import (
 )
 
 // maxExactSlots is the maximum number of slots for which the search attempts a proof of
-// optimality. The tree of placements grows with the factorial of the slots, so the budget seldom
-// suffices for more.
+// optimality. The number of placements grows with the factorial of the slots.
 const maxExactSlots = 24
 
 // proveOptimal searches for better placements by branch and bound with Gilmore-Lawler bounds. It

@@ -291,7 +291,7 @@ func (s *groupSearch) descendFromStarts() error {
 		if k < len(all) {
 			from = slices.Clone(all[k].at)
 		} else {
-			// Two to four exchanges: enough to leave a local optimum without losing its parts.
+			// Two to four random exchanges lead out of the local optimum.
 			for range 2 + s.random.IntN(3) {
 				s.exchange(from, int32(s.random.IntN(s.Units)), int32(s.random.IntN(s.Units)))
 			}

@@ -91,8 +91,8 @@ type localSearch struct {
 }
 
 // Limits of the slots that a rank tries. If there are more than maxExhaustiveSlots, it tries only
-// the minNearby or more slots nearest to each of its peers. A cheaper slot is seldom farther away,
-// and the effort then grows with the peers instead of the slots.
+// the minNearby or more slots nearest to each of its peers. The effort then grows with the number
+// of peers instead of slots.
 const (
 	minNearby          = 12
 	maxExhaustiveSlots = 96

@@ -328,7 +328,7 @@ func (s *duringSearch) updateBest(q *Sequence, c engine.Time) bool {
 
 // repeatedMakespan returns the makespan of an iteration of q that ends in the state in
 // which it starts. It returns false if none is found in maxTries iterations or if a makespan
-// reaches cutoff. Most sequences repeat after one or two iterations.
+// reaches cutoff.
 func (s *duringSearch) repeatedMakespan(q *Sequence, cutoff engine.Time) (engine.Time, bool) {
 	const maxTries = 4
 	state := s.simulator.closingState(q)
