@@ -10,6 +10,25 @@ import (
 	"sim/engine"
 )
 
+// passBuilder is the state of addPassWithCalls.
+type passBuilder struct {
+	b        *builder
+	v        int // virtual stage
+	meta     TaskMeta
+	pieces   int
+	duration engine.Time // compute time of the pass
+	computed engine.Time // compute time of the tasks so far
+
+	gpuLast      []int32 // last task of each simulated GPU of the stage
+	joined       int32   // last compute task of all GPUs
+	callsPending bool    // calls have been made since joined
+
+	// ringOverlap is the fraction of the scores that does not wait for the last block of a ring.
+	// ringStarted reports that calls of a ring have been made since joined.
+	ringOverlap float64
+	ringStarted bool
+}
+
 // addPassWithCalls adds a pass that is divided into pieces and makes its collective calls
 // in the graph. All GPUs of a stage compute at the same time, so each compute task waits
 // for the calls of all groups. Each rank makes consecutive calls one after another.
@@ -19,142 +38,153 @@ import (
 // computed while the next block travels; only the last block is waited for.
 func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (passTasks, error) {
 	s := &b.Spec
-	calls := s.Calls(v, m.Phase)
-	stage := m.Stage
-	firstRank := s.Rank(int(m.Replica), int(stage), 0) // of the stage
+	p := passTasks{first: b.addTask(engine.Task{}, m)}
+	gpus := s.StageGPUs()
+	if b.options.Folded {
+		gpus = 1
+	}
+	x := passBuilder{
+		b: b, v: v, meta: m, pieces: s.Pieces(v), duration: duration,
+		gpuLast: slices.Repeat([]int32{p.first}, gpus), joined: p.first,
+	}
+	if s.ContextForm == "ring" {
+		x.ringOverlap = 1 - 1/float64(s.ContextRanks())
+	}
 
 	// Fractions of a piece: the part that is computed before its LayerMiddle calls, the
 	// start of attention, and the span of the scores relative to that start.
 	split, attentionStart, scoreSpan := s.attentionShare(v), 0.0, s.scoreSpan(v, m.Phase)
-	backward := m.Phase == Backward || m.Phase == WeightGradients
-	if backward { // attention follows the feed-forward network
+	if x.isBackward() { // attention follows the feed-forward network
 		split = 1 - split
 		attentionStart = split
 	}
 
-	ringOverlap := 0.0 // fraction of the scores that does not wait for the last block
-	if s.ContextForm == "ring" {
-		ringOverlap = 1 - 1/float64(s.ContextRanks())
-	}
-	ringStarted := false // calls of a ring have been made since the last compute task
-
-	p := passTasks{first: b.addTask(engine.Task{}, m)}
-	gpus := s.StageGPUs() // simulated GPUs of the stage
-	if b.options.Folded {
-		gpus = 1
-	}
-	gpuLast := slices.Repeat([]int32{p.first}, gpus) // last task of each GPU
-	joined := p.first                                // last compute task of all GPUs
-	callsPending := false                            // calls have been made since joined
-
-	// join adds a compute task of duration d after the last task of each GPU. Without
-	// duration, the task only waits for all GPUs.
-	join := func(d engine.Time) {
-		var early int32
-		part := s.OverlapCalls
-		if ringStarted {
-			part = max(part, ringOverlap)
-		}
-		overlaps := callsPending && part > 0 && d > 0
-		if overlaps { // this part of the computation does not wait for the calls
-			e := engine.Time(float64(d) * part)
-			early = b.addTask(engine.Task{Duration: e}, m)
-			b.Graph.AddDependency(joined, early)
-			d -= e
-		}
-		id := b.addTask(engine.Task{Duration: d}, m)
-		for g, before := range gpuLast {
-			b.Graph.AddDependency(before, id)
-			gpuLast[g] = id
-		}
-		if overlaps {
-			b.Graph.AddDependency(early, id)
-		}
-		joined, callsPending, ringStarted = id, false, false
-	}
-
-	pieces := s.Pieces(v)
-	shards := s.Shards(v) > 0
-	done := engine.Time(0)
-
-	// computeUntil returns the compute time up to the given point that is not done yet.
-	computeUntil := func(piece int, part float64) engine.Time {
-		end := engine.Time(float64(duration) * (float64(piece) + part) / float64(pieces))
-		if piece == pieces {
-			end = duration
-		}
-		d := end - done
-		done = end
-		return d
-	}
-
 	// Each piece alternates between the calls of a position and the computation after
 	// them.
-	for piece := range pieces {
-		start := joined
+	calls, shards := s.Calls(v, m.Phase), s.Shards(v) > 0
+	for piece := range x.pieces {
+		start := x.joined
 		if shards {
-			join(0)
-			start = joined
+			x.join(0)
+			start = x.joined
 		}
 		for position := LayerStart; position <= LayerEnd; position++ {
 			for _, c := range calls {
 				if c.Position != position {
 					continue
 				}
-
-				// Identify the draw of sizes by layer, and with Zipf sizes also by
-				// replica, virtual stage and micro-batch. These numbers are the digits of
-				// Call.Draw in a mixed radix, plus 1.
-				if uneven := s.ExpertSizes; c.Dim == Expert && (uneven == "zipf" || uneven == "loads") {
-					layer := piece
-					if backward {
-						layer = pieces - 1 - piece
-					}
-					if c.Draw = 1 + uint64(s.expertLayer(v, layer, pieces)); uneven == "zipf" {
-						c.Draw = 1 + uint64(((int(m.Replica)*s.PP*s.Chunks+v)*s.Microbatches+int(m.Microbatch))*pieces+layer)
-					}
-				}
-
-				if c.Dim == Context && ringOverlap > 0 && !ringStarted {
+				if c.Dim == Context && x.ringOverlap > 0 && !x.ringStarted {
 					// Keys and values can travel only after they are projected. The calls
 					// overlap nothing before.
-					join(computeUntil(piece, attentionStart+scoreSpan[0]))
-					ringStarted = true
+					x.join(x.computeUntil(piece, attentionStart+scoreSpan[0]))
+					x.ringStarted = true
 				}
-
-				callsPending = true
-				for _, group := range b.groups(c, int(m.Replica), int(stage)) {
-					ready := make([]int32, len(group))
-					for i, rank := range group {
-						ready[i] = gpuLast[int(rank-firstRank)%gpus]
-					}
-					ends, err := b.expandCall(c, group, ready, m)
-					if err != nil {
-						return p, err
-					}
-					for i, rank := range group {
-						gpuLast[int(rank-firstRank)%gpus] = ends[i]
-					}
+				if err := x.addCall(c, piece); err != nil {
+					return p, err
 				}
 			}
 
-			if ringStarted { // the output projection needs the scores of all blocks
-				join(computeUntil(piece, attentionStart+scoreSpan[1]))
+			if x.ringStarted { // the output projection needs the scores of all blocks
+				x.join(x.computeUntil(piece, attentionStart+scoreSpan[1]))
 			}
 
 			switch position {
 			case LayerStart:
-				join(computeUntil(piece, split))
+				x.join(x.computeUntil(piece, split))
 			case LayerMiddle:
-				join(computeUntil(piece+1, 0)) // until the next piece starts
-				p.pieceEnds = append(p.pieceEnds, joined)
-				p.shards = append(p.shards, passTasks{first: start, last: joined})
+				x.join(x.computeUntil(piece+1, 0)) // until the next piece starts
+				p.pieceEnds = append(p.pieceEnds, x.joined)
+				p.shards = append(p.shards, passTasks{first: start, last: x.joined})
 			}
 		}
 	}
-	join(0)
-	p.last = gpuLast[0]
+	x.join(0)
+	p.last = x.gpuLast[0]
 	return p, nil
+}
+
+// isBackward reports whether the pass computes the layers in reverse order.
+func (x *passBuilder) isBackward() bool {
+	return x.meta.Phase == Backward || x.meta.Phase == WeightGradients
+}
+
+// join adds a compute task of duration d after the last task of each GPU. Without
+// duration, the task only waits for all GPUs.
+func (x *passBuilder) join(d engine.Time) {
+	b := x.b
+	var early int32
+	part := b.Spec.OverlapCalls
+	if x.ringStarted {
+		part = max(part, x.ringOverlap)
+	}
+	overlaps := x.callsPending && part > 0 && d > 0
+	if overlaps { // this part of the computation does not wait for the calls
+		e := engine.Time(float64(d) * part)
+		early = b.addTask(engine.Task{Duration: e}, x.meta)
+		b.Graph.AddDependency(x.joined, early)
+		d -= e
+	}
+	id := b.addTask(engine.Task{Duration: d}, x.meta)
+	for g, before := range x.gpuLast {
+		b.Graph.AddDependency(before, id)
+		x.gpuLast[g] = id
+	}
+	if overlaps {
+		b.Graph.AddDependency(early, id)
+	}
+	x.joined, x.callsPending, x.ringStarted = id, false, false
+}
+
+// computeUntil returns the compute time from the last call of computeUntil to the given fraction
+// of a piece.
+func (x *passBuilder) computeUntil(piece int, fraction float64) engine.Time {
+	end := engine.Time(float64(x.duration) * (float64(piece) + fraction) / float64(x.pieces))
+	if piece == x.pieces {
+		end = x.duration
+	}
+	d := end - x.computed
+	x.computed = end
+	return d
+}
+
+// addCall adds call c of a piece among each of its groups. Each rank makes it after its last task.
+func (x *passBuilder) addCall(c Call, piece int) error {
+	b := x.b
+	if uneven := b.Spec.ExpertSizes; c.Dim == Expert && (uneven == "zipf" || uneven == "loads") {
+		c.Draw = x.draw(piece)
+	}
+	x.callsPending = true
+	stage := int(x.meta.Stage)
+	firstRank := b.Spec.Rank(int(x.meta.Replica), stage, 0) // of the stage
+	for _, group := range b.groups(c, int(x.meta.Replica), stage) {
+		ready := make([]int32, len(group))
+		for i, rank := range group {
+			ready[i] = x.gpuLast[int(rank-firstRank)%len(x.gpuLast)]
+		}
+		ends, err := b.expandCall(c, group, ready, x.meta)
+		if err != nil {
+			return err
+		}
+		for i, rank := range group {
+			x.gpuLast[int(rank-firstRank)%len(x.gpuLast)] = ends[i]
+		}
+	}
+	return nil
+}
+
+// draw returns Call.Draw of an exchange with experts in a piece. It identifies the draw of sizes by
+// layer, and with Zipf sizes also by replica, virtual stage and micro-batch. These numbers are the
+// digits of the result in a mixed radix, plus 1.
+func (x *passBuilder) draw(piece int) uint64 {
+	s, m := &x.b.Spec, &x.meta
+	layer := piece
+	if x.isBackward() {
+		layer = x.pieces - 1 - piece
+	}
+	if s.ExpertSizes == "zipf" {
+		return 1 + uint64(((int(m.Replica)*s.PP*s.Chunks+x.v)*s.Microbatches+int(m.Microbatch))*x.pieces+layer)
+	}
+	return 1 + uint64(s.expertLayer(x.v, layer, x.pieces))
 }
 
 // groups returns the groups whose calls are in the graph: all of Spec.Groups, or the first one
