@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -151,6 +153,7 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	if len(j.outputs.workloads) > 0 {
 		options.VisitWork = j.outputs.fillWorkloads
 	}
+	limitGarbage(ctx, s)
 	outcome, err := c.run(ctx, s, options)
 	m.stop()
 	if err != nil {
@@ -257,4 +260,17 @@ func (c *command) printRun(j *preparedRun, r *result.Run, flags runFlags) error 
 	}
 	_, err = c.stdout.Write(data)
 	return err
+}
+
+// limitGarbage makes the garbage collector start earlier if a task graph takes gigabytes. Its arrays
+// contain few pointers, so that collections are cheap: a step of 4.9 million tasks then takes 3.3
+// instead of 5.1 GB, and as much CPU time. The variable GOGC has precedence.
+func limitGarbage(ctx context.Context, s *scenarios.Scenario) {
+	const largeBytes, percent = 1e9, 25
+	if os.Getenv("GOGC") != "" || s.Engine.Level != "flow" {
+		return // the cost of other levels is not known before the system is built
+	}
+	if cost, err := s.Cost(ctx); err == nil && cost.Bytes > largeBytes {
+		debug.SetGCPercent(percent)
+	}
 }
