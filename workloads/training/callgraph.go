@@ -199,11 +199,10 @@ func (b *builder) groups(c Call, replica, stage int) [][]int32 {
 
 // CanFold reports whether all GPUs of a stage, in all replicas, do the same at the same time. A
 // graph can then contain one of them (BuildOptions.Folded). Sizes of expert traffic that differ,
-// measured times, a second copy of the model in a replica, and collectives of sharded passes
-// are not supported.
+// measured times, and a second copy of the model in a replica are not supported.
 func (s *Spec) CanFold() bool {
 	isUneven := s.ExpertSizes == "zipf" || s.ExpertSizes == "loads"
-	return s.Measured == nil && !isUneven && s.ModelCopies() == 1 && !s.scattersGradients()
+	return s.Measured == nil && !isUneven && s.ModelCopies() == 1
 }
 
 // expandCall adds the tasks of call c among group and describes them like m.

@@ -106,7 +106,8 @@ func (b *builder) shardCalls(v int, kind CallKind) []Call {
 // replicas join it one by one as their passes are added.
 type shardCollective struct {
 	ready []int32 // task after which a replica participates, indexed by replica
-	// done lists the last tasks, indexed by replica or, with calls in the graph, by rank.
+	// done lists the last tasks, indexed by replica or, with calls in the graph, by rank. A
+	// folded graph has one replica and one rank per stage.
 	done     [][]int32
 	endTasks map[int32]int32 // a task after all last tasks of a replica, by replica
 }
@@ -154,16 +155,26 @@ func (b *builder) shardCollective(k shardKey, v int, m TaskMeta) (*shardCollecti
 	}
 
 	// With calls in the graph, each group makes a call after its previous one.
+	// In a folded graph, all ranks of the group have the tasks of its first rank, in done[0].
 	x.done = make([][]int32, s.GPUs)
+	doneIndex := func(rank int32) int32 { return rank }
+	if b.options.Folded {
+		x.done = make([][]int32, 1)
+		doneIndex = func(int32) int32 { return 0 }
+	}
 	for _, c := range b.shardCalls(v, k.kind) {
-		for _, group := range s.Groups(c, anyReplica, k.stage) {
+		for _, group := range b.groups(c, anyReplica, k.stage) {
 			ready := make([]int32, len(group))
 			for i, rank := range group {
+				if b.options.Folded && i > 0 {
+					ready[i] = ready[0]
+					continue
+				}
 				ready[i] = x.ready[b.Nodes[rank].Replica]
-				if before != nil && len(before.done[rank]) > 0 {
+				if before != nil && len(before.done[doneIndex(rank)]) > 0 {
 					joined := b.addTask(engine.Task{}, m)
 					b.Graph.AddDependency(ready[i], joined)
-					for _, end := range before.done[rank] {
+					for _, end := range before.done[doneIndex(rank)] {
 						b.Graph.AddDependency(end, joined)
 					}
 					ready[i] = joined
@@ -174,7 +185,9 @@ func (b *builder) shardCollective(k shardKey, v int, m TaskMeta) (*shardCollecti
 				return nil, err
 			}
 			for i, rank := range group {
-				x.done[rank] = append(x.done[rank], done[i])
+				if k := doneIndex(rank); !b.options.Folded || i == 0 {
+					x.done[k] = append(x.done[k], done[i])
+				}
 			}
 		}
 	}
@@ -228,7 +241,7 @@ func (b *builder) endTask(x *shardCollective, r int, m TaskMeta) int32 {
 	}
 
 	var all []int32
-	if b.options.Expand == nil {
+	if b.options.Expand == nil || b.options.Folded {
 		all = x.done[r]
 	} else {
 		for g := range b.Spec.StageGPUs() {

@@ -225,6 +225,9 @@ func (a *routingResult) setFinishTime(end engine.Time) {
 	a.finishTime, a.Row.Metrics[a.system.endMetric()] = end, end.Seconds()
 	if a.system.iteration != nil {
 		a.system.AddExposed(&a.Row, end, "these paths do")
+		if a.system.quotient != nil && a.system.Service != flow.MaxMin {
+			a.Row.Labels["nct_reference"] = "the ideal fabric serves identical transfers together; one after the other, they may end earlier"
+		}
 	}
 }
 
