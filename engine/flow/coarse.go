@@ -42,6 +42,8 @@ type hold struct {
 // reset starts a run of m with the given tolerance, at most a quarter of the largest time, as in ceilTicks.
 func (c *coarseRun) reset(m *model, tolerance engine.Time) {
 	tolerance = min(tolerance, math.MaxInt64/4)
+
+	// sharedAt is such that the first computation is at time 0.
 	*c = coarseRun{
 		tolerance: tolerance, sharedAt: -tolerance, waiting: c.waiting[:0], holds: c.holds[:0], held: c.held,
 	}
@@ -88,7 +90,8 @@ func (z *sim) endHolds() {
 	c.waiting, c.holds = c.waiting[:0], c.holds[:0]
 }
 
-// holdCapacity records the rate of a transfer that ends now, before it leaves its class.
+// holdCapacity records the rate of a transfer that ends now, before it leaves its class. In a class, the
+// rate is the level of the class times the weight of the transfer; z.rate is not maintained then.
 func (z *sim) holdCapacity(id int32) {
 	rate := z.rate[id]
 	if s := &z.incremental.taskClasses; z.incremental.valid && s.bottleneck[id] >= 0 {

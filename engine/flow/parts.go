@@ -45,7 +45,9 @@ type partResult struct {
 // newPartition divides a model. It returns a partition without parts if there are fewer than two large
 // components.
 func newPartition(m *model) *partition {
-	// Unite tasks and resources. Resource r is element tasks+r.
+	// Unite the elements that are connected: tasks and the resources that they use, and tasks with a
+	// dependency (union-find). Element id is task id, and element tasks+r is resource r. find returns
+	// the element that represents the component of i.
 	root := make([]int32, m.tasks+m.resources)
 	for i := range root {
 		root[i] = int32(i)
@@ -81,7 +83,7 @@ func newPartition(m *model) *partition {
 			parts = append(parts, part{})
 		}
 	}
-	if len(parts) <= 2 {
+	if len(parts) <= 2 { // part 0 and at most one large component
 		return p
 	}
 	for id := range int32(m.tasks) {
@@ -172,11 +174,16 @@ func (z *sim) simulatesParts() bool {
 // runParts simulates all parts to their ends, and merges the results. It returns false as run does.
 func (z *sim) runParts(cutoff engine.Time) bool {
 	z.reset(cutoff)
+
+	// The counters of work are initialised as in startRun.
 	z.workBeforeRun, z.exceededWork, z.cancelled = z.polledWork, false, false
 	parts := z.partition.parts
 	results := make([]partResult, len(parts))
 	var next atomic.Int32
 	var failed atomic.Bool
+
+	// Each goroutine takes the next part until all are taken or one has failed. Different goroutines
+	// write to different elements of z.
 	work := func() {
 		for k := next.Add(1) - 1; int(k) < len(parts) && !failed.Load(); k = next.Add(1) - 1 {
 			y := z.newPart(&parts[k])

@@ -203,7 +203,7 @@ func (z *sim) runEvents() bool {
 			}
 			id, _ := z.queue.Pop()
 			switch {
-			case int(id) >= 2*z.tasks:
+			case int(id) >= 2*z.tasks: // changeEvent
 				c := z.change(id)
 				if c.Link == noLink {
 					z.control.isReached = true
@@ -212,20 +212,20 @@ func (z *sim) runEvents() bool {
 				z.capacity[c.Link] = c.Rate * perTick
 				z.markDirty(c.Link)
 				z.coarse.isForced = true
-			case int(id) >= z.tasks:
+			case int(id) >= z.tasks: // crossingEvent
 				z.markTaskDirty(id - int32(z.tasks))
-			case z.fixedDuration[id] >= 0:
+			case z.fixedDuration[id] >= 0: // only tasks of the contention have such events
 				if !z.handleContender(id) {
 					return false
 				}
-			case z.phase[id] == phaseWaiting:
+			case z.phase[id] == phaseWaiting: // the start of a transfer
 				if z.stopBefore != nil && z.stopBefore[id] {
 					z.queue.Set(id, t)
 					z.reachedStop = true
 					return true
 				}
 				z.startTransfer(id)
-			case !z.endTransfer(id):
+			case !z.endTransfer(id): // the end of a transfer
 				return false
 			}
 			if len(z.stack) > 0 && !z.endFixedTasks() {

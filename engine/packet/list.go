@@ -38,7 +38,7 @@ func (l *list[T]) grow() {
 		l.items, p.free = p.free[k], p.free[:k]
 		return
 	}
-	const minItems = 64 // at first
+	const minItems = 64 // capacity of a new list
 	p.capacity -= cap(l.items)
 	l.items = append(l.items, make([]T, max(minItems, len(l.items)))...)
 	l.items = l.items[:cap(l.items)]

@@ -2,6 +2,7 @@ package packet
 
 import (
 	"math/bits"
+
 	"sim/internal/random"
 )
 

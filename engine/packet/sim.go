@@ -39,7 +39,7 @@ type sim struct {
 	scheduled    []scheduledLink // indexed by link; empty with queued links
 	timings      []linkTiming    // distinct rates and latencies of scheduled links
 	prefetchSink int32           // sum of prefetched values, so that their loads are not optimised away
-	queueState
+	queueState                   // of queued links; see queued.go
 }
 
 // eventsPerLink is the number of event ids of a queued link.
