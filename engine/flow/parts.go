@@ -40,6 +40,7 @@ type partResult struct {
 	makespan     engine.Time
 	maxDelay     engine.Time // coarseRun.maxDelay
 	maxHeld      float64     // coarseRun.maxHeld
+	log          *rateLog    // of the whole model's tasks; nil if no rates are recorded
 }
 
 // newPartition divides a model. It returns a partition without parts if there are fewer than two large
@@ -153,15 +154,15 @@ func (z *sim) newPart(p *part) *sim {
 		y.initialCapacity[k] = z.initialCapacity[r]
 	}
 	if z.ends != nil {
-		y.record(false)
+		y.record(z.log != nil)
 	}
 	return y
 }
 
-// simulatesParts reports whether the next run simulates parts. A part has no contention, no record of
-// rates and no limit on its work.
+// simulatesParts reports whether the next run simulates parts. A part has no contention and no limit on
+// its work.
 func (z *sim) simulatesParts() bool {
-	if z.workers == 0 || z.service != MaxMin || z.contention != nil || z.log != nil ||
+	if z.workers == 0 || z.service != MaxMin || z.contention != nil ||
 		z.stopBefore != nil || z.maxWork > 0 {
 		return false
 	}
@@ -200,7 +201,12 @@ func (z *sim) runParts(cutoff engine.Time) bool {
 				z.coarse.held[parts[k].resources[i]] = held
 			}
 			results[k] = partResult{
-				y.events, y.polledWork + int64(y.workSincePoll), y.makespan, y.coarse.maxDelay, y.coarse.maxHeld,
+				y.events, y.polledWork + int64(y.workSincePoll), y.makespan, y.coarse.maxDelay, y.coarse.maxHeld, y.log,
+			}
+			if y.log != nil {
+				for i, id := range y.log.task {
+					y.log.task[i] = parts[k].tasks[id]
+				}
 			}
 		}
 	}
@@ -221,6 +227,9 @@ func (z *sim) runParts(cutoff engine.Time) bool {
 		z.makespan = max(z.makespan, r.makespan)
 		z.coarse.maxDelay = max(z.coarse.maxDelay, r.maxDelay)
 		z.coarse.maxHeld = max(z.coarse.maxHeld, r.maxHeld)
+		if r.log != nil { // byTask needs the order of time within each task only
+			z.log.task, z.log.steps = append(z.log.task, r.log.task...), append(z.log.steps, r.log.steps...)
+		}
 	}
 	z.numEnded = z.tasks
 	return true

@@ -27,7 +27,8 @@ type Options struct {
 	Tolerance engine.Time
 	// Workers is the maximum number of goroutines that simulate parts of the graph. Tasks of
 	// different parts are connected by no dependency, and by no resource. 0 simulates all parts
-	// together. Any other number gives the same trace.
+	// together. All other numbers give the same trace. It differs from the trace of 0 by rounding at most,
+	// unless there is a Tolerance: then each part bundles its own events.
 	Workers int
 }
 
