@@ -135,13 +135,13 @@ func TestTrafficLimits(t *testing.T) {
 		want string // start of the diagnostic; "" if the scenario runs
 		set  []string
 	}{
-		{"workload.packet: 6.3e+10 packets of the traffic take ",
-			[]string{"workload.message=15600KB", "workload.packet=1B"}},
+		{"workload.packet: 6.3e+11 packets of the traffic take ",
+			[]string{"workload.message=156MB", "workload.packet=1B"}},
 		{"workload.rate: 7.3e+13 packets of the traffic take ",
 			[]string{"workload.source=on-off", "workload.message=0B", "workload.rate=500MB/s",
 				"workload.duration=10h"}},
-		{"workload.duration: 4.3e+10 packets of the traffic take about 1.32e+11 hops",
-			[]string{"workload.source=poisson", "workload.load=0.9", "workload.duration=15s"}},
+		{"workload.duration: 4.3e+11 packets of the traffic take about 1.32e+12 hops",
+			[]string{"workload.source=poisson", "workload.load=0.9", "workload.duration=150s"}},
 		{"workload.pace: dor takes 5.12e+294 s of simulated time", []string{"workload.pace=1e-300"}},
 		{"workload.message: the traffic takes 2.56e+16 s",
 			[]string{"workload.message=100TB", "fabric.link_rate=1bps", "engine.level=flow"}},
