@@ -171,8 +171,10 @@ func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 		minHeight = 14
 		// maxHeight is the height of a track in points, with few tracks.
 		maxHeight = 40
-		// Height of a plot with many tracks, in points.
+		// panelHeight is the height of a plot with many tracks, in points.
 		panelHeight = 220
+		// minPanelHeight is the height of a plot with one track, in points: enough for its axes.
+		minPanelHeight = 72
 	)
 
 	if !hasSpans(p) {
@@ -188,11 +190,13 @@ func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 
 	// Choose the range of time and the height of a plot.
 	end := max(p.MakespanS, lastEnd(tracks, func(result.Span) bool { return true }))
-	height := max(min(max(minHeight, panelHeight/vg.Length(len(tracks))),
-		maxHeight)*vg.Length(len(tracks)), 72)
+	count := vg.Length(len(tracks))
+	trackHeight := min(max(minHeight, panelHeight/count), maxHeight)
+	height := max(trackHeight*count, minPanelHeight)
 	const withGroups, withoutGroups = true, false
-	part := func(head string, from, to float64, count int, grouped bool) *plot.Plot {
-		q := trackPlot(tracks, from, to, count, p.MakespanS, grouped)
+	// part plots a part of the iteration, with about the given number of ticks.
+	part := func(head string, from, to float64, ticks int, grouped bool) *plot.Plot {
+		q := trackPlot(tracks, from, to, ticks, p.MakespanS, grouped)
 		sheet.AddHeading(q, head)
 		return q
 	}
@@ -291,12 +295,12 @@ func shortestWork(tracks []result.Track) float64 {
 var endLine = sheet.Line(sheet.Black, 1, 3, 2)
 
 // trackPlot plots tracks between two times in seconds, the first track on top, with about
-// count ticks and a line at the end of the iteration. If grouped is set, the names of groups
+// the given number of ticks and a line at the end of the iteration. If grouped is set, the names of groups
 // are at the right.
 func trackPlot(
 	tracks []result.Track,
 	from, to float64,
-	count int,
+	ticks int,
 	makespan float64,
 	grouped bool,
 ) *plot.Plot {
@@ -314,7 +318,7 @@ func trackPlot(
 	const prefixWidth, nameWidth = 60, 80 // points
 	p.Y.Label.Text = sheet.Fit(p.Y.Label.TextStyle, prefix, prefixWidth)
 	t.nameTracks(p, nameWidth, func(i int) string { return rests[i] })
-	sheet.TimeAxis(&p.X, "time", from, to, count)
+	sheet.TimeAxis(&p.X, "time", from, to, ticks)
 
 	// Reserve space for the names of groups.
 	if grouped {

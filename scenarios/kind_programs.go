@@ -121,8 +121,8 @@ func checkPodProgram(c *checker) {
 		return
 	}
 
-	// A cell of a sweep records a failure in its row instead.
 	const mayFold = false
+	// A cell of a sweep records a failure in its row instead.
 	if w.Check(c.Reader, mayFold); len(c.Diagnostics) > 0 || c.isCell {
 		return
 	}

@@ -35,7 +35,8 @@ func (p *publisher) checkIdle(ctx context.Context) error {
 		p.warnedNoWorker = true
 		p.o.Log("no worker of version %s is taking items; start: sim worker %s", p.o.Version, p.l.address)
 	}
-	if often := max(p.o.AckWait, p.o.checkInterval); quiet < often || time.Since(p.lastLostCheck) < often {
+	interval := max(p.o.AckWait, p.o.checkInterval) // between checks for lost items
+	if quiet < interval || time.Since(p.lastLostCheck) < interval {
 		return nil
 	}
 	p.lastLostCheck = time.Now()

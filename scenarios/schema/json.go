@@ -84,7 +84,9 @@ func (k *Key) jsonObject() Object {
 			each[part] = Object{"type": "string", "enum": c.Names()}
 		}
 		o = Object{"anyOf": []Object{
-			o, {"type": "string", "pattern": fmt.Sprintf("^(%s)=[^,=]+(,(%s)=[^,=]+)*$", parts, parts)}, {"type": "object", "additionalProperties": false, "properties": each},
+			o,
+			{"type": "string", "pattern": fmt.Sprintf("^(%s)=[^,=]+(,(%s)=[^,=]+)*$", parts, parts)},
+			{"type": "object", "additionalProperties": false, "properties": each},
 		}}
 	}
 	// The description includes the condition of use and the default.

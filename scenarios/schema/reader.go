@@ -56,9 +56,17 @@ const maxElements = 10_000
 func NewReader(root map[string]any, layers []Layer) *Reader {
 	var noNames *Names
 	return &Reader{
-		Schema: New(noNames), Root: root, Layers: layers, Overrides: map[string]bool{}, Derived: map[string]bool{},
-		given: map[string]bool{}, invalid: map[string]bool{}, hasIndex: map[int]bool{},
-		FilePath: func(path string) string { return path }, OtherKind: func(string, string) *Rejection { return nil }, Kind: func(string) string { return "" },
+		Schema:    New(noNames),
+		Root:      root,
+		Layers:    layers,
+		Overrides: map[string]bool{},
+		Derived:   map[string]bool{},
+		FilePath:  func(path string) string { return path },
+		OtherKind: func(string, string) *Rejection { return nil },
+		Kind:      func(string) string { return "" },
+		given:     map[string]bool{},
+		invalid:   map[string]bool{},
+		hasIndex:  map[int]bool{},
 	}
 }
 

@@ -37,7 +37,9 @@ func (r *Reader) rejectUnknown(m map[string]any, path string, complete bool) {
 			}
 			r.rejectUnknown(sub, at, complete)
 		case own != nil && own.Find(name) != nil:
+			// a key whose value is a table
 		case !complete && path == "" && r.OtherKind(path, name) != nil:
+			// a table of another kind
 		default:
 			r.rejectUnknownKey(path, name, v)
 		}

@@ -163,14 +163,14 @@ func (k *Key) valueText() string {
 		names = "`" + strings.Join(c, "`, `") + "`"
 	}
 	// Choices take precedence over the type.
-	sort, known := typeNames[k.Type]
+	description, known := typeNames[k.Type]
 	switch {
 	case names != "" && k.Type.Kind() == reflect.Slice:
 		return "list of " + names
 	case names != "":
 		return "one of " + names
 	case known:
-		return sort
+		return description
 	case k.Type == reflect.TypeFor[units.Rate]():
 		return k.boundsText("a rate")
 	case k.Type.Kind() == reflect.Float64, k.Type == reflect.TypeFor[*float64]():

@@ -110,10 +110,10 @@ func Texts(f sheet.Figure) []PlacedText {
 			down := a.Size * 0.15
 			up := a.Size * 0.72
 			p := PlacedText{Text: a.String, angle: angles[last]}
-			for i, q := range []vg.Point{{
-				X: 0,
-				Y: -down,
-			}, {X: w, Y: -down}, {X: w, Y: up}, {X: 0, Y: up}} {
+			corners := []vg.Point{
+				{X: 0, Y: -down}, {X: w, Y: -down}, {X: w, Y: up}, {X: 0, Y: up},
+			}
+			for i, q := range corners {
 				p.Corners[i] = rotate(q.Add(a.Point), p.angle)
 			}
 
@@ -234,16 +234,14 @@ func CompareImage(t *testing.T, f sheet.Figure, file string) {
 		t.Fatal(err)
 	}
 	defer saved.Close()
-	// Store a differing image for visual inspection.
 	want, err := png.Decode(saved)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	if why := imageDifference(got, want.(*image.RGBA)); why != "" {
+		// Store the differing image for visual inspection.
 		drawn := filepath.Join(os.TempDir(), "figure-"+filepath.Base(file))
-
-		// For visual inspection.
 		write(drawn)
 		t.Errorf("differs from %s: %s; drawn as %s; -update accepts it", file, why, drawn)
 	}
@@ -332,8 +330,11 @@ func imageDifference(a, b *image.RGBA) string {
 	return ""
 }
 
-// CheckSVG fails the test unless b is well-formed XML with at least four shapes (a title and one
-// plot) and without invalid numbers. name is the name of the figure in messages.
+// minShapes is the number of shapes of the smallest figure, a title and one plot.
+const minShapes = 4
+
+// CheckSVG fails the test unless b is well-formed XML with at least minShapes shapes and
+// without invalid numbers. name is the name of the figure in messages.
 func CheckSVG(t interface{ Fatalf(string, ...any) }, name string, b []byte) {
 	var err error
 	for d := xml.NewDecoder(bytes.NewReader(b)); err == nil; {
@@ -344,11 +345,11 @@ func CheckSVG(t interface{ Fatalf(string, ...any) }, name string, b []byte) {
 	switch {
 	case !errors.Is(err, io.EOF):
 		t.Fatalf("%s is no XML: %v", name, err)
-	case shapes < 4:
+	case shapes < minShapes:
 		t.Fatalf("%s has %d shapes", name, shapes)
 	case bytes.Contains(b, []byte("NaN")) || bytes.Contains(b, []byte("Inf")):
 		i := max(bytes.Index(b, []byte("NaN")), bytes.Index(b, []byte("Inf")))
-		t.Fatalf("%s has what is no number: %.200q", name, b[max(0, i-100):])
+		t.Fatalf("%s contains an invalid number: %.200q", name, b[max(0, i-100):])
 	}
 }
 

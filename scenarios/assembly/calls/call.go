@@ -68,7 +68,8 @@ func (c *Call) CheckSize(
 		return err
 	}
 	if c.MayFold && !row.Searches {
-		return c.checkCount(ctx, p, row, assembly.FoldedTransfer, 1, visit)
+		const oneSchedule = 1
+		return c.checkCount(ctx, p, row, assembly.FoldedTransfer, oneSchedule, visit)
 	}
 	return c.checkCount(ctx, p, row, c.TransferCost, maxSchedulesInMemory, visit)
 }

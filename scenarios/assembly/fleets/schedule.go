@@ -202,7 +202,7 @@ func (s *simulation) findPlace(
 			continue
 		}
 
-		if first != nil && first.isDelayedBy(s, j, p, candidate, podSlowdown) {
+		if first != nil && !first.addUnlessDelayed(s, j, p, candidate, podSlowdown) {
 			best = max(best, delaysReservation)
 			continue
 		}
@@ -421,20 +421,21 @@ func (r *reservation) isOutlastedBy(s *simulation, j *fleetJob, slowdown float64
 	return s.readyTime(j, s.now)+x.estimatedRun(&s.config.Times) > r.start
 }
 
-// isDelayedBy reports whether starting a job at a place would delay the job with
-// the reservation. If not, podThen includes the started job from now on.
-func (r *reservation) isDelayedBy(
-	s *simulation, j *fleetJob, p int, at placement.Place, slow float64,
+// addUnlessDelayed adds a job that starts at a place to podThen, unless this would
+// delay the job with the reservation. It reports whether there is no delay. Jobs in
+// other pods, or that end before the reserved start, are not added.
+func (r *reservation) addUnlessDelayed(
+	s *simulation, j *fleetJob, p int, at placement.Place, slowdown float64,
 ) bool {
-	if r.podThen == nil || p != r.pod || !r.isOutlastedBy(s, j, slow) {
-		return false
+	if r.podThen == nil || p != r.pod || !r.isOutlastedBy(s, j, slowdown) {
+		return true
 	}
 	trial := *r.podThen
 	markUsed(&trial, &at)
 	place, ok := s.policy.Place(&trial, r.job.Shape)
 	if !ok || !r.job.returned && s.usesReserve(&trial, &place) {
-		return true
+		return false
 	}
 	r.podThen = &trial
-	return false
+	return true
 }

@@ -155,9 +155,13 @@ func newSimulation(ctx context.Context, c *Config, policy placement.Policy) *sim
 // setEvent sets the time of an event.
 func (s *simulation) setEvent(id int, at fleet.Time) { s.events.Set(int32(id), engine.Time(at)) }
 
-// partEventID returns the event of part x, and slotEventID the event of a slot.
+// arrivalEventID is the event of the arrival of the next job.
+const arrivalEventID = 0
+
+// partEventID returns the event of part x.
 func (s *simulation) partEventID(x int) int { return 1 + len(s.slots) + x }
 
+// slotEventID returns the event of a slot.
 func (s *simulation) slotEventID(slot int32) int { return 1 + int(slot) }
 
 // immediately is a delay of setRepairEnd.
@@ -199,7 +203,7 @@ func (s *simulation) drawArrival() {
 		return
 	}
 	s.nextJob = &fleetJob{Job: j, slowdown: 1, requestedRatio: 1}
-	s.setEvent(0, max(s.now, j.Submit))
+	s.setEvent(arrivalEventID, max(s.now, j.Submit))
 }
 
 // run simulates until the end of the measured time.
@@ -221,7 +225,7 @@ func (s *simulation) run() error {
 
 		var err error
 		switch i := int(id) - 1; {
-		case i < 0: // id 0, the arrival of a job
+		case i < 0: // arrivalEventID
 			s.submit()
 		case i < len(s.slots):
 			err = s.endPhase(int32(i))
