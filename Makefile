@@ -36,10 +36,10 @@ ci:
 # what is generated: what is below the marks in docs/scenario.md and docs/metrics.md, and the picture of README.md
 docs: build
 	sed '/^<!-- sim list keys -->$$/q' docs/scenario.md > docs/scenario.md.new
-	./sim list keys >> docs/scenario.md.new
+	./sim list keys --markdown >> docs/scenario.md.new
 	mv docs/scenario.md.new docs/scenario.md
 	sed '/^<!-- sim list metrics -->$$/q' docs/metrics.md > docs/metrics.md.new
-	./sim list metrics >> docs/metrics.md.new
+	./sim list metrics --markdown >> docs/metrics.md.new
 	mv docs/metrics.md.new docs/metrics.md
 	./sim list keys --json-schema > docs/scenario.schema.json
 	./sim run scenarios/deepseek671b.toml --force --out runs/docs

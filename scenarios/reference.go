@@ -124,8 +124,8 @@ func headingAnchor(head string, heads map[string]int) string {
 // WriteKeys writes a description of keys for people at a terminal: the keys of a kind
 // ("fabric.torus"), of a table ("policy.ecmp"), or all keys with a prefix
 // ("workload.micro"). If no key matches, it writes nothing and returns all possible
-// arguments. It fails if w does.
-func WriteKeys(w io.Writer, prefix string) (known []string, err error) {
+// arguments. Lines have at most width characters. It fails if w does.
+func WriteKeys(w io.Writer, prefix string, width int) (known []string, err error) {
 	var b strings.Builder
 	s, seen := &Scenario{}, map[string]bool{}
 
@@ -137,7 +137,7 @@ func WriteKeys(w io.Writer, prefix string) (known []string, err error) {
 			text := t.Describe(func(path string) bool {
 				known = append(known, path)
 				return all || path == prefix || strings.HasPrefix(path, prefix)
-			})
+			}, width)
 			if text == "" || seen[text] {
 				continue // of another kind with the same keys
 			}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"sim/internal/text"
 	"sim/plots"
 	"sim/plots/sheet"
 	"sim/scenarios"
@@ -76,9 +77,9 @@ func compareCells(t *testing.T, prefix string) {
 
 // cellDigests runs a scenario and returns digests of its whole output except times and text,
 // or "refused". Figures are included if drawn is true.
-func cellDigests(t *testing.T, text string, overrides []string, drawn bool) string {
+func cellDigests(t *testing.T, scenario string, overrides []string, drawn bool) string {
 	t.Helper()
-	s, err := scenarios.Parse("cell.toml", []byte(text), overrides)
+	s, err := scenarios.Parse("cell.toml", []byte(scenario), overrides)
 	var o *scenarios.Outcome
 	var work *trace.RankGraph
 	var faults scenarios.Diagnostics
@@ -124,7 +125,7 @@ func cellDigests(t *testing.T, text string, overrides []string, drawn bool) stri
 	digest("explain", func(w io.Writer) error {
 		run := &result.Run{Document: o.Document, Detail: o.Detail}
 		for i := range run.Detail.Policies {
-			io.WriteString(w, keepNumbers(report.Explain(run, &run.Detail.Policies[i], nil)))
+			io.WriteString(w, keepNumbers(report.Explain(run, &run.Detail.Policies[i], text.Style{})))
 		}
 		return nil
 	})

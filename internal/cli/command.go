@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -39,7 +40,10 @@ type command struct {
 	getenv func(string) string
 	// isTerminal reports whether a person reads the stream.
 	isTerminal func(io.Writer) bool
-	now        func() time.Time // current time
+	// terminalWidth returns the number of characters per line of a terminal, or 0 for other
+	// streams.
+	terminalWidth func(io.Writer) int
+	now           func() time.Time // current time
 	// args is the command line without the program name, for the manifest.
 	args []string
 	// run runs a scenario.
@@ -57,6 +61,17 @@ func newCommand() *command {
 		isTerminal: func(w io.Writer) bool {
 			f, ok := w.(*os.File)
 			return ok && term.IsTerminal(int(f.Fd()))
+		},
+		terminalWidth: func(w io.Writer) int {
+			f, ok := w.(*os.File)
+			if !ok {
+				return 0
+			}
+			columns, _, err := term.GetSize(int(f.Fd()))
+			if err != nil {
+				return 0
+			}
+			return columns
 		},
 		now: time.Now,
 		run: scenarios.Run,
@@ -230,13 +245,23 @@ func (c *command) hasColours(w io.Writer) bool {
 	return c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb" && c.isTerminal(unwrapWriter(w))
 }
 
-// bold returns the function that formats bold text on standard output, or nil if it shows no
-// colours.
-func (c *command) bold() func(string) string {
-	if !c.hasColours(c.stdout) {
-		return nil
+// style returns the layout of text on standard output: bold text if it shows colours, and lines
+// as long as the terminal is wide.
+func (c *command) style() (s text.Style) {
+	if c.hasColours(c.stdout) {
+		s.Bold = text.Bold
 	}
-	return text.Bold
+	s.Columns = c.columns()
+	return s
+}
+
+// columns returns the number of characters per line of standard output: the environment variable
+// COLUMNS if it is set, else the width of the terminal. It returns 0 for files and pipes.
+func (c *command) columns() int {
+	if n, err := strconv.Atoi(c.getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	return c.terminalWidth(unwrapWriter(c.stdout))
 }
 
 // app returns the definition of all subcommands for the library urfave/cli.

@@ -170,10 +170,11 @@ func newBufferedCommand() (c *command, stdout, stderr *bytes.Buffer) {
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
 	return &command{
 		stdout: stdout, stderr: stderr,
-		getenv:     func(string) string { return "" },
-		isTerminal: func(io.Writer) bool { return false },
-		now:        func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
-		run:        fakeRun,
+		getenv:        func(string) string { return "" },
+		isTerminal:    func(io.Writer) bool { return false },
+		terminalWidth: func(io.Writer) int { return 0 },
+		now:           func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		run:           fakeRun,
 	}, stdout, stderr
 }
 

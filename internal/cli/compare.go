@@ -134,7 +134,7 @@ func (c *command) compare(cc *cli.Context) error {
 			return err
 		}
 	} else {
-		view.Bold = c.bold()
+		view.Style = c.style()
 		if err := write(c.stdout); err != nil {
 			return err
 		}

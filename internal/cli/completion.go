@@ -168,8 +168,8 @@ func argumentValues(cmd string, before []string) []string {
 		return append(scenarios.EmbeddedScenarios(), completeFiles)
 	case cmd == "explain" && len(before) == 0:
 		return append(namesOfKind("runs"), completeFiles)
-	case cmd == "explain" && len(before) == 1:
-		// The second argument of sim explain is a policy of the run.
+	case cmd == "explain":
+		// The other arguments of sim explain are policies of the run.
 		run, err := findRun(before[0])
 		if err != nil {
 			return nil

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,7 @@ func (c *command) explainCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
 		Usage:     "explain what determines the time of a finished run, and where the time of each policy goes",
-		ArgsUsage: "RUN [POLICY]",
+		ArgsUsage: "RUN [POLICY...]",
 		Description: describe("RUN is a run directory or the name of a scenario, for its newest run under runs/.\n"+
 			"Without POLICY, the best policy is explained. The explanation depends on the scenario:\n"+
 			"for training, the critical path and how it differs from those of other policies; for several jobs, the critical\n"+
@@ -30,24 +31,54 @@ func (c *command) explainCommand() *cli.Command {
 			"collective plan, its phases; for a fleet, the uses of chip-time and the effect of single changes, each of\n"+
 			"which is simulated.",
 			example{"sim explain deepseek671b", "the best policy of the newest run"},
-			example{"sim explain runs/mine POLICY", "another policy"}),
+			example{"sim explain runs/mine POLICY", "another policy"},
+			example{"sim explain runs/mine --policy a,b", "several policies, one after the other"}),
+		Flags: []cli.Flag{
+			repeatableFlag("policy", "explain the policies `NAMES`, such as a or a,b (repeatable)", "the best policy"),
+		},
 		Action: func(cc *cli.Context) error {
-			if cc.NArg() < 1 || cc.NArg() > 2 {
-				return usagef("sim explain takes a RUN and optionally a POLICY")
+			if cc.NArg() < 1 {
+				return usagef("sim explain takes a RUN and optionally policies")
 			}
-			// Read the run, explain it and, for a fleet, simulate single changes.
+			policies, err := policyNames(append(cc.Args().Slice()[1:], cc.StringSlice("policy")...))
+			if err != nil {
+				return err
+			}
+			if policies == nil {
+				const best = ""
+				policies = []string{best}
+			}
+
+			// Read the run, and find all policies before anything is printed.
 			run, err := findRun(cc.Args().Get(0))
 			if err != nil {
 				return err
 			}
-			sim, err := findSimulation(run, cc.Args().Get(1))
-			if err != nil {
-				return err
+			var simulations []*result.Simulation
+			for _, policy := range policies {
+				sim, err := findSimulation(run, policy)
+				if err != nil {
+					return err
+				}
+				simulations = append(simulations, sim)
 			}
-			if _, err = io.WriteString(c.stdout, report.Explain(run, sim, c.bold())); err != nil || sim.Fleet == nil {
-				return err
+
+			// Explain them and, for a fleet, simulate single changes.
+			for i, sim := range simulations {
+				if i > 0 {
+					fmt.Fprintln(c.stdout)
+				}
+				if _, err = io.WriteString(c.stdout, report.Explain(run, sim, c.style())); err != nil {
+					return err
+				}
+				if sim.Fleet == nil {
+					continue
+				}
+				if err := c.printGains(cc.Context, run, sim.Policy); err != nil {
+					return err
+				}
 			}
-			return c.printGains(cc.Context, run, sim.Policy)
+			return nil
 		},
 	}
 }
@@ -66,7 +97,7 @@ func (c *command) printGains(ctx context.Context, run *result.Run, policy string
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(c.stdout, report.Gains(policy, gains, seeds, c.bold()))
+	_, err = io.WriteString(c.stdout, report.Gains(policy, gains, seeds, c.style()))
 	return err
 }
 

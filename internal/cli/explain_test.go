@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"sim/internal/text"
 	"sim/scenarios/report"
 	"sim/scenarios/result"
 )
@@ -23,7 +24,7 @@ func TestUnexplained(t *testing.T) {
 			Document: result.Document{Scenario: "fault", Rows: []result.Row{{Policy: "dor", Metrics: map[string]float64{tt.metric: 1}}}},
 			Detail:   result.Detail{Policies: []result.Simulation{{Policy: "dor", MakespanS: 1}}},
 		}
-		if got := report.Explain(run, &run.Detail.Policies[0], nil); !strings.Contains(strings.ReplaceAll(got, "\n", " "), tt.want) {
+		if got := report.Explain(run, &run.Detail.Policies[0], text.Style{}); !strings.Contains(strings.ReplaceAll(got, "\n", " "), tt.want) {
 			t.Errorf("with %s: %q, want %q", tt.metric, got, tt.want)
 		}
 	}
@@ -36,7 +37,7 @@ func TestExplainedLinks(t *testing.T) {
 		Document: result.Document{Scenario: "fault", Rows: []result.Row{{Policy: "dor", Metrics: map[string]float64{"max_link_load": 1, "completion_s": 2}}}},
 		Detail:   result.Detail{Policies: []result.Simulation{{Policy: "dor", Traffic: &result.Traffic{Groups: []result.LinkGroup{{Name: "x"}}, Delay: &result.DelayParts{}, Chain: &result.Chain{}}}}},
 	}
-	got := report.Explain(run, &run.Detail.Policies[0], nil)
+	got := report.Explain(run, &run.Detail.Policies[0], text.Style{})
 	if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
 		t.Error(got)
 	}

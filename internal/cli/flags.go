@@ -55,7 +55,7 @@ func scenarioFlags() []cli.Flag {
 	return []cli.Flag{
 		repeatableFlag("set", "set `KEY=VALUE` in the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)", noDefault),
 		&cli.Uint64Flag{Name: "seed", Usage: "use the random seed `N`", DefaultText: "the scenario's"},
-		repeatableFlag("policy", "run the policy `NAME` instead of those in the scenario (repeatable; see sim list allocators, for tori sim list routers, for several jobs sim list multi_job_allocators)", noDefault),
+		repeatableFlag("policy", "run the policies `NAMES`, such as a or a,b, instead of those in the scenario (repeatable; see sim list allocators, for tori sim list routers, for several jobs sim list multi_job_allocators)", noDefault),
 	}
 }
 
@@ -117,7 +117,11 @@ func overrides(cc *cli.Context) ([]string, error) {
 		}
 		out = append(out, "seed="+strconv.FormatUint(cc.Uint64("seed"), 10))
 	}
-	if names := cc.StringSlice("policy"); len(names) > 0 {
+	names, err := policyNames(cc.StringSlice("policy"))
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > 0 {
 		if key := given("policy.allocators", "policy.routers", "policy.planners", "policy.multi_job_allocators"); key != "" {
 			return nil, usagef("--policy conflicts with --set %s=...; keep one of the two", key)
 		}
@@ -129,6 +133,24 @@ func overrides(cc *cli.Context) ([]string, error) {
 		out = append(out, "policy.allocators=["+strings.Join(quoted, ", ")+"]")
 	}
 	return append(out, set...), nil
+}
+
+// policyNames returns the policies of the values of --policy: names, or names with commas between
+// them. A name such as all-reduce=a,all-gather=b assigns algorithms to calls and is one policy.
+func policyNames(values []string) (names []string, err error) {
+	for _, value := range values {
+		if strings.Contains(value, "=") {
+			names = append(names, value)
+			continue
+		}
+		for name := range strings.SplitSeq(value, ",") {
+			if name = strings.TrimSpace(name); name == "" {
+				return nil, usagef("%q is no list of policies; write a,b", value)
+			}
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // runFlags holds the flags of sim run other than the scenario flags.

@@ -69,32 +69,47 @@ func (c *command) listCommand() *cli.Command {
 			example{"sim list routers", "the routers, which are the policies of tori"},
 			example{"sim list keys fabric.torus", "the keys of a kind of fabric or workload"},
 			example{"sim list keys policy.delta", "the keys that begin with this text"},
+			example{"sim list metrics trial_", "the metrics that begin with this text"},
 			example{"sim list keys --json-schema > schema.json", "a schema for editors"}),
 		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "markdown", Usage: "with keys and metrics: print tables in Markdown, as in the documents"},
 			&cli.BoolFlag{Name: "json-schema", Usage: "with keys: print a JSON Schema, with which editors complete and check scenarios"},
 		},
 		Action: func(cc *cli.Context) error {
+			first := cc.Args().First()
+			if cc.Bool("markdown") {
+				switch {
+				case cc.NArg() == 1 && first == "keys":
+					return scenarios.WriteReference(c.stdout)
+				case cc.NArg() == 1 && first == "metrics":
+					return writeMetricTable(c.stdout)
+				}
+				return usagef("--markdown is only for sim list keys and sim list metrics")
+			}
 			switch cc.NArg() {
 			case 0:
 				for _, l := range nameLists() {
 					fmt.Fprintf(c.stdout, "%s:\n", l.kind)
 					c.printItems(l.items, "  ")
 				}
-				_, err := fmt.Fprintln(c.stdout, "keys, metrics:\n  sim list keys and sim list metrics print the meaning of all keys of scenarios and of all metrics")
+				_, err := fmt.Fprintln(c.stdout, "keys, metrics:\n  sim list keys and sim list metrics describe all keys and metrics")
 				return err
 			case 1:
-				if kind := cc.Args().First(); !cc.Bool("json-schema") {
-					return c.list(kind)
-				} else if kind != "keys" {
+				if !cc.Bool("json-schema") {
+					return c.list(first)
+				} else if first != "keys" {
 					return usagef("--json-schema is only for sim list keys")
 				}
 				return scenarios.WriteJSONSchema(c.stdout)
 			case 2:
-				if cc.Args().First() == "keys" && !cc.Bool("json-schema") {
-					return c.listKeys(cc.Args().Get(1))
+				switch prefix := cc.Args().Get(1); {
+				case first == "keys" && !cc.Bool("json-schema"):
+					return c.listKeys(prefix)
+				case first == "metrics" && !cc.Bool("json-schema"):
+					return c.listMetrics(prefix)
 				}
 			}
-			return usagef("sim list takes one kind, and for keys also a prefix, as in sim list keys fabric.torus")
+			return usagef("sim list takes one kind, and for keys and metrics also a prefix, as in sim list keys fabric.torus")
 		},
 	}
 }
@@ -104,11 +119,12 @@ func (c *command) list(kind string) error {
 	kind = c.currentName(kind, func(kind string) string {
 		return strings.TrimPrefix(alias.Key("policy."+kind), "policy.")
 	})
+	const all = "" // the prefix of all names
 	switch kind {
 	case "keys":
-		return scenarios.WriteReference(c.stdout)
+		return c.listKeys(all)
 	case "metrics":
-		return listMetrics(c.stdout)
+		return c.listMetrics(all)
 	}
 	// Print the list of the kind, or suggest a similar kind.
 	kinds := []string{"keys", "metrics"}
@@ -130,14 +146,57 @@ func (c *command) list(kind string) error {
 // does, it returns an error with a suggestion.
 func (c *command) listKeys(prefix string) error {
 	prefix = c.currentName(prefix, alias.Key)
-	known, err := scenarios.WriteKeys(c.stdout, prefix)
+	known, err := scenarios.WriteKeys(c.stdout, prefix, c.style().ParagraphWidth())
 	if err == nil && known != nil { // nothing was printed; known has all names
 		err = usagef("no key or kind begins with %q%s", prefix, text.DidYouMean(prefix, known, "sim list keys lists them all"))
 	}
 	return err
 }
 
-// printItems prints one line per item: its name and its description, aligned.
+// listMetrics prints the metrics that begin with a text: a line with name, unit and direction each,
+// followed by the meaning.
+func (c *command) listMetrics(prefix string) error {
+	prefix = c.currentName(prefix, alias.Metric)
+	var b strings.Builder
+	var known []string
+	width := c.style().ParagraphWidth()
+	for i := range result.Metrics {
+		m := &result.Metrics[i]
+		known = append(known, m.Name)
+		// A pattern such as *_s stands for many names.
+		if !strings.HasPrefix(m.Name, prefix) {
+			continue
+		}
+		var properties []string
+		if unit := metricUnit(m); unit != "" {
+			properties = append(properties, "in "+unit)
+		}
+		if m.Better != "" {
+			properties = append(properties, m.Better+" is better")
+		}
+		if m.FailsComparison {
+			properties = append(properties, "can fail sim compare")
+		}
+		if m.Of != "" {
+			properties = append(properties, "of "+m.Of)
+		}
+		line := strings.TrimSuffix(m.Name+": "+strings.Join(properties, ", "), ": ")
+		const indentation = 4
+		meaning := text.Wrap(plainText.Replace(metricMeaning(m)), width-indentation, 0)
+		fmt.Fprintf(&b, "%s\n%s\n", text.Wrap(line, width, indentation), text.Indent(meaning, indentation))
+	}
+	if b.Len() == 0 {
+		return usagef("no metric begins with %q%s", prefix, text.DidYouMean(prefix, known, "sim list metrics lists them all"))
+	}
+	_, err := io.WriteString(c.stdout, b.String())
+	return err
+}
+
+// plainText removes the Markdown of descriptions.
+var plainText = strings.NewReplacer("`", "")
+
+// printItems prints one line per item: its name and its description, aligned. Descriptions that
+// are longer than a line of the terminal continue in further lines.
 func (c *command) printItems(items []scenarios.PolicyInfo, indent string) {
 	width := 0
 	for _, i := range items {
@@ -145,6 +204,12 @@ func (c *command) printItems(items []scenarios.PolicyInfo, indent string) {
 	}
 	for _, i := range items {
 		line := fmt.Sprintf("%s%-*s  %s", indent, width, i.Name, i.Doc)
+		if columns := c.columns(); columns > 0 {
+			const minDoc = 30 // characters of a description per line
+			start := len(indent) + width + len("  ")
+			doc := text.Wrap(i.Doc, max(minDoc, columns-start), 0)
+			line = line[:start] + strings.ReplaceAll(doc, "\n", "\n"+strings.Repeat(" ", start))
+		}
 		fmt.Fprintln(c.stdout, strings.TrimRight(line, " "))
 	}
 }
@@ -161,29 +226,37 @@ func metricNames() []string {
 	return names
 }
 
-// listMetrics prints the table of metrics in Markdown; docs/metrics.md contains it.
-func listMetrics(w io.Writer) error {
+// metricUnit returns the unit of a metric's values, or "" without one. Units of patterns come from
+// the metrics that match them.
+func metricUnit(m *result.Metric) string {
+	known, _ := result.Find(m.Name)
+	if known.Unit == "%" {
+		return "" // Percentages are a matter of printing; the values are ratios.
+	}
+	return known.Unit
+}
+
+// metricMeaning returns the description of a metric and, if necessary, its definition.
+func metricMeaning(m *result.Metric) string {
+	if m.Meaning == "" {
+		return m.Words
+	}
+	return m.Words + ": " + m.Meaning
+}
+
+// writeMetricTable prints the table of metrics in Markdown; docs/metrics.md contains it.
+func writeMetricTable(w io.Writer) error {
 	// Align the columns of the Markdown table with spaces.
 	const minWidth, tabWidth, padding, flags = 0, 0, 1, 0
 	tw := tabwriter.NewWriter(w, minWidth, tabWidth, padding, ' ', flags)
 	fmt.Fprint(tw, "| metric\t| unit\t| better\t| judged\t| of\t| what it is |\n|---\t|---\t|---\t|---\t|---\t|--- |\n")
-	for _, m := range result.Metrics {
+	for i := range result.Metrics {
+		m := &result.Metrics[i]
 		judged := ""
 		if m.FailsComparison {
 			judged = "yes"
 		}
-		// Units of patterns come from the metrics that match them.
-		known, _ := result.Find(m.Name)
-		if known.Unit == "%" {
-			// Percentages are a matter of printing; the values are ratios.
-			known.Unit = ""
-		}
-		// The last column has the description and, if necessary, its definition.
-		words := m.Words
-		if m.Meaning != "" {
-			words += ": " + m.Meaning
-		}
-		fmt.Fprintf(tw, "| `%s`\t| %s\t| %s\t| %s\t| %s\t| %s |\n", m.Name, known.Unit, m.Better, judged, m.Of, words)
+		fmt.Fprintf(tw, "| `%s`\t| %s\t| %s\t| %s\t| %s\t| %s |\n", m.Name, metricUnit(m), m.Better, judged, m.Of, metricMeaning(m))
 	}
 	return tw.Flush()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sim/internal/text"
 	"sim/scenarios"
 	"sim/scenarios/report"
 	"sim/scenarios/result"
@@ -51,10 +52,10 @@ func TestReports(t *testing.T) {
 			}
 			run := &result.Run{Document: o.Document, Detail: o.Detail}
 			var out strings.Builder
-			out.WriteString(report.Run(run, "runs/"+c.name, nil))
+			out.WriteString(report.Run(run, "runs/"+c.name, text.Style{}))
 			for i := range run.Detail.Policies {
 				p := &run.Detail.Policies[i]
-				fmt.Fprintf(&out, "\n==== %s\n%s", p.Policy, report.Explain(run, p, nil))
+				fmt.Fprintf(&out, "\n==== %s\n%s", p.Policy, report.Explain(run, p, text.Style{}))
 				if p.Timeline != nil {
 					out.WriteString(timelineStart(p.Timeline))
 				}

@@ -30,7 +30,7 @@ func (c *command) runCommand() *cli.Command {
 		ArgsUsage: "FILE...",
 		Description: describe("FILE is a scenario file or the name of a built-in scenario (sim list scenarios).",
 			example{"sim run deepseek671b", "all policies of the scenario, stored under runs/"},
-			example{"sim run my.toml --policy NAME", "one policy (see sim list allocators)"},
+			example{"sim run my.toml --policy a,b", "only the policies a and b (see sim list allocators)"},
 			example{"sim run gpt7b --set fabric.port_bandwidth=800Gbps", "another value of a key (see sim list keys fabric.ocs-pods)"},
 			example{"sim run gpt7b --out mine --trace mine.json", "stored in another directory, with a timeline for ui.perfetto.dev"},
 			example{"sim run gpt7b --json --no-plots > r.json", "the result as JSON"}),
@@ -249,7 +249,7 @@ func (c *command) drawFigures(ctx context.Context, j *preparedRun, r *result.Run
 // printRun prints the result table, or the result document with the timings if --json is set.
 func (c *command) printRun(j *preparedRun, r *result.Run, flags runFlags) error {
 	if !flags.json {
-		_, err := io.WriteString(c.stdout, report.Run(r, j.dir.Path(), c.bold()))
+		_, err := io.WriteString(c.stdout, report.Run(r, j.dir.Path(), c.style()))
 		return err
 	}
 	doc := r.Document

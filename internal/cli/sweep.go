@@ -362,7 +362,7 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 	if err != nil {
 		return usagef("flag --where: %v (the cells are kept in %s)", err, store.Dir)
 	}
-	if _, err := io.WriteString(c.stdout, report.Sweep(doc, timings, metric, where, store.Dir, c.bold())); err != nil {
+	if _, err := io.WriteString(c.stdout, report.Sweep(doc, timings, metric, where, store.Dir, c.style())); err != nil {
 		return err
 	}
 	return drawn

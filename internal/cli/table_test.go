@@ -16,7 +16,7 @@ import (
 
 // formatReport returns the printed report of an outcome.
 func formatReport(o *scenarios.Outcome, dir string) string {
-	return report.Run(&result.Run{Document: o.Document, Detail: o.Detail, Timings: o.Timings}, dir, nil)
+	return report.Run(&result.Run{Document: o.Document, Detail: o.Detail, Timings: o.Timings}, dir, text.Style{})
 }
 
 func TestTable(t *testing.T) {
@@ -62,7 +62,7 @@ func TestExplanation(t *testing.T) {
 	o.Detail.Policies = append(o.Detail.Policies, short)
 	run := &result.Run{Document: o.Document, Detail: o.Detail}
 	for _, policy := range []string{"delta-joint", "short"} {
-		got := report.Explain(run, run.Detail.Simulation(policy), nil)
+		got := report.Explain(run, run.Detail.Simulation(policy), text.Style{})
 		compareGolden(t, "explain-"+policy+".txt", got)
 		checkLineWidths(t, got)
 	}

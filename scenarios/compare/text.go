@@ -42,13 +42,13 @@ func (c *Comparison) WriteText(w io.Writer, v View) error {
 	}
 	fmt.Fprintf(&b, "\n%s\n", c.Summary())
 	const hang = 2 // indentation of lines after the first
-	wrap := func(line string) string { return text.Wrap(line, text.Width, hang) + "\n" }
+	wrap := func(line string) string { return text.Wrap(line, v.Style.ParagraphWidth(), hang) + "\n" }
 	return c.write(w, &b, v, keys, common, textStyle{
-		section: "\n%s\n", table: func(t *text.Table) string { return narrow(t, keys).String(v.Bold) },
+		section: "\n%s\n", table: func(t *text.Table) string { return narrow(t, keys, v.Style.TableWidth()).String(v.Style) },
 		less: "and %d that differ less; --all lists them\n", means: wrap,
 		missing: "missing rows, which fail:", new: "new rows:", row: func(row string) string { return row },
 		item: func(row string) string { return "  " + row + "\n" }, more: "  and %d more; --all lists them\n",
-		wall:  func(t *text.Table) string { return "\n" + t.String(nil) },
+		wall:  func(t *text.Table) string { return "\n" + t.String(text.Style{Columns: v.Style.Columns}) },
 		rules: func(line string) string { return "\n" + wrap(line) },
 	})
 }
@@ -149,10 +149,10 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 
 // narrow combines the coordinates of a table into one column, with a line each, if the
 // table is too wide and becomes narrower.
-func narrow(t *text.Table, keys []string) *text.Table {
+func narrow(t *text.Table, keys []string, width int) *text.Table {
 	coordinate := func(key string) bool { return result.IsCoordinate(key) }
 	first := slices.IndexFunc(keys, coordinate)
-	if t.TextWidth() <= text.Width || first < 0 {
+	if t.TextWidth() <= width || first < 0 {
 		return t
 	}
 
@@ -171,8 +171,9 @@ func narrow(t *text.Table, keys []string) *text.Table {
 		return slices.Concat(cells[:first], []string{strings.Join(lines, "\n")}, cells[last:])
 	})
 	joined.Heads = slices.Concat(t.Heads[:first], []string{"cell"}, t.Heads[last:])
-	numJoined := last - first // one column takes their place
-	joined.Left(leftOf(joined, len(keys)-numJoined+1)...)
+	numJoined := last - first            // one column takes their place
+	columns := len(keys) - numJoined + 1 // before the values
+	joined.Left(leftOf(joined, columns)...).Rank(rankOf(joined, columns)...)
 	if joined.TextWidth() < t.TextWidth() {
 		return joined
 	}

@@ -19,8 +19,8 @@ import (
 type View struct {
 	// All includes equal values, all elements of long lists, and wall-clock times by row.
 	All bool
-	// Bold formats failing values of text; nil leaves them plain.
-	Bold func(string) string
+	// Style is the layout of text. Failing values are highlighted.
+	Style text.Style
 }
 
 // maxListedRows is the number of elements of a list that are printed by default, about one
@@ -107,10 +107,22 @@ func leftOf(t *text.Table, first int) []int {
 	return left
 }
 
+// rankOf returns the columns of a table by importance: the first ones, the verdict, the change, the
+// new and the old value.
+func rankOf(t *text.Table, first int) (rank []int) {
+	for i := range first {
+		rank = append(rank, i)
+	}
+	for i := len(t.Heads) - 1; i >= first; i-- {
+		rank = append(rank, i)
+	}
+	return rank
+}
+
 // table returns the table of a metric's differences.
 func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) *text.Table {
 	t := text.NewTable(append(result.ColumnHeads(keys), "old", "new", "change", "verdict")...)
-	t.Left(leftOf(t, len(keys))...)
+	t.Left(leftOf(t, len(keys))...).Rank(rankOf(t, len(keys))...)
 	scale := scaleFor(m.Name, diffs)
 	for i := range diffs {
 		var cells []string
@@ -129,6 +141,7 @@ func (c *Comparison) singleRowTable(v View) *text.Table {
 		return nil
 	}
 	t := text.NewTable("metric", "better", "old", "new", "change", "verdict").Left(0, 1, 5) // metric, better and verdict
+	t.Rank(rankOf(t, 1)...)
 	listed := false
 	for i := range c.Metrics {
 		m := &c.Metrics[i]

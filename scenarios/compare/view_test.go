@@ -88,7 +88,7 @@ func TestLong(t *testing.T) {
 
 // TestWide: many coordinates are combined into one column.
 func TestWide(t *testing.T) {
-	text := func(v float64) string {
+	bench := func(v float64) string {
 		var rows []benchRow
 		for i := range 2 {
 			name := "scenario=a-scenario-of-some-length/policy=delta-joint"
@@ -99,10 +99,10 @@ func TestWide(t *testing.T) {
 		}
 		return benchText(rows)
 	}
-	c, err := Compare(set(t, "a", text(1)), set(t, "b", text(1.5)), Options{})
+	c, err := Compare(set(t, "a", bench(1)), set(t, "b", bench(1.5)), Options{})
 	must(t, err)
 	var b strings.Builder
-	must(t, c.WriteText(&b, View{Bold: func(s string) string { return "\x1b[1m" + s + "\x1b[0m" }}))
+	must(t, c.WriteText(&b, View{Style: text.Style{Bold: text.Bold}}))
 	plain := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(b.String())
 	narrowLines(t, plain)
 	if !strings.Contains(plain, "long_key_5=value-1") || !strings.Contains(b.String(), "\x1b[1mworse, fails") {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"sim/internal/text"
 	"sim/scenarios/result"
 )
 
@@ -24,7 +25,7 @@ func TestCircuitsSayWhatIsNotModelled(t *testing.T) {
 		c.sim.Policy = "p"
 		run.Document.Rows = []result.Row{{Policy: "p", Metrics: map[string]float64{"nct": 1}, Labels: c.labels}}
 		run.Detail.Policies = []result.Simulation{c.sim}
-		notes, explained := Notes(run), Explain(run, &c.sim, nil)
+		notes, explained := Notes(run), Explain(run, &c.sim, text.Style{})
 		for what, s := range map[string]string{"notes": notes, "explanation": explained} {
 			if got := strings.Count(strings.Join(strings.Fields(s), " "), matchingNote); got != c.want {
 				t.Errorf("%s: the %s say it %d times, want %d:\n%s", name, what, got, c.want, s)

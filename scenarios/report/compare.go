@@ -91,7 +91,7 @@ func (p *writer) shareTable(waits bool, first ...string) *text.Table {
 		"lost to few\ncircuits", "lost to\nsharing", "no task\nat work",
 		p.span+"\ntime")...)
 	t.Show("no task\nat work", waits)
-	return t
+	return t.Rank(0, len(t.Heads)-1) // policy and sum
 }
 
 // differences returns a table with one row for each policy except the policy of sim. The columns

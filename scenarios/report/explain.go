@@ -12,9 +12,9 @@ import (
 )
 
 // Explain explains the makespan of the simulation sim of run, and compares the times of all
-// policies of the run. bold highlights text; it may be nil.
-func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) string {
-	p := &writer{bold: bold}
+// policies of the run. style is the layout.
+func Explain(run *result.Run, sim *result.Simulation, style text.Style) string {
+	p := &writer{style: style}
 	p.title(run.Document.Scenario, run.Detail.Title)
 	p.explain(run, sim)
 	p.printOmittedData(run)
@@ -200,7 +200,7 @@ func (p *writer) printSteps(sim *result.Simulation) {
 	// tasks, and four times. It is never too narrow for a name.
 	const gap, minWidth = 2, 12
 	times := 4 * (max(len(u.Of(sim.MakespanS)), len("compute")) + gap)
-	width := max(text.Width-(linkWidth+gap)-(len("tasks")+gap)-times-gap, minWidth)
+	width := max(p.style.TableWidth()-(linkWidth+gap)-(len("tasks")+gap)-times-gap, minWidth)
 	t := text.NewTable("the chain, in order of time", "link", "tasks", "until",
 		"compute\nbefore", "at full\nrate", "lost").Left(0, 1).In(u)
 

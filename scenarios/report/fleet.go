@@ -45,10 +45,10 @@ func (p *writer) printFleet(run *result.Run, row *result.Row) {
 }
 
 // Gains lists the effects of single changes for a policy, the largest first, as means over
-// seeds. Changes that failed are at the end, with their reasons below the table. bold may be
-// nil.
-func Gains(policy string, gains []result.Gain, seeds int, bold func(string) string) string {
-	p := &writer{bold: bold}
+// seeds. Changes that failed are at the end, with their reasons below the table. style is
+// the layout.
+func Gains(policy string, gains []result.Gain, seeds int, style text.Style) string {
+	p := &writer{style: style}
 	slices.SortStableFunc(gains, func(a, b result.Gain) int {
 		return cmp.Or(cmp.Compare(a.Failed, b.Failed), -cmp.Compare(a.Mean, b.Mean))
 	})

@@ -17,11 +17,11 @@ func TestFleet(t *testing.T) {
 	run := &result.Run{Document: result.Document{Scenario: "fleet", Rows: []result.Row{
 		{Policy: "one", Metrics: map[string]float64{"goodput": 0.33335, "share_idle": 0.33335, "share_down": 0.3333}},
 	}}}
-	got := Explain(run, &result.Simulation{Policy: "one", Fleet: &result.Fleet{}}, nil)
+	got := Explain(run, &result.Simulation{Policy: "one", Fleet: &result.Fleet{}}, text.Style{})
 	if !strings.Contains(got, "work that is kept   33.3") || !strings.Contains(got, "all                100.00") {
 		t.Error(got)
 	}
-	got = Gains("one", []result.Gain{{Change: "a", Mean: -0.01}, {Change: "b", Mean: 0.02, SE: 0.001}, {Change: "c", Failed: "no"}}, 3, nil)
+	got = Gains("one", []result.Gain{{Change: "a", Mean: -0.01}, {Change: "b", Mean: 0.02, SE: 0.001}, {Change: "c", Failed: "no"}}, 3, text.Style{})
 	a, b, c := strings.Index(got, "\na "), strings.Index(got, "\nb "), strings.Index(got, "\nc ")
 	if !(0 < b && b < a && a < c) || !strings.Contains(got, "+2.00") || !strings.Contains(got, "0.10") || !strings.Contains(got, "c: no") {
 		t.Error(got)

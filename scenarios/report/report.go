@@ -39,8 +39,7 @@ const provedGap = 1e-6
 // explanations; they do not return errors.
 type writer struct {
 	strings.Builder
-	// Formats highlighted text; nil without highlighting.
-	bold func(string) string
+	style text.Style // highlighting, and the width of lines
 	// span is the name of the explained time: "iteration" or "completion".
 	span string
 	// hasInnerCalls reports whether calls of inner tiers are part of the compute time.
@@ -50,12 +49,7 @@ type writer struct {
 }
 
 // emphasize highlights s if the writer has highlighting.
-func (p *writer) emphasize(s string) string {
-	if p.bold == nil {
-		return s
-	}
-	return p.bold(s)
-}
+func (p *writer) emphasize(s string) string { return p.style.Emphasize(s) }
 
 // line writes a line without wrapping.
 func (p *writer) line(format string, args ...any) {
@@ -85,24 +79,24 @@ func (p *writer) width() int {
 	if p.noWrap {
 		return math.MaxInt
 	}
-	return text.Width
+	return p.style.ParagraphWidth()
 }
 
 // table writes a table after an empty line. Without wrapping it contains no highlighted text,
 // whose markers would change the widths of columns.
 func (p *writer) table(t *text.Table) {
-	bold := p.bold
+	style := p.style
 	if p.noWrap {
-		bold = nil
+		style.Bold = nil
 	}
-	fmt.Fprintf(p, "\n%s", t.String(bold))
+	fmt.Fprintf(p, "\n%s", t.String(style))
 }
 
 // title writes the title of a report: the name of the scenario, highlighted, and its title.
 func (p *writer) title(name, title string) {
 	p.WriteString(p.emphasize(name))
 	if title != "" {
-		p.WriteString(strings.TrimPrefix(text.Wrap(name+": "+title, text.Width, noHang), name))
+		p.WriteString(strings.TrimPrefix(text.Wrap(name+": "+title, p.width(), noHang), name))
 	}
 	p.WriteString("\n\n")
 }

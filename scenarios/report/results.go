@@ -48,9 +48,9 @@ func ResultsOf(run *result.Run) Results {
 // newUnwrappedWriter returns a writer with one line per paragraph. Highlighted text is
 // between the control characters STX and ETX.
 func newUnwrappedWriter() *writer {
-	return &writer{noWrap: true, bold: func(s string) string {
+	return &writer{noWrap: true, style: text.Style{Bold: func(s string) string {
 		return "\x02" + s + "\x03"
-	}}
+	}}}
 }
 
 // Notes returns the text that Run prints below its table, one line per paragraph.

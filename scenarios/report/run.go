@@ -14,15 +14,18 @@ import (
 )
 
 // Run describes the results of all policies of a run stored in dir: the table with one row per
-// policy, notes, and the circuits of the best policy. bold highlights the best row; it may be
-// nil.
-func Run(run *result.Run, dir string, bold func(string) string) string {
-	p, doc := &writer{bold: bold}, &run.Document
+// policy, notes, and the circuits of the best policy. style is the layout; the best row is
+// highlighted.
+func Run(run *result.Run, dir string, style text.Style) string {
+	p, doc := &writer{style: style}, &run.Document
 	p.title(doc.Scenario, run.Detail.Title)
 	_, why := doc.Winner()
 	shown := ResultsOf(run)
 
 	t := text.NewTable(shown.Heads...)
+	if why != nil { // the metric by which the best policy wins
+		t.Rank(0, 1+slices.Index(shown.Metrics, why.Name))
+	}
 	for i, row := range shown.Rows {
 		// The best row has an asterisk and is highlighted.
 		cells := append([]string{"  " + text.Snip(row[0], maxPolicyWidth)},
@@ -36,7 +39,7 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 	}
 
 	best := shown.Best
-	p.line("%s", t.String(bold))
+	p.line("%s", t.String(style))
 	p.printBelowTable(run, best, why)
 	if best >= 0 {
 		p.printCircuits(doc.Rows[best].Policy, doc.Rows[best].Labels["topology"])
@@ -329,7 +332,7 @@ func (p *writer) printCircuits(owner, topology string) {
 		if head, ok := strings.CutSuffix(l, "twins"); ok { // as results have it
 			l = head + "   DP"
 		}
-		p.line("  %s", strings.TrimRight(text.Trim(l, text.Width-indentation), " "))
+		p.line("  %s", strings.TrimRight(text.Trim(l, p.width()-indentation), " "))
 	}
 
 	if rest := len(lines) - maxTopologyLines; rest > 0 {

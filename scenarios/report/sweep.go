@@ -53,20 +53,20 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, requested string) (string
 }
 
 // Sweep returns a sweep's table of a metric, with one row per variant and one column per policy.
-// filter selects cells and must be resolved. dir is the directory of the sweep. bold highlights
-// the best value of each row; it may be nil.
+// filter selects cells and must be resolved. dir is the directory of the sweep. style is the layout;
+// the best value of each row is highlighted.
 func Sweep(
 	s *result.Sweep,
 	t *result.SweepTimings,
 	metric string,
 	filter result.NameFilter,
 	dir string,
-	bold func(string) string,
+	style text.Style,
 ) string {
-	p := &writer{bold: bold}
+	p := &writer{style: style}
 	p.WriteString(p.emphasize(s.Name))
 	if s.Title != "" {
-		p.WriteString(": " + s.Title)
+		p.WriteString(strings.TrimPrefix(text.Wrap(s.Name+": "+s.Title, p.width(), noHang), s.Name))
 	}
 	p.line("")
 	p.printCells(s, t, metric, filter)
@@ -90,7 +90,7 @@ func (p *writer) printCells(
 	if len(variants) < 2 {
 		keys, common = variants[0].Keys(), nil
 	}
-	p.line("%s by policy%s", metric, describeCommon(common))
+	p.paragraph("%s by policy%s", metric, describeCommon(common))
 	heads := result.ColumnHeads(keys)
 
 	// left has the columns that are aligned to the left, because their values are not numbers.
@@ -108,9 +108,11 @@ func (p *writer) printCells(
 	if len(keys) == 0 {
 		heads, left = []string{""}, []int{0}
 	}
+	firstPolicy := len(heads) // index of the first policy's column
 	for _, policy := range policies {
 		heads = append(heads, text.Snip(policy, maxPolicyWidth))
 	}
+	wins := make([]int, len(heads)) // rows in which a column has the best value, by column
 
 	// Print one row per variant. partly reports whether only some cells have labels; those are
 	// marked.
@@ -171,11 +173,18 @@ func (p *writer) printCells(
 
 		if bestAt >= 0 && shown.Better == result.Lower {
 			row[bestAt] = p.emphasize(row[bestAt])
+			wins[bestAt]++
 		}
 		table.Row(row)
 	}
 
-	p.table(table)
+	// In a narrow terminal, coordinates and the policies that are best most often remain.
+	var rank []int
+	for i := range heads {
+		rank = append(rank, i)
+	}
+	slices.SortStableFunc(rank[firstPolicy:], func(a, b int) int { return wins[b] - wins[a] })
+	p.table(table.Rank(rank...))
 	if rest := len(variants) - maxSweepRows; rest > 1 {
 		p.line("... and %s more, in metrics.csv", text.Count(rest))
 	}

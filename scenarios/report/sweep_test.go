@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sim/internal/text"
 	"sim/scenarios/result"
 )
 
@@ -27,7 +28,7 @@ func TestSweep(t *testing.T) {
 				s.Cells = append(s.Cells, c)
 			}
 		}
-		got := Sweep(s, &result.SweepTimings{WallS: 3}, "nct", nil, "dir", func(s string) string { return "[" + s + "]" })
+		got := Sweep(s, &result.SweepTimings{WallS: 3}, "nct", nil, "dir", text.Style{Bold: func(s string) string { return "[" + s + "]" }})
 		shown := n
 		if n > maxSweepRows+1 {
 			shown = maxSweepRows

@@ -190,7 +190,7 @@ func (p *writer) printLinkGroups(t *result.Traffic) {
 	}
 
 	p.table(table)
-	p.line("  even loads: average over most; at 100 %% no rerouting within the " +
+	p.indented("even loads: average over most; at 100 %% no rerouting within the " +
 		"dimension or tier would help")
 }
 

@@ -114,21 +114,23 @@ func (t *Table) Title() string {
 	return "[" + t.Path + "]"
 }
 
-// Describe describes the keys of a table for a terminal. wanted selects them by dotted
-// path. A key has a line with its values and default, followed by its meaning.
-func (t *Table) Describe(wanted func(path string) bool) string {
+// Describe describes the keys of a table for a terminal with lines of at most width
+// characters. wanted selects them by dotted path. A key has a line with its values and
+// default, followed by its meaning.
+func (t *Table) Describe(wanted func(path string) bool, width int) string {
 	var b strings.Builder
 	plain := strings.NewReplacer("`", "")
 	for _, k := range t.Keys {
 		if !wanted(strings.TrimPrefix(t.Path+"."+k.Name, ".")) {
 			continue
 		}
-		fmt.Fprintf(&b, "  %s: %s", k.Name, plain.Replace(k.valueText()))
+		line := k.Name + ": " + plain.Replace(k.valueText())
 		if d := k.defaultText(); d != "" {
-			fmt.Fprintf(&b, " (%s)", plain.Replace(d))
+			line += " (" + plain.Replace(d) + ")"
 		}
 		const indentation, hang = 6, 0
-		fmt.Fprintf(&b, "\n%s\n", text.Indent(text.Wrap(plain.Replace(k.meaning()), text.Width-indentation, hang), indentation))
+		b.WriteString(text.Indent(text.Wrap(line, width-2, indentation-2), 2) + "\n")
+		b.WriteString(text.Indent(text.Wrap(plain.Replace(k.meaning()), width-indentation, hang), indentation) + "\n")
 	}
 	return b.String()
 }
