@@ -7,6 +7,8 @@
 package links
 
 import (
+	"fmt"
+	"math"
 	"strconv"
 
 	"sim/engine"
@@ -31,20 +33,46 @@ type Links struct {
 
 // Domain describes GPUs behind an electrical switch.
 type Domain struct {
-	GPUs int `key:"gpus" doc:"number of GPUs, each with a link to and from one non-blocking switch" required:"" min:"2" max:"4096"`
+	GPUs int `key:"gpus" doc:"number of GPUs, each with a link to and from one non-blocking switch; of more than 4096 GPUs, packets pass the switch in two hops" required:"" min:"2" max:"16384"`
 }
+
+// A step of a path holds 12 bits for the output of a node. Larger switches are divided.
+const maxSwitchOutputs = 4096
+
+// noLatency is the latency of a link inside a switch; see GraphLinks.Edges.
+const noLatency = -1
 
 // BuildSwitchedDomain builds the links of a switched domain: links 2g and 2g+1 lead from GPU g
 // to the switch and back. The switch is the last node. All links have the default rate and
 // latency; see GraphLinks.Edges.
+//
+// A switch with more than maxSwitchOutputs GPUs is one node for its inputs, and one node per block
+// of outputs. The links between them have the total rate of the outputs, and no latency. There are
+// about as many blocks as outputs per block, because the size of path tables is proportional to the
+// larger of the two.
 func (l *Links) BuildSwitchedDomain() {
 	n := l.Domain.GPUs
 	l.Nodes, l.Switches.From, l.Edges, l.Names = n+1, n, nil, nil
+	blockSize := n
+	if n > maxSwitchOutputs {
+		blockSize = int(math.Ceil(math.Sqrt(float64(n))))
+		l.Nodes += (n + blockSize - 1) / blockSize
+	}
 	for g := range n {
-		l.Edges = append(l.Edges, []int{g, n, 0, 0}, []int{n, g, 0, 0})
+		output := n
+		if n > maxSwitchOutputs {
+			output = n + 1 + g/blockSize
+		}
+		l.Edges = append(l.Edges, []int{g, n, 0, 0}, []int{output, g, 0, 0})
 		l.Names = append(l.Names, strconv.Itoa(g))
 	}
 	l.Names = append(l.Names, "switch")
+	for output := n + 1; output < l.Nodes; output++ {
+		outputs := min(blockSize, n-(output-n-1)*blockSize)
+		rate := min(float64(outputs)*float64(l.LinkRate), math.MaxInt64/2)
+		l.Edges = append(l.Edges, []int{n, output, int(rate), noLatency})
+		l.Names = append(l.Names, fmt.Sprintf("switch outputs %d", output-n))
+	}
 }
 
 // Switches describes the nodes of a graph that only forward.

@@ -87,8 +87,8 @@ func (l *Links) Graph(template engine.Link) *engine.Network {
 		if rate > 0 {
 			link.Rate = float64(rate)
 		}
-		if latency > 0 {
-			link.Latency = engine.Time(latency)
+		if latency != 0 {
+			link.Latency = engine.Time(max(0, latency)) // noLatency is negative
 		}
 		n.Links = append(n.Links, link)
 	}
