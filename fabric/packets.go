@@ -79,7 +79,7 @@ func (p *Pods) Packets(g *engine.Graph, o *Optical, provisioned *engine.Network)
 // packetBuilder builds Packets. NIC set i sends from node 2i and receives at node 2i+1. The
 // pods follow with the same scheme, and then the nodes of the networks inside pods.
 type packetBuilder struct {
-	*Packets
+	*Packets    // the result
 	pods        *Pods
 	optical     *Optical
 	port        []int                // port of a link at its node, indexed by link

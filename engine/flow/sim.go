@@ -74,8 +74,8 @@ func (s *runState) copyFrom(t *runState) {
 // sim simulates a model. It can be reused for many runs and allocates nothing once its
 // slices have grown. Rates and capacities are in bits per tick.
 type sim struct {
-	*model
-	runState
+	*model          // tasks, edges, and uses of resources
+	runState        // times, rates and phases of the tasks in a run
 	service         Service
 	capacity        []float64 // current capacity, indexed by resource
 	initialCapacity []float64 // capacity at the start of a run, indexed by resource

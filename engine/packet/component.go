@@ -27,7 +27,7 @@ import (
 //
 // Read this file first, then component_window.go and component_worker.go.
 type componentSim struct {
-	*sim
+	*sim                    // the run: network, paths, injectors, statistics, and the event loop
 	packetBytes int32       // size of every packet
 	timeUnit    engine.Time // all transmission times and latencies are multiples of it
 	minSendTime engine.Time // minimum transmission time
@@ -39,16 +39,16 @@ type componentSim struct {
 	headArrival []engine.Time   // indexed like links: when its first packet arrives; engine.Never without packets
 	headKey     []eventKey      // indexed like links: key of this event
 
-	location      []int32         // indexed by link of the network: its location; see locationOf
-	componentList []linkComponent // ordered by level
-	levelStart    []int32         // first component of each level, and the number of components
-	senders       []pendingSender // greedy injectors by component, then the timed ones
-	firstTimed    int32           // index in senders of the first injector that is not greedy
-	senderIndex   []int32         // indexed by injector: its index in senders
-	workers       []componentWorker
-	barrier       *barrier
-	blockScratch  []*mailboxBlock // scratch of shareBlocks
-	componentWindow
+	location        []int32         // indexed by link of the network: its location; see locationOf
+	componentList   []linkComponent // ordered by level
+	levelStart      []int32         // first component of each level, and the number of components
+	senders         []pendingSender // greedy injectors by component, then the timed ones
+	firstTimed      int32           // index in senders of the first injector that is not greedy
+	senderIndex     []int32         // indexed by injector: its index in senders
+	workers         []componentWorker
+	barrier         *barrier
+	blockScratch    []*mailboxBlock // scratch of shareBlocks
+	componentWindow                 // the present window of simulated time
 }
 
 // linkComponent is a component. It has the links from <= i < end of componentSim.links,

@@ -70,13 +70,13 @@ type pendingSender struct {
 // Its arrays are for the component being simulated. They are indexed by the index of the
 // link in the component, or by slot (link and time index; see slotOf).
 type componentWorker struct {
-	*componentSim
-	index       int // in componentSim.workers
-	stats       Stats
-	outboxes    []mailbox          // 0: delivered packets; 1+k: events for component k; see sendTo
-	freeBlocks  []*mailboxBlock    // empty blocks
-	arrivals    []arrivalEvent     // events at the links of the component
-	freeBuffers [32][]packetBuffer // unused packet buffers, indexed by the binary logarithm of their size
+	*componentSim     // shared by all workers: the run, its links and the window
+	index         int // in componentSim.workers
+	stats         Stats
+	outboxes      []mailbox          // 0: delivered packets; 1+k: events for component k; see sendTo
+	freeBlocks    []*mailboxBlock    // empty blocks
+	arrivals      []arrivalEvent     // events at the links of the component
+	freeBuffers   [32][]packetBuffer // unused packet buffers, indexed by the binary logarithm of their size
 
 	// listHead, by slot: first event of the list of arrivals, as an index in arrivals; -1
 	// if it is empty.
@@ -137,11 +137,11 @@ func (p *componentSim) newWorkers() {
 // activeComponent is the component that a worker simulates, with its part of the slices
 // of componentSim.
 type activeComponent struct {
-	*linkComponent
-	number      int32 // index in componentSim.componentList
-	links       []componentLink
-	headArrival []engine.Time
-	headKey     []eventKey
+	*linkComponent       // its ranges of links and senders
+	number         int32 // index in componentSim.componentList
+	links          []componentLink
+	headArrival    []engine.Time
+	headKey        []eventKey
 }
 
 // simulateComponent simulates a component in the window.

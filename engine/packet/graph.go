@@ -120,7 +120,7 @@ type taskState struct {
 
 // transfer is the packets of a task.
 type transfer struct {
-	packetTrain
+	packetTrain          // numbers and sizes of its packets
 	numSent        int64 // packets injected
 	remainingBytes int64 // bytes that have not arrived
 }

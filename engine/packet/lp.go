@@ -79,7 +79,7 @@ type linkInbox struct{ packet, credit int32 }
 
 // packetArrival is a packet that arrives at another worker's link or at its destination.
 type packetArrival struct {
-	record
+	record         // the packet
 	nextLink int32 // pathEnd at the destination
 	channel  uint8 // of nextLink
 }

@@ -79,7 +79,7 @@ type priorityQueue struct {
 
 // priorityRecord is a packet with its sort key.
 type priorityRecord struct {
-	record
+	record       // the packet
 	arrivalOrder int64
 	rank         int64
 }

@@ -82,8 +82,8 @@ const (
 
 // packetQueue is one queue of packets at a link.
 type packetQueue struct {
-	recordQueue
-	headBytes int32 // size of the first packet
+	recordQueue       // the packets
+	headBytes   int32 // size of the first packet
 }
 
 // push appends a packet to queue index of a link.

@@ -14,9 +14,9 @@ import (
 // Tiers holds nested fabrics, the innermost first. Data between two GPUs uses the innermost tier
 // with links that joins them. A tier may have no links.
 type Tiers struct {
-	tiers.Machine
-	Systems []System // the fabric of one domain, indexed by tier; zero for tiers without links
-	Links   []*Links // indexed by tier; nil for tiers without links
+	tiers.Machine          // size and network of each tier
+	Systems       []System // the fabric of one domain, indexed by tier; zero for tiers without links
+	Links         []*Links // indexed by tier; nil for tiers without links
 }
 
 // NewTiers builds nested fabrics. links holds the keys of each tier, nil for tiers without links,
@@ -92,9 +92,9 @@ func (z *Tiers) JoinPaths(
 // tierPaths builds paths on a network of tiers from the paths on each tier. A GPU has the ports
 // of all tiers, one tier after the other. A switch has only the ports of its own tier.
 type tierPaths struct {
-	*engine.Paths
-	tiers *Tiers
-	base  []int // first port of a GPU for each tier, indexed by tier
+	*engine.Paths // the paths so far
+	tiers         *Tiers
+	base          []int // first port of a GPU for each tier, indexed by tier
 }
 
 // ports assigns ports to the links of a network. If a tier has paths, their ports are kept,

@@ -163,7 +163,7 @@ func (d *Demand) Jobs() Source {
 
 // jobGenerator draws the jobs of a demand.
 type jobGenerator struct {
-	*Demand
+	*Demand  // what the jobs follow: rates, sizes and durations
 	slices   *mixSampler
 	unitDays float64 // result of Demand.unitDays
 

@@ -159,7 +159,7 @@ func (j *Job) op(p opRef) *Op { return &j.Ops[p.rank][p.op] }
 
 // graphBuilder is the state of Job.Build.
 type graphBuilder struct {
-	*Job
+	*Job // the operations of all ranks
 	BuildOptions
 	out *JobGraph
 	// done is the task after which an operation has ended, and start the task that waits
@@ -182,7 +182,7 @@ type graphBuilder struct {
 
 // opValue is a value that belongs to an operation.
 type opValue[T any] struct {
-	opRef
+	opRef // the operation
 	value T
 }
 

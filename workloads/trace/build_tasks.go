@@ -11,8 +11,8 @@ import (
 type orderedTask struct {
 	// order is the tag of a message, or the number of an operation. An operation without
 	// a number follows the previous message of its rank.
-	order uint32
-	opRef
+	order   uint32
+	opRef         // the operation
 	message int32 // index in sends; -1 if it is not a message
 }
 

@@ -160,7 +160,7 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 // A file is read twice: readChakra counts nodes and reads groups, then readRank creates
 // operations.
 type chakraReader struct {
-	*Job
+	*Job       // the result
 	options    *ReadOptions
 	sets       map[string][][]int32 // sets of ranks, by name of the group
 	rankGroups map[string][]int32   // groups of the rank whose file is read, by name

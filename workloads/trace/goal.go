@@ -101,7 +101,7 @@ func readGOAL(files []File, h *ReadOptions) (*Job, error) {
 //
 // A root is an operation without predecessors.
 type goalReader struct {
-	*Job
+	*Job         // the result
 	rank int32   // rank whose operations are read
 	ops  []Op    // its operations
 	cpus []int16 // cpu of each operation, or noCPU

@@ -135,8 +135,8 @@ func (w *RankGraph) job(j *Job) (*Job, error) {
 // reports the end there (doneOn). For transfers, the end at the source is a separate
 // event (arrivedOn).
 type jobBuilder struct {
-	*RankGraph
-	*Job
+	*RankGraph // the tasks to convert
+	*Job       // the result
 	// Rank on which the end of a task is known, indexed by task.
 	homes []int32
 	// doneOp is the operation after which the end of a task is known on a rank, by task

@@ -226,9 +226,9 @@ func (it *Iteration) name(id int32) string {
 
 // builder assembles an Iteration.
 type builder struct {
-	*Iteration
-	options  BuildOptions
-	replicas int // replicas in the graph
+	*Iteration // the result
+	options    BuildOptions
+	replicas   int // replicas in the graph
 	// Node ids, indexed by replica and stage. stageNodes has all GPUs of the stage.
 	// nextHalf has the half that sends to the next replica, previousHalf the half that
 	// sends to the previous one. All three are equal if the ring is not split. With
