@@ -163,7 +163,7 @@ func (d *Demand) Jobs() Source {
 
 // jobGenerator draws the jobs of a demand.
 type jobGenerator struct {
-	*Demand  // what the jobs follow: rates, sizes and durations
+	*Demand  // rates, sizes and durations of the jobs
 	slices   *mixSampler
 	unitDays float64 // result of Demand.unitDays
 
