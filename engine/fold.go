@@ -1,5 +1,7 @@
 package engine
 
+// This file reduces symmetric runs to few flows, before the flow level simulates them.
+
 import (
 	"errors"
 	"fmt"

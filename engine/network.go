@@ -1,5 +1,8 @@
 package engine
 
+// This file defines the hardware that all simulators share: a Network of links, and the Routes
+// with which the flow level uses it.
+
 import (
 	"fmt"
 	"math"

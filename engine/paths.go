@@ -1,5 +1,8 @@
 package engine
 
+// This file defines the paths of packets. Routers compute them, package packet follows them, and
+// RoutesOf converts them to the routes of the flow level.
+
 import (
 	"context"
 	"fmt"

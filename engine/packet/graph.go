@@ -1,5 +1,8 @@
 package packet
 
+// This file simulates task graphs with packets. Each transfer is a sender, like a source
+// (source.go), and the event loop (sim.runEvents) calls it through runSender.
+
 import (
 	"errors"
 	"fmt"

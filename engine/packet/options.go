@@ -1,5 +1,7 @@
 package packet
 
+// This file defines the options of Run and RunGraph.
+
 import (
 	"fmt"
 

@@ -1,5 +1,10 @@
 package packet
 
+// This file implements queued links, which serve their packets one by one: the end of a
+// transmission, the arrival at the far end and the return of a credit are separate
+// events of the event loop (sim.runEvents). They support everything that scheduled links
+// (scheduled.go) do not: finite queues, credits, ranks, bit errors and changes.
+
 import (
 	"math/bits"
 	"math/rand/v2"

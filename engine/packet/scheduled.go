@@ -1,5 +1,9 @@
 package packet
 
+// This file implements scheduled links: links with unbounded first-in, first-out queues
+// that never change. A hop over such a link is one event, because all its times are
+// known when the packet is enqueued. Other links are queued links (queued.go).
+
 import (
 	"math"
 	"math/bits"

@@ -1,5 +1,8 @@
 package packet
 
+// This file bounds the makespan of a run in which packets are sent in the order of the
+// flow level (Options.Reference).
+
 import (
 	"cmp"
 	"errors"

@@ -1,5 +1,7 @@
 package packet
 
+// This file defines the traffic sources of Run. injector.go simulates them.
+
 import (
 	"fmt"
 	"slices"

@@ -1,5 +1,7 @@
 package packet
 
+// This file defines the statistics that Run and RunGraph return, and their checks.
+
 import (
 	"encoding/csv"
 	"fmt"

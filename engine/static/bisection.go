@@ -1,5 +1,7 @@
 package static
 
+// This file bounds the bisection of a network from above, by local search.
+
 import (
 	"math/rand/v2"
 	"slices"

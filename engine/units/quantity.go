@@ -1,5 +1,7 @@
 package units
 
+// This file has the parts of parsing and formatting that all quantities share.
+
 import (
 	"fmt"
 	"math/big"

@@ -1,5 +1,7 @@
 package links
 
+// This file builds the fabric that the keys in Links describe. The result is a System.
+
 import (
 	"slices"
 	"strconv"

@@ -1,5 +1,8 @@
 package links
 
+// This file builds fabrics of nested tiers, such as servers in racks, from the fabrics of their
+// tiers, and joins the paths on the tiers.
+
 import (
 	"fmt"
 	"math"

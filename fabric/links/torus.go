@@ -1,5 +1,7 @@
 package links
 
+// This file evaluates keys in Links: the torus, its failed parts, and the sizes of queues.
+
 import (
 	"fmt"
 	"strconv"

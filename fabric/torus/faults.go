@@ -1,5 +1,7 @@
 package torus
 
+// This file determines which links and nodes of a torus are up, from the parts that are down.
+
 import (
 	"errors"
 	"fmt"
