@@ -108,7 +108,9 @@ const (
 )
 
 // Gains simulates single changes of a fleet under a placement, with as many seeds as it
-// returns. Each gain compares a change with the unchanged scenario for the same seeds.
+// returns. Each gain compares a change with the unchanged scenario for the same seeds. With
+// one seed, the standard error follows from the differences in equal parts of the simulated
+// time (batch means).
 // Gains returns nothing for scenarios that are not fleets.
 func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gain, seeds int, err error) {
 	if s.decision().policyKey != "placements" {
@@ -120,7 +122,7 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 	// Element 0 is the unchanged scenario.
 	text := s.WithPolicy(policy).TOML()
 	changes := append([]fleetChange{{}}, s.fleetChanges(policy)...)
-	values := make([][]float64, len(changes))
+	values := make([][]float64, len(changes)) // by seed, or by part of the time for one seed
 	failed := make([]error, len(changes))
 
 	// Simulate all changes in parallel, on all processors.
@@ -133,14 +135,18 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			for k := range seeds {
-				v, err := simulateGoodput(
+				row, err := simulateChange(
 					ctx, text,
 					append(changes[i].overrides, fmt.Sprintf("seed=%d", s.Seed+uint64(k))),
 				)
 				if failed[i] = err; err != nil {
 					return
 				}
-				values[i] = append(values[i], v)
+				if seeds == 1 {
+					values[i] = row.BatchMeans
+				} else {
+					values[i] = append(values[i], row.Metrics["work_done"])
+				}
 			}
 		}()
 	}
@@ -167,15 +173,13 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 	return gains, seeds, nil
 }
 
-// simulateGoodput returns the goodput of a fleet with one placement. Work is counted on the
-// slices that the jobs request.
-func simulateGoodput(ctx context.Context, text []byte, set []string) (float64, error) {
+// simulateChange returns the row of a fleet with one placement.
+func simulateChange(ctx context.Context, text []byte, set []string) (result.Row, error) {
 	s, err := Parse("scenario.toml", text, set)
 	if err != nil {
-		return 0, err
+		return result.Row{}, err
 	}
-	row, err := s.firstRow(ctx)
-	return row.Metrics["work_done"], err
+	return s.firstRow(ctx)
 }
 
 // pairedDifference returns the mean of a[i] - b[i] and its standard error. The error is 0

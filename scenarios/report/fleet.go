@@ -60,9 +60,7 @@ func Gains(policy string, gains []result.Gain, seeds int, style text.Style) stri
 		mean, se, add := "-", "-", t.Row
 		if g.Failed == "" {
 			mean = fmt.Sprintf("%+.2f", 100*g.Mean)
-			if seeds > 1 {
-				se = fmt.Sprintf("%.2f", 100*g.SE)
-			}
+			se = fmt.Sprintf("%.2f", 100*g.SE)
 			if i == 0 && g.Mean > 0 {
 				add = t.BoldRow
 			}
@@ -72,8 +70,13 @@ func Gains(policy string, gains []result.Gain, seeds int, style text.Style) stri
 	}
 
 	p.table(t)
+	how := fmt.Sprintf("over %s", text.Plural(seeds, "seed"))
+	if seeds == 1 {
+		how = "with one seed; the standard error is that of means over ten parts of the time, " +
+			"and too small if effects outlast a part"
+	}
 	p.indented("Each is simulated with the same jobs and the same failures of "+
-		"parts as without it, over %s.", text.Plural(seeds, "seed"))
+		"parts as without it, %s.", how)
 	for _, g := range gains {
 		if g.Failed != "" {
 			p.indented("%s: %s", g.Change, g.Failed)

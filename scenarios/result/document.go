@@ -48,6 +48,9 @@ type Row struct {
 	Samples map[string][]float64 `json:"samples,omitempty"`
 	// Bounds is the input of ShareBounds; nil if the row shares no bounds.
 	Bounds *Bounds `json:"-"`
+	// BatchMeans are the means of the metric work_done of a fleet in equal parts of the
+	// simulated time; nil for other rows.
+	BatchMeans []float64 `json:"-"`
 }
 
 // Timings is timings.json: wall-clock seconds, which differ between runs.

@@ -38,7 +38,7 @@ type FreeSample struct {
 type Gain struct {
 	Change string  // description of the change
 	Mean   float64 // mean over seeds of the difference to the unchanged scenario with the same seed
-	SE     float64 // standard error of Mean; 0 for a single seed
+	SE     float64 // standard error of Mean, over seeds, or over parts of the time for one seed
 	Failed string  // reason why the change was not simulated; "" if it was
 }
 

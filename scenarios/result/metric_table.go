@@ -200,7 +200,7 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "queue_p99_s", Better: Lower, Words: "99th percentile of the time in the queue", Head: "queue\np99", Format: Time},
 		{Name: "interrupted_share", Better: Lower, Words: "jobs interrupted by a failure", Head: "jobs\ninterrupted", Format: Percent},
 		{Name: "ft_share", Words: "running jobs routed around a failed switch", Head: "jobs\nrerouted", Format: Percent},
-		{Name: "jobs_refused", Better: Lower, Words: "jobs that do not fit into an empty pod", Head: "jobs\nrefused", Format: Count, HideIfZero: true},
+		{Name: "jobs_refused", Better: Lower, Words: "jobs that can never start, because they do not fit into an empty pod beside its reserve", Head: "jobs\nrefused", Format: Count, HideIfZero: true},
 		{Name: "xconnects_per_day", Words: "optical connections of all slices per day", Unit: "1/day", Head: "connections\na day", Format: Count},
 		{Name: "xconnect_changes_per_day", Words: "new optical connections per day", Unit: "1/day"},
 		{Name: "goodput_of_healthy", Better: Higher, Words: "goodput of chips that are up", Format: Percent},

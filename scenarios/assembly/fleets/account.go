@@ -50,12 +50,25 @@ type chipAccount struct {
 	// requestedWork is the time, in chip-milliseconds, that the work would take on
 	// the slices that the jobs requested.
 	requestedWork float64
+	// batchWork is requestedWork by equal parts of the measured time.
+	batchWork [numBatches]float64
 	// occupiedTime is the time of chips with a job, in chip-milliseconds. It must
 	// equal the sum of the uses before Reservation.
 	occupiedTime  int64
 	now           fleet.Time     // chips without a job are charged up to this time
 	unoccupied    [NumUses]int64 // chips without a job at time now, indexed by TimeUse
 	occupiedChips int64          // chips with a job at time now
+}
+
+// numBatches is the number of equal parts of the measured time whose means estimate the
+// standard error of a mean over a single run (method of batch means; Law, "Simulation
+// Modeling and Analysis", 2015, section 9.5.3). 10 to 30 are usual. Few long batches
+// depend less on each other.
+const numBatches = 10
+
+// batchStart returns the time at which part k of the measured time starts.
+func (a *chipAccount) batchStart(k int) fleet.Time {
+	return a.from + (a.until-a.from)*fleet.Time(k)/numBatches
 }
 
 // measuredPart returns the measured part of the time between from and to, in milliseconds.

@@ -12,7 +12,8 @@ import (
 // Counts are the numbers of events in the measured time.
 type Counts struct {
 	Submitted         int                 // submitted jobs
-	Rejected          int                 // submitted jobs that do not fit an empty pod
+	Rejected          int                 // submitted jobs that do not fit an empty pod with a free reserve
+	FirstRejected     fleet.Job           // the first of them; zero without any
 	Ended             int                 // jobs that ended
 	Interrupted       int                 // jobs with at least one interruption by a failure
 	Interrupts        int                 // interruptions by failures
@@ -77,11 +78,13 @@ func (s *simulation) increment(n *int) {
 }
 
 // countSubmitted counts a submitted job. It reports whether the job may wait, that
-// is, whether it fits an empty pod.
+// is, whether it fits an empty pod and leaves the reserve free. Other jobs could never start.
 func (t *counters) countSubmitted(s *simulation, j *fleetJob) bool {
 	fits, ok := t.fitsEmptyPod[j.Shape]
 	if !ok {
-		_, fits = s.policy.Place(placement.NewPod(), j.Shape)
+		empty := placement.NewPod()
+		place, placed := s.policy.Place(empty, j.Shape)
+		fits = placed && !s.usesReserve(empty, &place)
 		t.fitsEmptyPod[j.Shape] = fits
 	}
 
@@ -91,6 +94,9 @@ func (t *counters) countSubmitted(s *simulation, j *fleetJob) bool {
 			t.waiting[j], t.unfinished[j] = true, true
 			t.placeableJobs++
 		} else {
+			if t.Rejected == 0 {
+				t.FirstRejected = j.Job
+			}
 			t.Rejected++
 		}
 	}

@@ -163,6 +163,16 @@ func (s *simulation) chargeRun(j *fleetJob, end fleet.Time, keepsAll bool) {
 		chips := int64(j.Shape.Chips())
 		s.account.byUse[Work] += chips * int64(work)
 		s.account.requestedWork += float64(chips*int64(work)) * j.requestedRatio
+		for k := range s.account.batchWork {
+			from := min(max(s.account.batchStart(k)-j.phaseStart, first), last)
+			to := min(max(s.account.batchStart(k+1)-j.phaseStart, first), last)
+			if from < to {
+				runTo, _ := r.split(min(to, saved))
+				runFrom, _ := r.split(min(from, saved))
+				part := chips * int64(j.workIn(runTo)-j.workIn(runFrom))
+				s.account.batchWork[k] += float64(part) * j.requestedRatio
+			}
+		}
 		s.account.byUse[Routing] += chips * int64(runToLast-runToFirst-work)
 		s.account.byUse[Checkpoint] += chips * int64(writeToLast-writeToFirst)
 		s.account.byUse[Rework] += chips * int64(max(0, last-max(first, saved)))

@@ -17,6 +17,8 @@ type Outcome struct {
 	// RequestedWork is the time, in chip-milliseconds, that the work would take on
 	// the slices that the jobs requested.
 	RequestedWork float64
+	// BatchWork is RequestedWork by equal parts of the measured time.
+	BatchWork [numBatches]float64
 	Counts
 	BoundTurnaround         float64 // lower bound on Turnaround, in seconds
 	ExpectedEfficiency      float64 // efficiency that checkpoints and failures allow
@@ -76,7 +78,8 @@ func Simulate(ctx context.Context, c *Config, policy placement.Policy) (*Outcome
 	samples := float64(max(1, t.samples*c.Pods))
 	return &Outcome{
 		Chips: c.chips(), Span: c.End - c.Start,
-		TimeByUse: s.account.byUse, RequestedWork: s.account.requestedWork, Counts: t.Counts,
+		TimeByUse: s.account.byUse, RequestedWork: s.account.requestedWork,
+		BatchWork: s.account.batchWork, Counts: t.Counts,
 
 		BoundTurnaround: best.turnaround, ExpectedEfficiency: best.efficiency,
 		SlicesFit:      float64(t.slicesFit) / samples,

@@ -137,9 +137,37 @@ func TestOneJob(t *testing.T) {
 			}
 		}
 
+		// The job ends within the second of ten parts of three days.
+		if o.BatchWork[0] <= 0 || o.BatchWork[0]+o.BatchWork[1] != o.RequestedWork {
+			t.Errorf("%s: got work of %v in parts of the time, want %g in the first two", shape,
+				o.BatchWork, o.RequestedWork)
+		}
+
 		if o.Ended != 1 || o.Connections > 48*s.Cubes() {
 			t.Errorf("%s: got %d completed jobs and %d connections, want 1 and at most 48 per cube",
 				shape, o.Ended, o.Connections)
+		}
+	}
+}
+
+// TestRefusedJobs checks that jobs which do not fit an empty pod and leave its reserve free are
+// refused, and that jobs behind them start. The first refused job is known.
+func TestRefusedJobs(t *testing.T) {
+	for reserve, refused := range []int{0, 1, 1, 2} {
+		var jobs []fleet.Job
+		for number, shape := range []string{"16x16x16", "4x4x248", "4x4x4"} {
+			s, err := fleet.ParseShape(shape)
+			if err != nil {
+				t.Fatal(err)
+			}
+			jobs = append(jobs, fleet.Job{Number: number, Shape: s, Work: fleet.Hour, Estimate: fleet.Hour})
+		}
+		c := quietFleet(func() fleet.Source { return &fleet.List{Jobs: jobs} }, fleet.Day)
+		c.Reserve, c.Discipline = reserve, FCFS
+		o := simulate(t, c, "reconfigurable")
+		if o.Rejected != refused || o.Ended != len(jobs)-refused || o.FirstRejected.Number != 0 {
+			t.Errorf("reserve %d: got %d refused jobs, the first %d, and %d that ended; want %d and %d",
+				reserve, o.Rejected, o.FirstRejected.Number, o.Ended, refused, len(jobs)-refused)
 		}
 	}
 }
@@ -221,7 +249,8 @@ func TestTolerableShare(t *testing.T) {
 }
 
 // TestChipTimeIsConserved simulates random fleets under random policies. Simulate
-// verifies that the uses of chip-time add up. Turnarounds respect their bound,
+// verifies that the uses of chip-time add up, and so does the work of all parts of the
+// time. Turnarounds respect their bound,
 // placements in grids fit at most the maximum number of slices, and a second
 // simulation has the same outcome.
 func TestChipTimeIsConserved(t *testing.T) {
@@ -284,6 +313,13 @@ func TestChipTimeIsConserved(t *testing.T) {
 		if !row.New().Rewires() && row.Name != "static-hilbert" && a.SlicesFit > a.MaxSlicesFit {
 			t.Fatalf("%s: got %g more slices that fit, want at most %g", row.Name, a.SlicesFit,
 				a.MaxSlicesFit)
+		}
+		sum := 0.0
+		for _, work := range a.BatchWork {
+			sum += work
+		}
+		if math.Abs(sum-a.RequestedWork) > 1e-9*a.RequestedWork {
+			t.Fatalf("got work of %g chip-ms in all parts of the time, want %g", sum, a.RequestedWork)
 		}
 		b, err := Simulate(context.Background(), c, row.New())
 		if err != nil || !reflect.DeepEqual(a, b) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sim/engine"
+	"sim/internal/text"
 	"sim/policies/placement"
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
@@ -390,7 +391,21 @@ func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 		}
 	}
 
-	return result.Row{Policy: policy, Metrics: m, Labels: map[string]string{}}
+	var batches []float64
+	for _, work := range o.BatchWork {
+		batches = append(batches, work*numBatches/(float64(o.Chips)*float64(o.Span)))
+	}
+	labels := map[string]string{}
+	if first := &o.FirstRejected; o.Rejected > 0 {
+		reserve := ""
+		if n := y.config.Reserve; n > 0 {
+			reserve = fmt.Sprintf(" beside its reserve of %s", text.Plural(n, "cube"))
+		}
+		labels["jobs_refused"] = fmt.Sprintf(
+			"%s can never start; the first is number %d of %v, which does not fit an empty pod%s",
+			text.Plural(o.Rejected, "job"), first.Number, first.Shape, reserve)
+	}
+	return result.Row{Policy: policy, Metrics: m, Labels: labels, BatchMeans: batches}
 }
 
 // partNames are the names of the kinds of parts in metrics.
