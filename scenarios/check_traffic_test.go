@@ -197,7 +197,7 @@ routers = ["shortest"]
 		{"; add links: no router can join these", graph, []string{"fabric.edges=[[0, 1], [1, 2]]"}},
 		{"; let fewer fail: no router can join these", smallTorus,
 			[]string{"fabric.dims=[3]", `fabric.failed_links=["0 x+", "0 x-"]`}},
-		{`; choose another router, such as "shortest", or add others, which then go on`, smallTorus,
+		{`; choose another router, such as "ecmp", or add others, which then go on`, smallTorus,
 			[]string{`fabric.failed_ocs=["x3"]`}},
 	} {
 		if _, err := Parse("text.toml", []byte(c.text), c.set); err == nil ||

@@ -78,3 +78,33 @@ func TestRouterDraws(t *testing.T) {
 			"of table entries", row.Labels)
 	}
 }
+
+// TestDefaultRouter: without policy.routers, fabrics of links other than tori are routed by ecmp,
+// which loads a fat tree less than the first link created. The router spray gives the loads of
+// ecmp with draws per packet, and the least of the three.
+func TestDefaultRouter(t *testing.T) {
+	const tree = `
+workload = {kind = "all-to-all", message = "1MB"}
+fabric = {kind = "graph", generator = "fat-tree", levels = 2, switch_ports = 8, oversubscription = 1}
+engine.level = "static"
+`
+	loads := map[string]float64{} // keyed by router
+	for _, row := range runText(t, tree, `policy.routers=["shortest", "ecmp", "spray"]`).Document.Rows {
+		loads[row.Policy] = row.Metrics["max_link_load"]
+	}
+	rows := runText(t, tree).Document.Rows
+	if len(rows) != 1 || rows[0].Policy != "ecmp" || rows[0].Metrics["max_link_load"] != loads["ecmp"] {
+		t.Errorf("the default is %s with load %g, want ecmp with %g",
+			rows[0].Policy, rows[0].Metrics["max_link_load"], loads["ecmp"])
+	}
+	perPacket := runText(t, tree, `policy.routers=["ecmp"]`, "policy.ecmp.draw=packet").Document.Rows[0]
+	if got := loads["spray"]; got != perPacket.Metrics["max_link_load"] || got >= loads["ecmp"] || loads["ecmp"] >= loads["shortest"] {
+		t.Errorf("loads %v, want spray at %g, below ecmp, below shortest", loads, perPacket.Metrics["max_link_load"])
+	}
+	if rows := runText(t, `
+workload = {kind = "all-to-all", message = "1MB"}
+fabric = {kind = "electrical", gpus = 8, link_rate = "400Gbps"}
+`).Document.Rows; rows[0].Policy != "ecmp" {
+		t.Errorf("the default behind one switch is %s, want ecmp", rows[0].Policy)
+	}
+}

@@ -6,7 +6,7 @@
 //
 //   - dor, in DimensionOrder: one dimension of a torus after the other
 //   - wild-first, in WildRule: dimension order around faults, with a few extra hops
-//   - shortest, ecmp and random-shortest: shortest paths on any graph
+//   - shortest, ecmp, spray and random-shortest: shortest paths on any graph
 //   - multipath, in Multipath: several paths per pair
 //   - route-optimised, in OptimisedRouter: paths that minimise the maximum link load
 //
@@ -80,6 +80,10 @@ var Table = []Row{
 		Shortest:    true,
 	},
 	{
+		Name: "spray", Doc: "shortest paths, with one of the equal-cost links at each node, by packet (as ecmp.draw = \"packet\"); any graph",
+		Router: ECMP{Draw: DrawPacket}, AnyGraph: always, DrawsPerHop: always, Shortest: true,
+	},
+	{
 		Name: "random-shortest", Doc: "one of all shortest paths, drawn uniformly; any graph",
 		Router: optionRouter(func(o Options) Router {
 			return o.RandomShortest
@@ -120,7 +124,7 @@ func always(*Settings) bool { return true }
 func DefaultName(torus, faulty bool) string {
 	switch {
 	case !torus:
-		return "shortest"
+		return "ecmp"
 	case faulty:
 		return "wild-first"
 	}
