@@ -123,7 +123,6 @@ func (p *Pods) BetweenPods(src, dst int32) bool {
 // Interfaces appends the uses of a transfer outside the circuits: the NICs at both ends, or the
 // links inside the pod. group is the resource number of the first of Groups.
 func (p *Pods) Interfaces(uses []engine.Use, group, src, dst int32) []engine.Use {
-	from, to := &p.Nodes[src], &p.Nodes[dst]
 	if !p.BetweenPods(src, dst) {
 		if p.Inside != nil {
 			for _, l := range p.Inside.Path(src, dst) {
@@ -132,8 +131,14 @@ func (p *Pods) Interfaces(uses []engine.Use, group, src, dst int32) []engine.Use
 		}
 		return uses
 	}
+	return p.NICUses(uses, group, src, dst)
+}
 
+// NICUses appends the uses of the NICs at both ends of a transfer. group is the resource of
+// Groups()[0].
+func (p *Pods) NICUses(uses []engine.Use, group, src, dst int32) []engine.Use {
 	// A transfer spreads over the GPUs of a node, so each interface carries this part of its rate.
+	from, to := &p.Nodes[src], &p.Nodes[dst]
 	for _, c := range from.NICs {
 		uses = append(uses, engine.Use{Resource: group + 2*c, Weight: 1 / float64(from.GPUs)})
 	}

@@ -13,15 +13,36 @@ import (
 // Connect routes the transfers of g over the ideal network between the pods, whose only
 // resources are the groups of p.
 func Connect(p *fabric.Pods, g *engine.Graph) (*engine.Network, *engine.Routes, error) {
+	return connect(p, g, func(uses []engine.Use, group int32, t *engine.Task) []engine.Use {
+		if p.UsesNetwork(t) {
+			uses = p.Interfaces(uses, group, t.Src, t.Dst)
+		}
+		return uses
+	})
+}
+
+// ConnectInterfaces is like Connect, but transfers inside a pod also use the NICs at both ends, as
+// they do on a network of links.
+func ConnectInterfaces(p *fabric.Pods, g *engine.Graph) (*engine.Network, *engine.Routes, error) {
+	return connect(p, g, func(uses []engine.Use, group int32, t *engine.Task) []engine.Use {
+		if t.Kind == engine.Transfer {
+			uses = p.NICUses(uses, group, t.Src, t.Dst)
+		}
+		return uses
+	})
+}
+
+// connect routes the transfers of g over the groups of p. add appends the uses of a task; group is
+// the resource of the first group.
+func connect(
+	p *fabric.Pods, g *engine.Graph, add func(uses []engine.Use, group int32, t *engine.Task) []engine.Use,
+) (*engine.Network, *engine.Routes, error) {
 	if err := p.Check(); err != nil {
 		return nil, nil, err
 	}
 	n := &engine.Network{Nodes: int32(len(p.Nodes)), Groups: p.Groups(), ResourceNamer: p.GroupName}
 	return n, engine.NewRoutes(len(g.Tasks), func(uses []engine.Use, i int32) []engine.Use {
-		if t := &g.Tasks[i]; p.UsesNetwork(t) {
-			uses = p.Interfaces(uses, n.GroupResource(0), t.Src, t.Dst)
-		}
-		return uses
+		return add(uses, n.GroupResource(0), &g.Tasks[i])
 	}), nil
 }
 

@@ -112,3 +112,31 @@ func TestConnectNodes(t *testing.T) {
 		}
 	})
 }
+
+// TestConnectInterfaces: transfers inside a pod use the NICs at both ends, as transfers between
+// pods do.
+func TestConnectInterfaces(t *testing.T) {
+	p := &fabric.Pods{
+		Pods: []fabric.Pod{{Name: "a", Ports: 1, Rate: 8e9}},
+		NICs: []fabric.NIC{{Name: "x", Rate: 8e9}, {Name: "y", Rate: 8e9}},
+		Nodes: []fabric.Node{
+			{Pod: 0, GPUs: 1, NICs: []int32{0}}, {Pod: 0, GPUs: 1, NICs: []int32{1}},
+		},
+	}
+	g := &engine.Graph{}
+	g.AddTask(engine.Task{Kind: engine.Transfer, Src: 0, Dst: 1, Flows: 1, Bytes: 1e9})
+	if err := g.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	n, r, err := electrical.ConnectInterfaces(p, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := flow.Run(t.Context(), g, n, r, flow.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Makespan != engine.Second {
+		t.Errorf("a transfer inside a pod takes %v, want 1 s", got.Makespan)
+	}
+}

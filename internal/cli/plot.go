@@ -303,7 +303,7 @@ func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, fla
 // directories.
 func runsAsSweep(runs []*result.Run, dirs []string) (*result.Sweep, *result.SweepTimings, error) {
 	// Label each run by its directory, by the whole path if base names are equal.
-	axis := result.Axis{Name: "run", Keys: []string{"run"}}
+	axis := result.Axis{Name: result.RunAxis, Keys: []string{result.RunAxis}}
 	for _, dir := range dirs {
 		label := filepath.Base(filepath.Clean(dir))
 		if slices.ContainsFunc(dirs, func(d string) bool { return d != dir && filepath.Base(filepath.Clean(d)) == label }) {

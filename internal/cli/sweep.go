@@ -252,14 +252,9 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	return failedCellsError(status)
 }
 
-// checkMetric returns an error for metrics that figures can show but the table cannot: metrics
-// of the ideal fabric, and quotients.
+// checkMetric returns an error for metrics that figures can show but the table cannot: quotients.
 func checkMetric(name string) error {
 	const want = "choose a metric of cells, such as nct, or draw a figure"
-	if strings.HasPrefix(name, "reference.") {
-		return usagef("flag --metric: %s is a metric of the ideal fabric, which the table does not show; %s", name, want)
-	}
-
 	// Names of jobs may contain a slash.
 	if strings.Contains(name, "/") && !strings.HasPrefix(name, "job.") {
 		return usagef("flag --metric: %s is a quotient, which the table does not show; %s", name, want)
@@ -342,17 +337,6 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 		return drawn
 	}
 
-	// Print the table with the selected metric and cells.
-	metric, err := report.SweepMetric(doc, plots, flags.metric)
-	if err != nil {
-		n := 0
-		for i := range doc.Cells {
-			if doc.Cells[i].Failed == "" {
-				n++
-			}
-		}
-		return usagef("%v (%s kept in %s)", err, text.Plural(n, "cell is", "cells are"), store.Dir)
-	}
 	// Resolve --where against the names of all cells.
 	var names []result.Name
 	for i := range doc.Cells {
@@ -361,6 +345,17 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 	where, err := flags.where.Resolve(names)
 	if err != nil {
 		return usagef("flag --where: %v (the cells are kept in %s)", err, store.Dir)
+	}
+	// Print the table with the selected metric and cells.
+	metric, err := report.SweepMetric(doc, plots, flags.metric, where)
+	if err != nil {
+		n := 0
+		for i := range doc.Cells {
+			if doc.Cells[i].Failed == "" {
+				n++
+			}
+		}
+		return usagef("%v (%s kept in %s)", err, text.Plural(n, "cell is", "cells are"), store.Dir)
 	}
 	if _, err := io.WriteString(c.stdout, report.Sweep(doc, timings, metric, where, store.Dir, c.style())); err != nil {
 		return err

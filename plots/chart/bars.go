@@ -138,7 +138,7 @@ const separateAxesNote = "Each panel has a y axis of its own."
 func (b *barChart) legend(s *sheet.Sheet, metric string) {
 	better := result.Better(metric)
 	if b.v.series != &noDimension || b.v.x.name != policyName || better == "" ||
-		b.columns < 2 {
+		b.columns < 2 || b.v.difference != nil {
 		return
 	}
 

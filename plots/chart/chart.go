@@ -108,6 +108,10 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 		page.Notes = append([]string{sheet.Capitalise(m.Words) + " is " + m.Meaning +
 			"."}, page.Notes...)
 	}
+	if v.difference != nil {
+		page.Title += " " + result.ReferenceMark
+		page.Notes = append([]string{result.ReferenceMark + " " + v.difference.String()}, page.Notes...)
+	}
 	return page, nil
 }
 

@@ -36,7 +36,7 @@ const maxProposedFigures = 12
 func Default(s *result.Sweep) []result.Plot {
 	// Collect the axes with several values. Seeds are counted, because they are averaged or form
 	// a distribution.
-	metric := s.MainOf(s.MetricNames())
+	metric := s.MainOf(s.MetricNames(), nil)
 	if metric == "" || s.Check() != nil {
 		return nil
 	}
@@ -194,7 +194,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	usual := result.Plot{
 		Kind: "bars",
 		X:    policyName,
-		Y:    s.MainOf(s.MetricNames()),
+		Y:    s.MainOf(s.MetricNames(), nil),
 	}
 
 	if all := Default(s); len(all) > 0 {

@@ -162,14 +162,15 @@ func (h *heatChart) outlineExtremes(c draw.Canvas, panel int, w, high vg.Length)
 	}
 }
 
-// legend explains the outlines. If the metric has a better direction, they are the best and
-// the worst value.
+// legend explains the outlines. If the metric has a better direction and one reference, they are
+// the best and the worst value.
 func (h *heatChart) legend(s *sheet.Sheet, metric string) {
 	words := [2]string{"least", "greatest"}
-	switch result.Better(metric) {
-	case result.Lower:
+	switch better := result.Better(metric); {
+	case h.v.difference != nil:
+	case better == result.Lower:
 		words = [2]string{"best", "worst"}
-	case result.Higher:
+	case better == result.Higher:
 		words = [2]string{"worst", "best"}
 	}
 

@@ -63,6 +63,9 @@ type view struct {
 	cells []*result.Cell
 	marks []placedMark // in order of y
 	notes []string     // notes below the chart
+	// difference is set if the metric is relative to references that differ between the cells of
+	// the chart. Nothing is then highlighted as best.
+	difference *result.ReferenceDifference
 	// headingSuffixes is appended to the heading of each panel; may be nil.
 	headingSuffixes []string
 }
@@ -104,6 +107,9 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 			return nil, err
 		}
 	}
+	v.difference = s.ReferenceDifference(v.metric(), func(c *result.Cell) bool {
+		return !slices.ContainsFunc(v.dimensions, func(f *dimension) bool { return f.indexOf(c) < 0 })
+	})
 	return v, nil
 }
 

@@ -27,6 +27,7 @@
 //	                  sides are directories of one run or sweep: key, old, new
 //	                  (absent if a side lacks it)
 //	rows              number of rows of both sides
+//	references        how references of relative metrics differ; absent if they do not
 //	metrics           one object per metric:
 //	    name          ends in its unit; ratios and counts have none
 //	    better        "lower" or "higher"; absent without a direction
@@ -49,6 +50,8 @@
 //	                  are enough samples
 //	    mark          "better", "worse", "changed" (without a direction), "missing",
 //	                  "new" or "same" (only if all differences were requested)
+//	    other_reference  true if the metric is relative to ideal fabrics that differ
+//	                  between old and new; the mark is then "changed"
 //	    fails         true for a regression
 //	missing_rows      rows of the old side only; each is a regression
 //	new_rows          rows of the new side only
@@ -119,6 +122,7 @@ type Comparison struct {
 	FailOnChange bool            `json:"fail_on_change"`
 	Keys         []KeyDifference `json:"keys,omitempty"`
 	Rows         int             `json:"rows"`
+	References   string          `json:"references,omitempty"`
 	Metrics      []Metric        `json:"metrics"`
 	Differences  []Difference    `json:"differences"` // including equal values
 	MissingRows  []result.Name   `json:"missing_rows"`
@@ -137,6 +141,9 @@ type Metric struct {
 	Means   []Mean `json:"means"`
 
 	fromTimings bool // read from timings.json
+	isReference bool // metric of the reference
+	isRelative  bool // relative to the reference
+	isRequested bool // named in Options.Metrics
 	isRequired  bool // a row that loses it is a regression
 }
 
@@ -160,7 +167,10 @@ type Difference struct {
 	Change *float64    `json:"change,omitempty"`
 	P      *float64    `json:"p,omitempty"`
 	Mark   Mark        `json:"mark"`
-	Fails  bool        `json:"fails"`
+
+	OtherReference bool `json:"other_reference,omitempty"`
+
+	Fails bool `json:"fails"`
 }
 
 // Regression is a reason to fail.
@@ -243,6 +253,7 @@ func Compare(previous, current *Set, o Options) (*Comparison, error) {
 	if c.Metrics, err = listMetrics(previous, current, o); err != nil {
 		return nil, err
 	}
+	c.describeReferences(previous, current)
 	for _, r := range previous.rows {
 		if current.byKey[r.name.ID()] == nil {
 			c.MissingRows = append(c.MissingRows, r.name)
@@ -255,12 +266,12 @@ func Compare(previous, current *Set, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// compareMetric adds the differences and the means of a metric. Wall-clock times are skipped if
-// one set has none.
+// compareMetric adds the differences and the means of a metric. Wall-clock times and metrics of
+// references are skipped if one set has none.
 func (c *Comparison) compareMetric(m *Metric, previous, current *Set) {
 	_, had := previous.units[m.Name]
 	_, has := current.units[m.Name]
-	if m.fromTimings && (!had || !has) {
+	if (m.fromTimings || m.isReference) && (!had || !has) {
 		return
 	}
 	first := len(c.Differences)
@@ -273,6 +284,9 @@ func (c *Comparison) compareMetric(m *Metric, previous, current *Set) {
 		// rounding.
 		d := c.judge(m, r.values[m.Name], other.values[m.Name])
 		d.Row, d.Metric = r.name, m.Name
+		if m.isRelative && d.Old != nil && d.New != nil && d.Mark != Same && !r.hasReferenceOf(other) {
+			c.markOtherReference(m, &d)
+		}
 		m.Rows++
 		if d.Mark != Same {
 			m.Differ++

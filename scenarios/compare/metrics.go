@@ -46,9 +46,16 @@ func listMetrics(previous, current *Set, o Options) ([]Metric, error) {
 			return nil, inputf("%s and %s do not agree on the unit %s: %s in one, %s in the other",
 				previous.Name, current.Name, name, units[name].description(), u.description())
 		}
-		out = append(out, Metric{Name: name, Better: units[name].better, Wall: units[name].wall, fromTimings: units[name].fromTimings, Means: []Mean{}})
+		out = append(out, Metric{Name: name, Better: units[name].better, Wall: units[name].wall, fromTimings: units[name].fromTimings,
+			isReference: units[name].isReference, isRelative: isRelative(name), Means: []Mean{}})
 	}
 	return out, selectFailing(out, previous, current, o)
+}
+
+// isRelative reports whether a metric is relative to the ideal fabric.
+func isRelative(name string) bool {
+	m, _ := result.Find(name)
+	return m.Relative != ""
 }
 
 // description describes the unit for messages.
@@ -89,7 +96,7 @@ func selectFailing(list []Metric, previous, current *Set, o Options) error {
 		case m.Better == "" && (m.Wall || !o.FailOnChange):
 			return inputf("%s is neither better lower nor better higher, so it cannot get worse; with --fail-on-change it fails on any change", name)
 		}
-		m.MayFail = true
+		m.MayFail, m.isRequested = true, true
 		namesWall = namesWall || m.Wall
 	}
 	// Mark the metrics that fail by default. judged reports whether a metric of the default list
@@ -121,7 +128,7 @@ func selectFailing(list []Metric, previous, current *Set, o Options) error {
 }
 
 // means returns the geometric means of a metric over all rows and, if there are several
-// policies, for each policy.
+// policies, for each policy. Rows that are relative to different references are left out.
 func means(m *Metric, diffs []Difference) []Mean {
 	type sum struct {
 		Mean
@@ -131,7 +138,7 @@ func means(m *Metric, diffs []Difference) []Mean {
 	sums := []sum{{}}
 	for i := range diffs {
 		d := &diffs[i]
-		if d.Ratio == nil {
+		if d.Ratio == nil || d.OtherReference {
 			continue
 		}
 		policy := d.Row.Get(result.PolicyKey)

@@ -75,8 +75,11 @@ func (r *setReader) readJSON(in io.Reader, size int64, path string) error {
 		if err := errors.Join(run.Check(), (&result.Run{Document: run}).CheckMetrics()); err != nil {
 			return pathError(path, "is corrupt: %v", err)
 		}
-		if err := r.read(bytes.NewReader(run.AsSweep().Bench()), path); err != nil || doc.Timings == nil {
+		if err := r.read(bytes.NewReader(run.AsSweep().Bench()), path); err != nil {
 			return err
+		}
+		if r.addReferences(run.AsSweep()); doc.Timings == nil {
+			return nil
 		}
 		r.runTimes(doc.Scenario, doc.Timings)
 		return nil
@@ -85,7 +88,11 @@ func (r *setReader) readJSON(in io.Reader, size int64, path string) error {
 		if err := sweep.Check(); err != nil {
 			return pathError(path, "is corrupt: %v", err)
 		}
-		return r.read(bytes.NewReader(sweep.Bench()), path)
+		if err := r.read(bytes.NewReader(sweep.Bench()), path); err != nil {
+			return err
+		}
+		r.addReferences(&sweep)
+		return nil
 	}
 	return pathError(path, "has schema %q; a result.json (%q) or sweep.json (%q) can be compared", doc.Schema, result.Schema, result.SweepSchema)
 }
@@ -125,6 +132,9 @@ func (r *setReader) resultDir(dir string) error {
 		}
 	}
 	if err := r.readFile(path); err != nil {
+		return err
+	}
+	if err := r.dirReferences(dir); err != nil {
 		return err
 	}
 	return r.dirTimes(dir)

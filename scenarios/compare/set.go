@@ -64,6 +64,7 @@ type unitRule struct {
 	// wall reports whether the values are measured and so vary. Simulated values are exact.
 	wall        bool
 	fromTimings bool // read from timings.json
+	isReference bool // metric of the reference
 }
 
 // Set is one of the two compared sets of results.

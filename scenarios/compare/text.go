@@ -84,6 +84,9 @@ func code(s string) string {
 // write writes everything after the summary in b: one table per metric, missing and new
 // rows, wall-clock times, and the definition of a regression.
 func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []string, common result.Name, as textStyle) error {
+	if c.References != "" {
+		b.WriteString(as.rules(c.References))
+	}
 	// List the keys in which the scenarios differ.
 	if len(c.Keys) > 0 {
 		fmt.Fprintf(b, as.section, "the scenarios differ in "+text.Plural(len(c.Keys), "key"))

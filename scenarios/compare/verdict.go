@@ -131,6 +131,9 @@ func (c *Comparison) why(m *Metric, d *Difference) string {
 	if d.New == nil {
 		return "is missing or undefined, it was " + number(*d.Old)
 	}
+	if d.OtherReference {
+		return "is " + number(*d.New) + ", it was " + number(*d.Old) + ", relative to another ideal fabric, so it cannot be judged"
+	}
 	limit := c.FailOver
 	if m.Wall {
 		limit = *c.WallFailOver

@@ -27,8 +27,12 @@ type View struct {
 // screen. The number of others is printed.
 const maxListedRows = 50
 
-// listsRows reports whether the differences of m are listed by row.
+// listsRows reports whether the differences of m are listed by row. References sums up the metrics
+// of the reference.
 func (c *Comparison) listsRows(m *Metric, v View) bool {
+	if m.isReference && !m.MayFail && !v.All {
+		return false
+	}
 	return v.All || !m.Wall || m.MayFail || !slices.ContainsFunc(c.Metrics, func(m Metric) bool { return !m.Wall })
 }
 
@@ -186,6 +190,10 @@ func (d *Difference) changeText() string {
 // verdict returns the mark of a difference and whether it fails.
 func (d *Difference) verdict() string {
 	switch {
+	case d.OtherReference && d.Fails:
+		return "other reference, fails"
+	case d.OtherReference:
+		return "other reference"
 	case d.Fails:
 		return string(d.Mark) + ", fails"
 	case d.Mark == Same:

@@ -122,7 +122,10 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 		if compute, known := doc.Reference[result.ComputeTime]; known {
 			line += ", compute alone " + text.Seconds(compute)
 		}
-		p.line("  %s", line)
+		if basis := result.DescribeBasis(doc.Reference, ""); basis != "" {
+			line += ", " + basis
+		}
+		p.indented("%s", line)
 	}
 
 	// Footnotes belong to metrics that some row has.
@@ -310,8 +313,11 @@ func (p *writer) bestOfJobs(doc *result.Document, best int) bool {
 		of := func(metric string) string {
 			return text.Seconds(doc.Reference[result.OfJob(name, metric)])
 		}
-		p.line("  %s: ideal fabric %s, compute alone %s", name,
-			of(result.IterationTime), of(result.ComputeTime))
+		line := fmt.Sprintf("%s: ideal fabric %s, compute alone %s", name, of(result.IterationTime), of(result.ComputeTime))
+		if basis := result.DescribeBasis(doc.Reference, result.OfJob(name, "")); basis != "" {
+			line += ", " + basis
+		}
+		p.indented("%s", line)
 	}
 	return true
 }

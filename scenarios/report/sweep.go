@@ -19,11 +19,18 @@ import (
 const maxSweepRows = 60
 
 // SweepMetric returns the metric of a sweep's table. It is the requested metric, else the metric
-// of the study's first figure, else the main metric. It returns an error if no cell has the
-// requested one.
-func SweepMetric(s *result.Sweep, plots []result.Plot, requested string) (string, error) {
-	// Wall-clock metrics can be requested, too.
+// of the study's first figure, else the main metric. A metric that is relative to different ideal
+// fabrics with equal interfaces has to be requested. filter selects the cells of the table, as in Sweep.
+// SweepMetric returns an error if no cell has the requested metric.
+func SweepMetric(s *result.Sweep, plots []result.Plot, requested string, filter result.NameFilter) (string, error) {
+	// Wall-clock metrics and metrics of the ideal fabric can be requested, too.
 	has := s.MetricNames()
+	measured := maps.Clone(has)
+	for i := range s.Cells {
+		for name := range s.Cells[i].Reference {
+			has[result.ReferencePrefix+name] = true
+		}
+	}
 	for _, name := range result.WallMetrics {
 		has[name] = true
 	}
@@ -44,12 +51,19 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, requested string) (string
 		case "heatmap", "twists":
 			y = plots[0].Z
 		}
-		if has[y] {
+		// Rows whose references differ, although their interfaces are equal, are ranked by time.
+		d := s.ReferenceDifference(y, selectedBy(s, filter))
+		if has[y] && (d == nil || !d.SameInterfaces()) {
 			return y, nil
 		}
 	}
 
-	return s.MainOf(has), nil
+	return s.MainOf(measured, selectedBy(s, filter)), nil
+}
+
+// selectedBy returns a function that reports whether filter selects a cell.
+func selectedBy(s *result.Sweep, filter result.NameFilter) func(c *result.Cell) bool {
+	return func(c *result.Cell) bool { return filter.Matches(s.NameOf(c)) }
 }
 
 // Sweep returns a sweep's table of a metric, with one row per variant and one column per policy.
@@ -90,7 +104,13 @@ func (p *writer) printCells(
 	if len(variants) < 2 {
 		keys, common = variants[0].Keys(), nil
 	}
-	p.paragraph("%s by policy%s", metric, describeCommon(common))
+	// A metric that is relative to different references is marked, and no value is highlighted.
+	differs := s.ReferenceDifference(metric, selectedBy(s, filter))
+	mark := ""
+	if differs != nil {
+		mark = " " + result.ReferenceMark
+	}
+	p.paragraph("%s%s by policy%s", metric, mark, describeCommon(common))
 	heads := result.ColumnHeads(keys)
 
 	// left has the columns that are aligned to the left, because their values are not numbers.
@@ -171,7 +191,7 @@ func (p *writer) printCells(
 			row = append(row, text)
 		}
 
-		if bestAt >= 0 && shown.Better == result.Lower {
+		if bestAt >= 0 && shown.Better == result.Lower && differs == nil {
 			row[bestAt] = p.emphasize(row[bestAt])
 			wins[bestAt]++
 		}
@@ -188,14 +208,10 @@ func (p *writer) printCells(
 	if rest := len(variants) - maxSweepRows; rest > 1 {
 		p.line("... and %s more, in metrics.csv", text.Count(rest))
 	}
-	// Metrics relative to different references cannot be compared across rows.
-	if s.ReferenceDiffers(&shown) {
-		var noPlots []result.Plot
-		const noRequest = ""
-		if absolute, err := SweepMetric(s, noPlots, noRequest); err == nil {
-			p.paragraph("%s is relative to an ideal fabric that differs between "+
-				"rows, so rows cannot be ranked by it; --metric %s compares them", metric, absolute)
-		}
+	if differs != nil {
+		p.paragraph("%s %s", result.ReferenceMark, differs)
+	} else if d := s.RelativeDifference(selectedBy(s, filter)); d != nil && metric == d.Absolute {
+		p.paragraph("%s", d)
 	}
 
 	for _, note := range notes {

@@ -67,3 +67,53 @@ func TestSweep(t *testing.T) {
 		}
 	}
 }
+
+// TestDifferentReferences: if cells of the same work have different ideal fabrics, the table
+// shows the iteration time and a line says why. A requested NCT is marked, and its best value is not
+// highlighted. The study's figure selects NCT only if references differ by their interfaces.
+func TestDifferentReferences(t *testing.T) {
+	sweep := func(rates ...float64) *result.Sweep {
+		s := &result.Sweep{Name: "s", Axes: []result.Axis{{Name: "fabric", Keys: []string{"fabric"}, Labels: []string{"pods", "tree"}}}}
+		for i, rate := range rates {
+			for k, policy := range []string{"p", "q"} {
+				s.Cells = append(s.Cells, result.Cell{At: []int{i}, Policy: policy, Key: fmt.Sprint(i, policy),
+					Reference: map[string]float64{"makespan_s": 3 - float64(i), "compute_makespan_s": 1, "interface_bits_per_s": rate},
+					Metrics:   map[string]float64{"nct": 1.5 + float64(k), "makespan_s": 4 + float64(k)}})
+			}
+		}
+		return s
+	}
+	plots := []result.Plot{{Kind: "bars", Y: "nct"}}
+	for _, c := range []struct {
+		s         *result.Sweep
+		plots     []result.Plot
+		requested string
+		want      string
+	}{
+		{sweep(4e11, 4e11), nil, "", "makespan_s"},
+		{sweep(4e11, 4e11), plots, "", "makespan_s"},
+		{sweep(4e11, 4e11), plots, "nct", "nct"},
+		{sweep(4e11, 8e11), nil, "", "makespan_s"},
+		{sweep(4e11, 8e11), plots, "", "nct"},
+		{sweep(4e11), nil, "", "nct"},
+		{sweep(4e11, 4e11), nil, "reference.makespan_s", "reference.makespan_s"},
+	} {
+		if got, err := SweepMetric(c.s, c.plots, c.requested, nil); err != nil || got != c.want {
+			t.Errorf("the table shows %s (%v), want %s", got, err, c.want)
+		}
+	}
+
+	bold := text.Style{Bold: func(s string) string { return "[" + s + "]" }}
+	marked := Sweep(sweep(4e11, 4e11), &result.SweepTimings{}, "nct", nil, "dir", bold)
+	if !strings.Contains(marked, "nct † by policy") || !strings.Contains(marked, "† nct is relative to ideal fabrics that differ") || strings.Contains(marked, "[1.5") {
+		t.Errorf("NCT is not marked, or a value is highlighted:\n%s", marked)
+	}
+	times := Sweep(sweep(4e11, 4e11), &result.SweepTimings{}, "makespan_s", nil, "dir", bold)
+	if !strings.Contains(times, "[4") || !strings.Contains(times, "nct is relative to ideal fabrics that differ") {
+		t.Errorf("iteration times are not ranked, or no line warns of NCT:\n%s", times)
+	}
+	one := Sweep(sweep(4e11, 4e11), &result.SweepTimings{}, "nct", result.NameFilter{"fabric": {"pods"}}, "dir", bold)
+	if strings.Contains(one, "†") || !strings.Contains(one, "[1.5") {
+		t.Errorf("NCTs of one fabric are marked, or not ranked:\n%s", one)
+	}
+}

@@ -153,6 +153,7 @@ func Find(name string) (m Metric, known bool) {
 	if rest, ok := strings.CutPrefix(name, ReferencePrefix); ok {
 		m, known = Find(rest)
 		m.Name, m.Words, m.Axis, m.Base = name, m.Words+" on the ideal fabric", "", 0
+		m.Relative = ""
 		return m, known
 	}
 	if over, under, ok := strings.Cut(name, "/"); ok {

@@ -66,11 +66,11 @@ const BoundPrefix = "bound_"
 // the metrics that tables do not show.
 var Metrics = ungrouped([]metricGroup{
 	{of: ofJobs, metrics: []Metric{
-		{Name: Objective, Better: Lower, Words: "objective of all jobs", Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, WinPhrase: "is fastest",
+		{Name: Objective, Relative: TierExposed, Better: Lower, Words: "objective of all jobs", Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, WinPhrase: "is fastest",
 			BoundSubject: "the objective", FailsComparison: true, Figure: Panel{Name: "nct"}},
-		{Name: "nct_max", Better: Lower, Words: "largest NCT of a job", Head: "largest\nNCT", Format: Fixed, ForManyJobs: true},
-		{Name: "pooled_objective", Better: Lower, Words: "objective if jobs share their circuits", Head: "objective\npooled", Format: Fixed},
-		{Name: "nct_mean", Better: Lower, Words: "NCT of the mean iteration on shared circuits", Format: Fixed, JobHead: "pooled", Needs: "pooled_objective"},
+		{Name: "nct_max", Relative: TierExposed, Better: Lower, Words: "largest NCT of a job", Head: "largest\nNCT", Format: Fixed, ForManyJobs: true},
+		{Name: "pooled_objective", Relative: TierExposed, Better: Lower, Words: "objective if jobs share their circuits", Head: "objective\npooled", Format: Fixed},
+		{Name: "nct_mean", Relative: TierExposed, Better: Lower, Words: "NCT of the mean iteration on shared circuits", Format: Fixed, JobHead: "pooled", Needs: "pooled_objective"},
 	}},
 	{of: ofIteration, metrics: []Metric{
 		{Name: "baseline_nct", Relative: TierExposed, Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
@@ -171,6 +171,8 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "nct_critical_path", Relative: TierExposed, Better: Lower, Words: "NCT of the critical path"},
 		named("bound_makespan_s", Unrated, "lower bound on the iteration time"),
 		named(ComputeTime, Lower, "iteration time without communication"),
+		{Name: InterfaceRate, Words: "rate of the slowest network interface that the traffic uses, in the reference", Since: 6},
+		{Name: FreeBytes, Words: "bytes of transfers that take no time on the ideal fabric because both ends are in one pod, in the reference", Since: 6},
 		{Name: "max_interface_bytes", Better: Lower, Words: "bytes in one direction on the most loaded network interface", Of: ofCircuits, Since: 4},
 		{Name: "bound_max_circuit_s", Words: "lower bound on the transmission time of the most loaded circuit", Of: ofCircuits, Since: 4},
 		{Name: "port_ratio", Better: Lower, Words: "share of the ports that is used", Format: Percent},

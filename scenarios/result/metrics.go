@@ -31,7 +31,8 @@ func (d *Document) AsSweep() *Sweep {
 }
 
 // CSV returns the sweep in long form: one line per cell and metric, with the scenario,
-// one column per axis, the policy, the metric and the value.
+// one column per axis, the policy, the metric and the value. The cells of a place follow the
+// metrics of their reference, whose policy is "reference".
 func (s *Sweep) CSV() []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -43,20 +44,22 @@ func (s *Sweep) CSV() []byte {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		row := append([]string{c.Scenario}, s.Place(c)...)
-		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
-			w.Write(csvfield.Safe(append(slices.Clip(row), c.Policy, name, text.Exact(c.Metrics[name]))...))
+		write := func(policy string, metrics map[string]float64) {
+			for _, name := range slices.Sorted(maps.Keys(metrics)) {
+				w.Write(csvfield.Safe(append(slices.Clip(row), policy, name, text.Exact(metrics[name]))...))
+			}
 		}
+		if i == 0 || !slices.Equal(s.Cells[i-1].At, c.At) || s.Cells[i-1].Failed != "" {
+			write(referencePolicy, c.Reference)
+		}
+		write(c.Policy, c.Metrics)
 	}
 	w.Flush() // a Buffer does not fail
 	return b.Bytes()
 }
 
 // CSV returns the document in long form, beginning with the ideal fabric.
-func (d *Document) CSV() []byte {
-	s := d.AsSweep()
-	s.Cells = slices.Insert(s.Cells, 0, Cell{Scenario: d.Scenario, Policy: referencePolicy, Metrics: d.Reference})
-	return s.CSV()
-}
+func (d *Document) CSV() []byte { return d.AsSweep().CSV() }
 
 // Bench returns the sweep in Go's benchmark format (golang.org/x/perf/benchfmt), for
 // benchstat. There is one benchmark per cell; its name contains the cell's coordinates.

@@ -2,11 +2,7 @@
 
 package result
 
-import (
-	"math"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // SweepSchema is the version of Sweep.
 const SweepSchema = "sim.sweep/1"
@@ -34,6 +30,9 @@ type Axis struct {
 	// some are not numbers.
 	Numbers []float64 `json:"numbers,omitempty"`
 }
+
+// RunAxis is the name of the axis of several runs that are drawn side by side.
+const RunAxis = "run"
 
 // Cell is one resolved scenario under one policy.
 type Cell struct {
@@ -114,47 +113,18 @@ func (s *Sweep) MetricNames() map[string]bool {
 	return has
 }
 
-// MainOf returns the main metric among has (see MainOf). Metrics relative to a reference
-// that differs between rows are excluded.
-func (s *Sweep) MainOf(has map[string]bool) string {
-	comparable := map[string]bool{}
+// MainOf returns the main metric among has (see MainOf). Metrics relative to references that
+// differ between the selected cells (ReferenceDifference) are excluded if there is another main
+// metric.
+func (s *Sweep) MainOf(has map[string]bool, selected func(c *Cell) bool) string {
+	ranked := map[string]bool{}
 	for name := range has {
-		m, _ := Find(name)
-		comparable[name] = has[name] && !s.ReferenceDiffers(&m)
+		ranked[name] = has[name] && s.ReferenceDifference(name, selected) == nil
 	}
-	return MainOf(comparable)
-}
-
-// referenceTie is the relative difference up to which references are equal; it covers
-// rounding to ticks.
-const referenceTie = 1e-9
-
-// ReferenceDiffers reports whether values of a metric are relative to references that
-// differ between kinds of fabrics for the same work. Cells have the same work if their
-// references have the same compute time.
-func (s *Sweep) ReferenceDiffers(m *Metric) bool {
-	changesKind := slices.ContainsFunc(s.Axes, func(a Axis) bool {
-		return slices.Contains(a.Keys, "fabric") || slices.Contains(a.Keys, "fabric.kind")
-	})
-	if m.Relative == "" || !changesKind {
-		return false
-	}
-
-	// Compare the references of cells with the same compute time. first is the first reference
-	// value seen for each compute time.
-	first := map[float64]float64{} // keyed by compute time
-	for i := range s.Cells {
-		reference := s.Cells[i].Reference
-		compute, hasCompute := reference[ComputeTime]
-		value, has := reference[m.Relative]
-		if !has || !hasCompute {
-			continue
-		}
-		if other, seen := first[compute]; seen && math.Abs(other-value) > referenceTie*other {
-			return true
-		} else if !seen {
-			first[compute] = value
+	for _, m := range MainMetrics() {
+		if ranked[m.Name] && !m.HideIfZero {
+			return m.Name
 		}
 	}
-	return false
+	return MainOf(has)
 }

@@ -250,14 +250,22 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 	if sys.scenario.isEndless() {
 		return nil
 	}
-	// The ideal fabric limits only what network interfaces send and receive.
-	n, r, err := electrical.Connect(sys.pods, sys.interPodGraph)
+	// The ideal fabric limits only what network interfaces send and receive. If transfers inside
+	// pods count, they are tasks of the complete graph alone.
+	graph, countsAll := sys.interPodGraph, sys.scenario.countsInterfaces()
+	if countsAll {
+		graph = sys.undelayedGraph
+	}
+	n, r, err := sys.scenario.connectIdeal(sys.pods, graph)
 	if err != nil {
 		return err
 	}
-	sys.IdealReference, err = composition.NewIdealReference(ctx, sys.interPodGraph, n, r, composition.ReferenceOptions{})
+	sys.IdealReference, err = composition.NewIdealReference(ctx, graph, n, r, composition.ReferenceOptions{})
 	if err != nil {
 		return err
+	}
+	if !countsAll {
+		sys.FreeBytes = sys.intraPodBytes()
 	}
 
 	// Calls inside pods count as communication, even if the inter-pod DAG merged them
@@ -271,8 +279,9 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 	}
 
 	// Times, Bound and Service are fields of IdealReference. If the ideal makespan equals
-	// its lower bound, no topology can be faster.
-	if !composition.MeetsBound(sys.Times.Ideal, sys.Bound) {
+	// its lower bound, no topology can be faster. A topology carries transfers inside pods
+	// without time, so it is no reference if these count.
+	if !countsAll && !composition.MeetsBound(sys.Times.Ideal, sys.Bound) {
 		o, err := sys.problem.Optimum(ctx, sys.scenario.Seed, sys.canUseTails())
 		if err != nil {
 			return err
@@ -283,7 +292,7 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 	}
 
 	// The trace for figures and explanations describes the complete DAG.
-	if n, r, err = electrical.Connect(sys.pods, sys.graph); err != nil {
+	if n, r, err = sys.scenario.connectIdeal(sys.pods, sys.graph); err != nil {
 		return err
 	}
 	sys.referenceTrace, err = flow.Run(ctx, sys.graph, n, r, flow.Options{
@@ -294,6 +303,28 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 		return fmt.Errorf("simulating the ideal fabric: %w", err)
 	}
 	return nil
+}
+
+// countsInterfaces reports whether the reference counts transfers inside pods.
+func (s *Scenario) countsInterfaces() bool { return s.Fabric.Reference == "interfaces" }
+
+// connectIdeal routes the transfers of g over the ideal fabric between the pods.
+func (s *Scenario) connectIdeal(p *fabric.Pods, g *engine.Graph) (*engine.Network, *engine.Routes, error) {
+	if s.countsInterfaces() {
+		return electrical.ConnectInterfaces(p, g)
+	}
+	return electrical.Connect(p, g)
+}
+
+// intraPodBytes returns the bytes of all replicas' transfers that take no time because both ends
+// are in one pod.
+func (sys *circuitSystem) intraPodBytes() (sum int64) {
+	for i := range sys.graph.Tasks {
+		if t := &sys.graph.Tasks[i]; t.Kind == engine.Transfer && !sys.pods.UsesNetwork(t) {
+			sum += t.Bytes
+		}
+	}
+	return sum * int64(max(1, sys.pods.Copies))
 }
 
 // setReference makes the simulation of a topology the reference.

@@ -11,7 +11,6 @@ import (
 
 	"sim/engine"
 	"sim/engine/flow"
-	"sim/fabric/electrical"
 	"sim/policies/topology"
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
@@ -85,7 +84,7 @@ func newTrials(ctx context.Context, sys *circuitSystem) (*trials, error) {
 		return nil, err
 	}
 	// The ideal fabric and compute alone serve as references of the trials.
-	n, routes, err := electrical.Connect(r.pods, r.graph)
+	n, routes, err := r.planSystem.scenario.connectIdeal(r.pods, r.graph)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,11 @@ type IdealReference struct {
 	// IsLeftOut is set if all services exceeded the limit on the work of the reference. There
 	// is then no time on the ideal fabric.
 	IsLeftOut bool
+	// InterfaceRate is the rate in bits per second of the slowest network interface that the
+	// transfers use; 0 if they use none.
+	InterfaceRate float64
+	// FreeBytes is the number of bytes of transfers that use no interface, and so take no time.
+	FreeBytes int64
 	// Fair is the simulation of the ideal fabric with fair sharing. It is nil if it did not
 	// run, or if another service was faster.
 	Fair *FairRun
@@ -44,6 +49,7 @@ type ReferenceOptions struct {
 func NewIdealReference(
 	ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Routes, o ReferenceOptions,
 ) (ref IdealReference, err error) {
+	ref.InterfaceRate, ref.FreeBytes = referenceBasis(g, n, r)
 	if ref.Times.Compute, err = ComputeMakespan(ctx, g, n); err != nil {
 		return ref, err
 	}
@@ -65,6 +71,27 @@ func NewIdealReference(
 		ref.Fair = &FairRun{graph: g, network: n, routes: r, tolerance: o.Tolerance, trace: e.Trace()}
 	}
 	return ref, ctx.Err()
+}
+
+// referenceBasis returns the rate of the slowest interface that the transfers of g use on the
+// ideal network n with routes r, and the bytes of transfers that use none. A resource of n is
+// one direction of an interface.
+func referenceBasis(g *engine.Graph, n *engine.Network, r *engine.Routes) (rate float64, freeBytes int64) {
+	for i := range g.Tasks {
+		if g.Tasks[i].Kind != engine.Transfer {
+			continue
+		}
+		uses := r.Of(int32(i))
+		if len(uses) == 0 {
+			freeBytes += g.Tasks[i].Bytes
+		}
+		for _, u := range uses {
+			if v := n.Rate(u.Resource); rate == 0 || v < rate {
+				rate = v
+			}
+		}
+	}
+	return rate, freeBytes
 }
 
 // ComputeMakespan returns the makespan of a graph whose transfers, and the start of whose
@@ -98,6 +125,8 @@ func (i *IdealReference) AddMetrics(m map[string]float64, end string, isIteratio
 	}
 	if isIteration {
 		m["comm_exposed_s"] = (i.Times.Ideal - i.Times.Compute).Seconds()
+		m[result.InterfaceRate] = i.InterfaceRate
+		m[result.FreeBytes] = float64(i.FreeBytes)
 	}
 }
 

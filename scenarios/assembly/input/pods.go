@@ -18,6 +18,7 @@ type OCSPods struct {
 	PortsPerPod          int         `key:"ports_per_pod" doc:"optical ports per pod for one replica's share of the pod, U_p" else:"gpus_per_pod_per_replica, of traffic gpus_per_pod; of several jobs the sum of theirs" min:"1" max:"1048576"`
 	NICBandwidth         units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's network interface in each direction" else:"port_bandwidth" above:"0" max:"1e16"`
 	InsideBandwidth      units.Rate  `key:"inside_bandwidth" doc:"rate of a GPU's link to the network inside its pod, in each direction; all traffic inside a pod uses it" else:"nic_bandwidth" above:"0" max:"1e16" when:"calls-in-graph & no-tiers"`
+	Reference            string      `key:"reference" doc:"traffic of the ideal fabric, to which NCTs are relative, that uses network interfaces: 'pods', traffic between pods; or 'interfaces', all traffic, as on fabrics of links" default:"pods" choices:"pods|interfaces" implicit:"" when:"of-training & no-tiers"`
 	Reverse              bool        `key:"reverse" doc:"whether stages are mapped to pods in reverse order" default:"false" when:"of-training"`
 	Delay                engine.Time `key:"reconfiguration_delay" doc:"time for which a moving circuit carries nothing, from its release at both ends" default:"10ms" when:"switches"`
 	Switching            string      `key:"switching" doc:"circuits that are down during a reconfiguration: the moving ones, or all circuits of the switch" default:"per-circuit" choices:"per-circuit|per-switch" when:"switches"`

@@ -55,6 +55,9 @@ type Sweep struct {
 	Plots    []result.Plot        `json:"plots"`
 	Metric   string               `json:"metric"` // main metric
 	NumCells int                  `json:"all"`    // number of cells, including those without results
+	// Relative states, keyed by metric, why its values cannot be ranked: they are relative to
+	// different ideal fabrics.
+	Relative map[string]string `json:"relative,omitempty"`
 }
 
 // Comparison is the data of a comparison.
@@ -110,9 +113,14 @@ func RunDocument(run *result.Run) Document {
 // SweepDocument returns the document of a sweep stored in dir. study is the text of its
 // study. numCells is the number of cells of a complete sweep.
 func SweepDocument(dir string, s *result.Sweep, t *result.SweepTimings, plots []result.Plot, study []byte, all int) (Document, error) {
-	metric, err := report.SweepMetric(s, plots, "")
+	metric, err := report.SweepMetric(s, plots, "", nil)
 	d := Document{Kind: "sweep", Name: nameOf(s.Name, dir), Title: s.Title, TOML: string(study)}
-	d.Sweep = &Sweep{s, t, plots, metric, all}
+	d.Sweep = &Sweep{s, t, plots, metric, all, map[string]string{}}
+	for name := range s.MetricNames() {
+		if differs := s.ReferenceDifference(name, nil); differs != nil {
+			d.Relative[name] = differs.String()
+		}
+	}
 	return d, err
 }
 

@@ -167,3 +167,21 @@ func TestAssets(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRelative: the page of a sweep states for each metric whether its values are relative to
+// different ideal fabrics, and begins with the iteration time.
+func TestRelative(t *testing.T) {
+	s := &result.Sweep{Name: "s", Axes: []result.Axis{{Name: "fabric", Keys: []string{"fabric"}, Labels: []string{"a", "b"}}}}
+	for i := range 2 {
+		s.Cells = append(s.Cells, result.Cell{At: []int{i}, Policy: "p", Key: fmt.Sprint(i),
+			Reference: map[string]float64{"makespan_s": 2 + float64(i), "compute_makespan_s": 1},
+			Metrics:   map[string]float64{"nct": 1.5, "makespan_s": 4}})
+	}
+	d, err := SweepDocument("runs/s", s, &result.SweepTimings{}, nil, nil, len(s.Cells))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Metric != "makespan_s" || len(d.Relative) != 1 || !strings.Contains(d.Relative["nct"], "nothing is ranked by it") {
+		t.Errorf("got metric %s and %v, want makespan_s and a sentence about nct", d.Metric, d.Relative)
+	}
+}

@@ -14,7 +14,12 @@ sim.cells.dims = doc => {
 sim.cells.named = (dims, name) => name && dims.find(d => d.name === name || d.name.endsWith("." + name));
 
 sim.cells.metrics = doc => [...new Set([...doc.sweep.cells.flatMap(c => Object.keys(c.metrics || {})), "solve_s", "simulation_s"])]
-	.sort((a, b) => (sim.metric(a).rank || 99) - (sim.metric(b).rank || 99) || a.localeCompare(b));
+	.sort((a, b) => sim.cells.rank(doc, a) - sim.cells.rank(doc, b) || a.localeCompare(b));
+
+// relative says why values of a metric cannot be ranked, and mark marks such a metric. They come after the main metrics.
+sim.cells.relative = (doc, metric) => (doc.relative || {})[metric];
+sim.cells.mark = (doc, metric) => sim.cells.relative(doc, metric) ? " †" : "";
+sim.cells.rank = (doc, metric) => sim.cells.relative(doc, metric) ? 98 : sim.metric(metric).rank || 99;
 
 sim.cells.value = (doc, c, metric) => {
 	const took = (doc.took.cells || {})[c.key] || {};

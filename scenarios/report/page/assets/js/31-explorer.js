@@ -7,7 +7,7 @@ sim.views.push({
 		const v = sim.cells.view(doc, state), metric = sim.metric(v.y);
 		const option = d => ({value: d.name, text: d.title}), none = {value: "none", text: "nothing"};
 		root.append(sim.el("div", {class: "controls"},
-			sim.choice("y", v.metrics.map(m => ({value: m, text: sim.fmt.head(m)})), v.y, y => state.set({y})),
+			sim.choice("y", v.metrics.map(m => ({value: m, text: sim.fmt.head(m) + sim.cells.mark(doc, m)})), v.y, y => state.set({y})),
 			sim.choice("x", v.varied.map(option), v.x.name, x => state.set({x})),
 			sim.choice("lines", [none, ...v.varied.filter(d => d !== v.x).map(option)], v.series ? v.series.name : "none", series => state.set({series})),
 			sim.choice("panels", [none, ...v.varied.filter(d => d !== v.x && d !== v.series).map(option)], v.panels ? v.panels.name : "none", panels => state.set({panels})),
@@ -18,10 +18,12 @@ sim.views.push({
 		root.append(this.filters(doc, v, state));
 		if (doc.all > doc.sweep.cells.length) root.append(sim.el("p", {class: "warn"}, `The sweep is not finished: ${sim.fmt.count(doc.sweep.cells.length)} of ${sim.fmt.count(doc.all)} cells are here.`));
 		const failed = v.cells.filter(c => c.failed).length;
-		root.append(sim.el("p", {class: "note"}, `${metric.words || v.y}${metric.better ? `, ${metric.better} is better` : ""}: ${sim.fmt.count(v.cells.length)} of ${sim.fmt.count(doc.sweep.cells.length)} cells` +
+		root.append(sim.el("p", {class: "note"}, `${metric.words || v.y}${metric.better && !sim.cells.relative(doc, v.y) ? `, ${metric.better} is better` : ""}: ${sim.fmt.count(v.cells.length)} of ${sim.fmt.count(doc.sweep.cells.length)} cells` +
 			(failed ? `, of which ${failed} failed` : "") + (metric.means ? `. It is ${metric.means}.` : ".")));
+		const relative = sim.cells.relative(doc, v.y);
+		if (relative) root.append(sim.el("p", {class: "warn"}, `† ${relative}`));
 		if (state.cell !== undefined && doc.sweep.cells[state.cell]) root.append(this.cell(doc, v, doc.sweep.cells[state.cell], state));
-		root.append(...this.panels(doc, v, state), sim.el("h2", {}, `${sim.fmt.head(v.y)} by policy`), this.pivot(doc, v, state));
+		root.append(...this.panels(doc, v, state), sim.el("h2", {}, `${sim.fmt.head(v.y)}${sim.cells.mark(doc, v.y)} by policy`), this.pivot(doc, v, state));
 		root.append(sim.el("details", {}, sim.el("summary", {}, "All cells with more metrics"), this.table(doc, v, state)));
 		root.append(sim.el("details", {}, sim.el("summary", {}, "The study"), sim.el("pre", {tabindex: 0}, doc.toml)));
 	},
@@ -91,7 +93,7 @@ sim.views.push({
 			if (!rows.has(c.at.join())) rows.set(c.at.join(), {});
 			rows.get(c.at.join())[c.policy] = c;
 		}
-		const better = sim.metric(v.y).better, table = [...rows.values()].slice(0, most).map(by => {
+		const better = sim.cells.relative(doc, v.y) ? "" : sim.metric(v.y).better, table = [...rows.values()].slice(0, most).map(by => {
 			const some = Object.values(by)[0], values = shown.map(p => by[p] && sim.cells.value(doc, by[p], v.y)), known = values.filter(n => n !== undefined);
 			const best = better === "lower" ? Math.min(...known) : better === "higher" ? Math.max(...known) : NaN;
 			return {
@@ -107,7 +109,7 @@ sim.views.push({
 		const more = [v.y, ...v.metrics.filter(m => m !== v.y && sim.metric(m).rank && v.cells.some(c => sim.cells.value(doc, c, m) !== undefined))].slice(0, 5), most = 1000;
 		return sim.el("div", {}, sim.table({
 			label: "Cells",
-			columns: [{head: "cell"}, ...v.dims.map(d => ({head: d.title, left: !d.numbers, title: d.name})), ...more.map(m => ({head: sim.fmt.head(m), title: m}))],
+			columns: [{head: "cell"}, ...v.dims.map(d => ({head: d.title, left: !d.numbers, title: d.name})), ...more.map(m => ({head: sim.fmt.head(m) + sim.cells.mark(doc, m), title: m}))],
 			rows: v.cells.slice(0, most).map(c => {
 				const n = doc.sweep.cells.indexOf(c);
 				return {

@@ -6,6 +6,7 @@ sim.views.push({
 	draw(root, doc, state) {
 		const c = doc.comparison, keys = c.keys || [];
 		root.append(sim.el("p", {}, doc.summary + "."));
+		if (c.references) root.append(sim.el("p", {class: "warn"}, c.references));
 		root.append(sim.el("h2", {}, keys.length ? `Inputs: ${keys.length} key${keys.length > 1 ? "s" : ""}` : "Inputs"));
 		root.append(keys.length ? sim.table({
 			label: "Keys whose values differ",
