@@ -121,14 +121,13 @@ func quantiles(d *result.Delay, n int) []float64 {
 		return nil
 	}
 
-	// total is the number of packets.
-	total := 0.0
+	total := 0.0 // number of packets
 	for _, b := range d.Bins {
 		total += float64(b.Packets)
 	}
-	var out []float64
 
-	before := 0.0
+	var out []float64
+	before := 0.0 // number of packets in the preceding bins
 	for _, b := range d.Bins {
 		packets := float64(b.Packets)
 		to := max(min(b.ToS, d.MaxS), b.FromS)

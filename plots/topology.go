@@ -64,12 +64,10 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	// All charts have the same form and the same line widths, so that they are comparable. Find
 	// the most general form, the largest bundle and the largest arrangement.
 	charts = sheet.First(s, charts, maxTopologyCharts, "different topologies")
-	maxCircuits := 1
-	peers := false
 	form := result.RowForm
-	columns := 0
-
-	rows := 1
+	columns, rows := 0, 1
+	maxCircuits := 1
+	peers := false // whether any pod has circuits to DP peers
 	for _, c := range charts {
 		columns = max(columns, c.Columns)
 		rows = max(rows, c.Rows)
@@ -88,17 +86,20 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 	explainTopology(s, form, peers, maxCircuits)
 
-	// Draw the charts. Their height depends on the form.
+	// Draw the charts. Their height in points depends on the form.
+	const rowHeight, ringHeight, matrixHeight = 72, 250, 300
 	block := sheet.Block{
 		Cols: max(2, 1+jobs),
 		Height: [...]vg.Length{
-			result.RowForm:    72 * vg.Length(rows),
-			result.RingForm:   250,
-			result.MatrixForm: 300,
+			result.RowForm:    rowHeight * vg.Length(rows),
+			result.RingForm:   ringHeight,
+			result.MatrixForm: matrixHeight,
 		}[form],
 	}
 
-	if len(charts) == 1 || form == result.RowForm && columns > 6 {
+	// Longer rows of pods are illegible on half the width.
+	const maxHalfColumns = 6
+	if len(charts) == 1 || form == result.RowForm && columns > maxHalfColumns {
 		block.Cols = 1
 	}
 	for _, c := range charts {

@@ -121,7 +121,7 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	// Add the title, the legend and notes.
 	s := v.newSheet(b.q.name+what, panels, g, title, b.q.label)
 	v.legend(s, b.styles, seriesParts{bars: true})
-	b.legend(s, m.name)
+	b.highlightBest(s, m.name)
 	v.noteSpread(b.table, "A bar is")
 	s.Notes = append(b.baseNote(), v.notes...)
 	if b.hasSeparateAxes {
@@ -133,9 +133,10 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 // separateAxesNote is added if panels have different y axes.
 const separateAxesNote = "Each panel has a y axis of its own."
 
-// legend explains the highlighted best bar in charts with one bar per policy, if the metric has
-// a better direction. It also determines the best value of each panel.
-func (b *barChart) legend(s *sheet.Sheet, metric string) {
+// highlightBest determines the best value of each panel, whose bar is highlighted, and explains
+// it in the legend. It does so in charts with one bar per policy, if the metric has a better
+// direction.
+func (b *barChart) highlightBest(s *sheet.Sheet, metric string) {
 	better := result.Better(metric)
 	if b.v.series != &noDimension || b.v.x.name != policyName || better == "" ||
 		b.columns < 2 || b.v.difference != nil {
@@ -282,7 +283,8 @@ func (b *barChart) reserveLabelSpace(a *plot.Axis, lo, hi, height float64) {
 	}
 
 	// used is the share of the height for bars.
-	used := 1 - min(float64(space)/height, 0.45)
+	const maxLabelShare, minUsedTwice = 0.45, 0.1 // minUsedTwice is 1 - 2*maxLabelShare
+	used := 1 - min(float64(space)/height, maxLabelShare)
 	switch {
 	case b.v.spec.LogY:
 		// On a logarithmic axis, positions are logarithms: decades, within the range of float64.
@@ -294,7 +296,7 @@ func (b *barChart) reserveLabelSpace(a *plot.Axis, lo, hi, height float64) {
 	case lo < b.base:
 		// Bars below the base have their numbers below, so that both ends of the axis need space.
 		top, space := max(hi, b.base), 1-used
-		a.Max = max(a.Max, top+(top-lo)*space/max(2*used-1, 0.1))
+		a.Max = max(a.Max, top+(top-lo)*space/max(2*used-1, minUsedTwice))
 		a.Min = min(a.Min, lo-(a.Max-lo)*space/used)
 
 	default:

@@ -167,8 +167,9 @@ func (s *Sheet) drawHeader(c *draw.Canvas) {
 		}
 	}
 
-	lines(Bold(titleSize, Ink), s.Title, 2)
-	lines(Sans(NoteSize, Dim), s.Subtitle, 3)
+	const maxTitleLines, maxSubtitleLines = 2, 3
+	lines(Bold(titleSize, Ink), s.Title, maxTitleLines)
+	lines(Sans(NoteSize, Dim), s.Subtitle, maxSubtitleLines)
 	c.Max.Y -= padding
 	if len(s.Legend) == 0 {
 		return
