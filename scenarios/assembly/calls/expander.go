@@ -253,7 +253,8 @@ func (e *Expander) checkFoldedCalls(ctx context.Context) (keys []string, err err
 		}
 		n += float64(c.Count * len(x.tasks))
 	}
-	return e.callError(n, nil)
+	var noError error // only the number of tasks may be a reason
+	return e.callError(n, noError)
 }
 
 // callError returns an error if the calls of a step were not expanded because of err, or if n tasks

@@ -34,6 +34,9 @@ func (s *Scenario) isEndless() bool {
 	return s.Engine.Level == "static" || s.Workload.HasPoissonSources
 }
 
+// firstGroup is the first group of resources of a network, a network interface.
+const firstGroup = 0
+
 // measureLoads measures the loads that a decision results in. A bundle divides its load
 // evenly among its circuits.
 func (sys *circuitSystem) measureLoads(
@@ -62,7 +65,7 @@ func (sys *circuitSystem) measureLoads(
 
 	// Busy times of all resources, and loads of the network interfaces among them. The
 	// resources of interfaces come first among the groups, one per interface and direction.
-	firstInterface := int(n.GroupResource(0))
+	firstInterface := int(n.GroupResource(firstGroup))
 	endInterfaces := firstInterface + 2*len(sys.pods.NICs)
 	for r, bytes := range loads.bytes {
 		if bytes > 0 {

@@ -436,7 +436,7 @@ func (z *stageEvaluator) lowerBound(ctx context.Context, pods []int32) (float64,
 	addUses := func(uses []engine.Use, i int32) []engine.Use {
 		if e := z.taskStages[i]; e[0] >= 0 && areSeparate(e[0], e[1]) {
 			t := &sys.interPodGraph.Tasks[i]
-			uses = sys.pods.Interfaces(uses, n.GroupResource(0), t.Src, t.Dst)
+			uses = sys.pods.Interfaces(uses, n.GroupResource(firstGroup), t.Src, t.Dst)
 		}
 		return uses
 	}

@@ -131,7 +131,7 @@ func (s *Scenario) tierKinds() (kinds []string) {
 // and circuits belong to the outermost tier. The resources of the network interfaces, two
 // per interface, precede the links inside pods.
 func (sys *circuitSystem) tierOf(resource int32) int {
-	firstNIC := sys.optical.Network.GroupResource(0)
+	firstNIC := sys.optical.Network.GroupResource(firstGroup)
 	innerIndex := int(resource-firstNIC) - 2*len(sys.pods.NICs)
 	if innerIndex < 0 {
 		return len(sys.scenario.Fabric.InnerTiers)
