@@ -283,10 +283,9 @@ func checkSlowLinks(c *checker) {
 // it too long, or else the message.
 func checkCollectiveDuration(c *checker) {
 	s := c.s
-	keys := []string{
-		"fabric.link_rate", "fabric.link_latency", "fabric.reconfiguration_delay", "workload.message",
-	}
-	if len(c.Diagnostics) > 0 || !c.OK(keys...) {
+	const rateKey, latencyKey, delayKey, messageKey = "fabric.link_rate", "fabric.link_latency",
+		"fabric.reconfiguration_delay", "workload.message"
+	if len(c.Diagnostics) > 0 || !c.OK(rateKey, latencyKey, delayKey, messageKey) {
 		return
 	}
 
@@ -296,7 +295,7 @@ func checkCollectiveDuration(c *checker) {
 
 	// Slow links make steps longer than simulated time can represent.
 	if rate := s.Fabric.ScaleUp.LinkRate; rate < plan.MinLinkRate {
-		c.conflictf(keys[0], "%v is too slow for steps; write at least 2kbps", rate)
+		c.conflictf(rateKey, "%v is too slow for steps; write at least 2kbps", rate)
 		return
 	}
 
@@ -310,8 +309,8 @@ func checkCollectiveDuration(c *checker) {
 		key   string
 		apply func()
 	}{
-		{keys[1], func() { p.Latency = 0 }},
-		{keys[2], func() { p.Delay = 0 }},
+		{latencyKey, func() { p.Latency = 0 }},
+		{delayKey, func() { p.Delay = 0 }},
 	} {
 		removal.apply()
 		if p.Check() == nil {
@@ -321,7 +320,7 @@ func checkCollectiveDuration(c *checker) {
 		}
 	}
 
-	c.conflictf("workload.message fabric.link_rate",
+	c.conflictf(messageKey+" "+rateKey,
 		"the collective may take longer than simulated time, which is 106 days; choose a smaller message, or faster links")
 }
 

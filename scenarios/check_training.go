@@ -422,12 +422,11 @@ func checkDuration(c *checker) {
 
 	rate, rateKeys := c.slowestRate()
 	seconds := compute + 8*bytes/rate
-	if seconds < maxIterationSeconds {
+	if seconds < maxIterationSeconds { // false for a NaN, which is rejected too
 		return
 	}
 
-	// Blame the rates first if the transfers take longer than the computes. A NaN is
-	// rejected too.
+	// Blame the rates first if the transfers take longer than the computes.
 	keys := []string{"workload.sequence", "workload.microbatches", "workload.effective_tflops"}
 	if compute < seconds/2 {
 		keys = slices.Concat(rateKeys, keys)

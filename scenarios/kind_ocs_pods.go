@@ -79,9 +79,9 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			Specs: []any{&s.Policy.Allocation, &s.Policy.Calls, &s.Policy.Mapping},
 			Defaults: func(int) []any {
 				d := s.Policy.Allocation
+				d.LenderTolerance = d.PortTolerance
 
 				// If algorithms or mappings are compared, one allocator serves all of them.
-				d.LenderTolerance = d.PortTolerance
 				d.Allocators = topology.DefaultAllocators(
 					s.comparesAlgorithms() || s.Policy.Mapping.ComparesMappings(),
 				)

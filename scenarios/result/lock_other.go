@@ -9,5 +9,5 @@ import "os"
 // Lock does nothing: the platform has no advisory locks.
 func Lock(*os.File) bool { return true }
 
-// lockedSurely returns false: the platform has no locks.
-func lockedSurely(*os.File) bool { return false }
+// lockIfSupported returns false: the platform has no locks.
+func lockIfSupported(*os.File) bool { return false }

@@ -16,7 +16,7 @@ func Lock(f *os.File) bool {
 	return !errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// lockedSurely is Lock, but returns false if the file system has no locks.
-func lockedSurely(f *os.File) bool {
+// lockIfSupported is Lock, but returns false if the file system has no locks.
+func lockIfSupported(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }

@@ -25,5 +25,5 @@ func lockFile(f *os.File) error {
 // holds the lock. It returns true if the file system has no locks.
 func Lock(f *os.File) bool { return !errors.Is(lockFile(f), windows.ERROR_LOCK_VIOLATION) }
 
-// lockedSurely is Lock, but returns false if the file system has no locks.
-func lockedSurely(f *os.File) bool { return lockFile(f) == nil }
+// lockIfSupported is Lock, but returns false if the file system has no locks.
+func lockIfSupported(f *os.File) bool { return lockFile(f) == nil }

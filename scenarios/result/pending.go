@@ -101,7 +101,7 @@ func RemoveStale(path string) {
 		}
 
 		// The writing process holds the lock. If this process gets it, the writer was killed.
-		stale := lockedSurely(f)
+		stale := lockIfSupported(f)
 		if stale && canRenameOpen {
 			os.Remove(f.Name())
 		}

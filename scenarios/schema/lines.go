@@ -27,7 +27,13 @@ type lineIndex map[string]int
 // the first error. If the file exceeds a limit, excess names the limit, and at is the
 // line.
 func scanLines(src []byte) (found lineIndex, excess string, at int) {
-	s := &lineScanner{src: bytes.TrimPrefix(src, []byte("\uFEFF")), line: 1, lines: lineIndex{}, numElements: map[string]int{}}
+	const byteOrderMark = "\uFEFF" // some editors write it
+	s := &lineScanner{
+		src:         bytes.TrimPrefix(src, []byte(byteOrderMark)),
+		line:        1,
+		lines:       lineIndex{},
+		numElements: map[string]int{},
+	}
 	var p unstable.Parser
 	p.Reset(s.src)
 	table := ""

@@ -37,7 +37,8 @@ func (s *Store) openJournal(name string) error {
 		f.Close()
 		return &result.PlaceError{Path: s.Dir, Why: "another sweep is being written there; wait for it, share its cells with --join, or choose another directory with --out"}
 	}
-	whole, length, err := completeLines(f, 0)
+	const start = 0 // offset of the first line
+	whole, length, err := completeLines(f, start)
 	if err != nil {
 		return errors.Join(result.Unreadable(path, err), f.Close())
 	}
@@ -106,8 +107,10 @@ func (s *Store) readJournal(path string) error {
 		from, s.journalOffsets[path] = io.NewSectionReader(f, begin, end-begin), end
 	}
 
-	// Read the records line by line. text is a buffer.
-	in, text, damaged := bufio.NewReaderSize(from, journalBlock), []byte(nil), 0
+	// Read the records line by line.
+	in := bufio.NewReaderSize(from, journalBlock)
+	var text []byte // the line, in a buffer that all lines share
+	damaged := 0    // number of damaged records
 	for n := 1; ; n++ {
 		var r *Record
 		text, err = readLine(in, text)

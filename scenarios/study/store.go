@@ -79,7 +79,10 @@ func (s *Store) initialize(p *Plan, study []byte, manifest result.Manifest) erro
 
 	// The manifest first, because it identifies the sweep.
 	if err := s.writeFiles(
-		outputFile{result.ManifestFile, manifest}, outputFile{result.PlanFile, &p.Sweep}, outputFile{result.PlotsFile, plots}, outputFile{result.ScenarioFile, study},
+		outputFile{result.ManifestFile, manifest},
+		outputFile{result.PlanFile, &p.Sweep},
+		outputFile{result.PlotsFile, plots},
+		outputFile{result.ScenarioFile, study},
 	); err != nil {
 		return err
 	}
@@ -264,7 +267,12 @@ func (s *Store) writeFiles(files ...outputFile) (err error) {
 
 // Finish writes the files of a finished sweep, sweep.json last.
 func (s *Store) Finish(sweep *result.Sweep, timings *result.SweepTimings) error {
-	return s.writeFiles(outputFile{result.TimingsFile, timings}, outputFile{result.CSVFile, sweep.CSV()}, outputFile{result.BenchFile, sweep.Bench()}, outputFile{result.SweepFile, sweep})
+	return s.writeFiles(
+		outputFile{result.TimingsFile, timings},
+		outputFile{result.CSVFile, sweep.CSV()},
+		outputFile{result.BenchFile, sweep.Bench()},
+		outputFile{result.SweepFile, sweep},
+	)
 }
 
 // Adopt copies the missing cells of the plan from other sweeps' directories. After a
