@@ -87,8 +87,9 @@ func recentSlot(t engine.Time) uint64 { return uint64(t) * 0x9e3779b97f4a7c15 >>
 // finds the span of a new load soon, and rarely moves all runs later.
 const maxAdaptInterval = 4096
 
-// Limits of the number of cells. A word of filledWords stands for minCells cells. Beyond
-// maxCells, the ring would take more than a megabyte, and later runs are in the heap.
+// Limits of the number of cells. A word of filledWords stands for 64 words of filledCells,
+// and so for minCells cells. Beyond maxCells, the ring would take more than a megabyte, and
+// later runs are in the heap.
 const minCells, maxCells = 64 * 64, 1 << 18
 
 // newCalendar returns a calendar for event ids below ids. It has about two cells per id.

@@ -43,7 +43,7 @@ type lpSim struct {
 	*workerGroup                       // state shared by all workers
 	worker         int                 // index in workerGroup.all
 	from, end      int32               // owned links: from <= id < end
-	windows        []windowInbox       // ring of upcoming windows, by window number modulo len
+	windows        []windowInbox       // ring of upcoming windows, by window number modulo len, a power of two
 	now, next      *windowInbox        // the current window and the one after it
 	sent           int64               // packets sent by the owned links
 	packets        descriptors         // packets queued at or in flight on the owned links

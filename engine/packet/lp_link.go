@@ -126,7 +126,7 @@ func (p *lpSim) numDescriptorQueues(l *queuedLink) uint8 {
 
 // enqueueDescriptor appends the packet in slot k to queue index of a link, which must be
 // a list of descriptors. The head and tail of such a queue are slots, and its length is
-// not used.
+// not used. A link has at most 32 queues, so the mask 31 changes no index.
 func (p *lpSim) enqueueDescriptor(l *queuedLink, index uint8, k int32) {
 	packet, q := &p.packets.slots[k], &p.queues[l.firstQueue+int32(index)]
 	if bit := uint32(1) << (index & 31); l.readyQueues&bit == 0 {

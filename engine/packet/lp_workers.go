@@ -205,7 +205,8 @@ func (c *workerGroup) simulateAll() {
 // isComplete reports whether the window is simulated to its end, and not cut.
 func (c *workerGroup) isComplete() bool { return c.lastTick == c.windowStart+c.windowLength-1 }
 
-// startWindow makes the given window the current one.
+// startWindow makes the given window the current one. The masks compute the number modulo the length
+// of lpSim.windows, a power of two.
 func (c *workerGroup) startWindow(windowNumber int, start engine.Time) {
 	c.windowNumber, c.windowStart = windowNumber, start
 	for _, q := range c.all {
@@ -277,7 +278,7 @@ func (p *lpSim) applyLateCredits() {
 // reset empties the inbox. Its links are from <= id < end.
 func (w *windowInbox) reset(from, end int32) {
 	for i := from; i < end; i++ {
-		w.byLink[i] = linkInbox{-1, -1}
+		w.byLink[i] = linkInbox{packet: -1, credit: -1}
 	}
 	w.deliveries.reset()
 	w.credits.reset()
