@@ -11,10 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"sim/internal/text"
 	"sim/plots"
 	"sim/plots/sheet"
 	"sim/scenarios"
@@ -86,9 +88,11 @@ func (c *command) runCommand() *cli.Command {
 
 // preparedRun is a scenario whose result directory and output files have been created.
 type preparedRun struct {
-	scenario *scenarios.Scenario // the loaded file with its overrides
-	dir      *result.Dir         // result directory, under a temporary name
-	outputs  outputs             // files that flags request
+	scenario  *scenarios.Scenario // the loaded file with its overrides
+	file      string
+	overrides []string
+	dir       *result.Dir // result directory, under a temporary name
+	outputs   outputs     // files that flags request
 }
 
 // abort removes all unfinished files and directories of the run.
@@ -125,7 +129,7 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*pr
 		if err != nil {
 			return jobs, err
 		}
-		j := &preparedRun{scenario: s, dir: dir}
+		j := &preparedRun{scenario: s, file: files[i], overrides: overrides, dir: dir}
 		jobs = append(jobs, j)
 		c.cleanup.onAbandon(dir.Abort)
 		if err := checkOutputDirs(flags.dirs, dir); err != nil {
@@ -143,6 +147,7 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*pr
 // before each step that makes results visible.
 func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlags) error {
 	s, begun := j.scenario, c.now()
+	c.announceRun(ctx, j)
 	m, update, share := c.startRunProgress(s.Name)
 
 	// Simulate, with the options that the requested outputs need.
@@ -260,6 +265,29 @@ func (c *command) printRun(j *preparedRun, r *result.Run, flags runFlags) error 
 	}
 	_, err = c.stdout.Write(data)
 	return err
+}
+
+// announceRun prints the estimated time of a long simulation before it starts, and names level
+// flow if it is cheaper and the scenario has no keys of packets.
+func (c *command) announceRun(ctx context.Context, j *preparedRun) {
+	s := j.scenario
+	cost, err := s.Cost(ctx)
+	if err != nil || cost.Seconds < minAnnouncedSeconds {
+		return
+	}
+	hint := ""
+	if s.Engine.Level == "packet" {
+		const level = "engine.level=flow"
+		flow, err := scenarios.Load(j.file, append(slices.Clone(j.overrides), level))
+		if err == nil {
+			cheaper, err := flow.Cost(ctx)
+			if err == nil && cheaper.Seconds < cost.Seconds/2 {
+				hint = "; rates instead of packets take less: --set " + level
+			}
+		}
+	}
+	c.logf("%s: each policy takes about %s at level %s%s", s.Name, text.Roughly(cost.Seconds),
+		s.Engine.Level, hint)
 }
 
 // limitGarbage makes the garbage collector start earlier if a task graph takes gigabytes. Its arrays
