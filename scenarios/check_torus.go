@@ -100,7 +100,7 @@ func checkTorus(c *checker) {
 // checkFlowCount rejects more flows than fit into memory. It returns false if there are too
 // many.
 func checkFlowCount(c *checker, nodes int) bool {
-	return !c.s.pathsView().CoversAllPairs() || !c.blame("fabric.dims fabric.nodes fabric.edges fabric.file",
+	return !c.s.pathsView().CoversAllPairs() || !c.blame("fabric.dims fabric.gpus fabric.nodes fabric.edges fabric.file",
 		assembly.Flow.Scale(float64(nodes)*float64(nodes)).CheckLimits("the flows between nodes", "fewer nodes"))
 }
 
