@@ -158,7 +158,7 @@ func (w *stepWork) Tasks() (all, folded float64) {
 	t := w.spec()
 	_, transfers, _ := w.Size()
 	passes := 2 * float64(t.Microbatches*t.PP*t.Chunks*t.Replicas())
-	if t.CallsInGraph() && t.CanFold() {
+	if t.CanFold() {
 		folded = calls.FoldedTasks(t)
 	}
 	return passes + transfers, folded
@@ -202,9 +202,12 @@ func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Expander) (keys []st
 func (w *stepWork) Build(ctx context.Context, e *calls.Expander) (*training.Iteration, [][2]int, error) {
 	e.Spec = w.spec()
 	x := training.BuildOptions{All: true, PerGPU: true}
-	if f := e.Quotient; f != nil {
-		x.Folded, x.Expand = true, e.ExpandFolded(ctx, f)
-	} else if e.Spec.CallsInGraph() {
+	x.Folded = e.Quotient != nil
+	switch {
+	case !e.Spec.CallsInGraph():
+	case x.Folded:
+		x.Expand = e.ExpandFolded(ctx, e.Quotient)
+	default:
 		x.Expand = e.Expand(ctx)
 	}
 	it, err := training.Build(*w.spec(), x)

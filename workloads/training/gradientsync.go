@@ -271,7 +271,8 @@ func (b *builder) addModelCopyExchange(modelCopies []int, bytesPerGPU int64, sta
 //
 // A graph with a single replica (BuildOptions.All is false) has this one represent all
 // replicas, which are identical. Its transfers then lead to the replica itself. One direction
-// is enough, because the other half would do the same on separate circuits.
+// is enough, because the other half would do the same on separate circuits. In a folded graph, the
+// first GPU of the first replica sends to the next replica, and represents both directions.
 func (b *builder) addRing(r, v int, bytesPerGPU int64, start []int32) []int32 {
 	s := &b.Spec
 	stage := v % s.PP
@@ -283,7 +284,12 @@ func (b *builder) addRing(r, v int, bytesPerGPU int64, start []int32) []int32 {
 
 	m := TaskMeta{Phase: Sync, Replica: int32(r), Stage: int32(stage), ToStage: int32(stage),
 		Chunk: int32(v / s.PP)}
-	if !b.splitsRing() {
+	if b.options.Folded {
+		first := b.stageNodes[r][stage] // with PerGPU a node is a rank
+		replicaGPUs := s.Rank(1, 0, 0) - s.Rank(0, 0, 0)
+		return b.addTransfer(first, first+int32(next)*replicaGPUs, s.StageGPUs(), bytesPerGPU, m, start)
+	}
+	if !s.SplitsRing() {
 		return b.addTransfer(b.stageNodes[r][stage], b.stageNodes[next][stage], s.StageGPUs(),
 			bytesPerGPU, m, start)
 	}

@@ -90,9 +90,9 @@ type BuildOptions struct {
 	// which rank i has its result and has sent all data that other ranks need.
 	Expand func(g *engine.Graph, c Call, group, ready []int32) (done []int32, err error)
 	// Folded builds the tasks of the first GPU of each stage of the first replica. They stand
-	// for the tasks of all GPUs of the stage in all replicas (Spec.CanFold). It requires
-	// Expand, which is called for the first group of each call. All ranks of the group are
-	// ready after the same task, and the results done must be equal.
+	// for the tasks of all GPUs of the stage in all replicas (Spec.CanFold). It requires All
+	// and PerGPU. Expand is called for the first group of each call. All ranks of the group
+	// are ready after the same task, and the results done must be equal.
 	Folded bool
 }
 
@@ -138,7 +138,7 @@ func Build(s Spec, x BuildOptions) (*Iteration, error) {
 
 	// With a bidirectional ring, one replica contains only the transfers in one
 	// direction.
-	if x.PerGPU && !x.All && b.splitsRing() {
+	if x.PerGPU && !x.All && b.Spec.SplitsRing() {
 		return nil, fmt.Errorf("training: PerGPU without All for %d replicas: one replica holds only one direction of the bidirectional ring; want All",
 			s.Replicas())
 	}
@@ -146,8 +146,8 @@ func Build(s Spec, x BuildOptions) (*Iteration, error) {
 	if x.Expand != nil && !(x.All && x.PerGPU && x.EarliestSync == nil) {
 		return nil, fmt.Errorf("training: collective calls in the graph need All and PerGPU, and no earliest synchronisation times")
 	}
-	if x.Folded && !(x.Expand != nil && s.CanFold()) {
-		return nil, fmt.Errorf("training: the GPUs of a stage differ, or no calls are in the graph; they cannot be folded")
+	if x.Folded && !(x.All && x.PerGPU && x.ComputeScale == nil && s.CanFold()) {
+		return nil, fmt.Errorf("training: only GPUs that do the same can be folded, with All and PerGPU")
 	}
 
 	b.addNodes()
@@ -238,10 +238,10 @@ type builder struct {
 	numScatters                        []int                         // gradient scatters in passes, indexed by stage
 }
 
-// splitsRing reports whether half of a stage's GPUs send in each direction round the ring
+// SplitsRing reports whether half of a stage's GPUs send in each direction round the ring
 // of replicas.
-func (b *builder) splitsRing() bool {
-	return b.Spec.Choices.Ring == "bidirectional" && b.Spec.Replicas() > 2 && b.Spec.StageGPUs()%2 == 0
+func (s *Spec) SplitsRing() bool {
+	return s.Choices.Ring == "bidirectional" && s.Replicas() > 2 && s.StageGPUs()%2 == 0
 }
 
 // addNodes adds the nodes of all stages.
@@ -269,7 +269,7 @@ func (b *builder) addNodes() {
 			first, half := 0, gpus/2
 			id := add(r, s, first, gpus)
 			b.stageNodes[r][s], b.nextHalf[r][s], b.previousHalf[r][s] = id, id, id
-			if b.splitsRing() {
+			if b.Spec.SplitsRing() {
 				b.nextHalf[r][s] = add(r, s, first, half)
 				b.previousHalf[r][s] = add(r, s, half, half)
 			}

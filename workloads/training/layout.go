@@ -47,7 +47,7 @@ func (it *Iteration) Place(l Layout) (*fabric.Pods, error) {
 	if !it.All {
 		p.Copies = s.Replicas()
 		p.PeerEnds, p.PeerDirections = min(2, p.Copies-1), 2
-		if b := (&builder{Iteration: it}); p.PeerEnds == 2 && !b.splitsRing() {
+		if p.PeerEnds == 2 && !it.Spec.SplitsRing() {
 			p.PeerDirections = 1
 		}
 	}
@@ -163,6 +163,5 @@ func (it *Iteration) addNodes(p *fabric.Pods, l Layout, podsPerReplica int) erro
 // hasHalves reports whether n has all GPUs of its stage and the stage also has nodes for
 // the halves.
 func (it *Iteration) hasHalves(n Node) bool {
-	b := builder{Iteration: it}
-	return b.splitsRing() && n.GPUs == it.Spec.StageGPUs()
+	return it.Spec.SplitsRing() && n.GPUs == it.Spec.StageGPUs()
 }

@@ -341,11 +341,22 @@ func (f *Quotient) addEdge(g *engine.Graph, from, to int32, needsArrival bool) {
 	g.AddDependency(from, to)
 }
 
-// FoldHops records the classes of the pipeline transfers of a folded step: the transfers between two
-// stages from all GPUs in all replicas. It also replaces their ranks by nodes.
+// FoldHops records the classes of the transfers of a folded step that belong to no call: transfers
+// of all GPUs in all replicas between two stages, or to their neighbours on the ring of replicas. It
+// also replaces ranks by nodes.
 func (e *Expander) FoldHops(f *Quotient, it *training.Iteration) {
 	s := e.Spec
-	classes := map[[2]int32]int32{} // by stages
+	replicas, gpus := s.Replicas(), s.StageGPUs()
+	destination := func(m *training.TaskMeta, replica, gpu int) int32 {
+		switch {
+		case m.Phase != training.Sync:
+			return s.Rank(replica, int(m.ToStage), gpu)
+		case s.SplitsRing() && gpu >= gpus/2: // this half sends in the other direction
+			return s.Rank((replica+replicas-1)%replicas, int(m.Stage), gpu)
+		}
+		return s.Rank((replica+1)%replicas, int(m.Stage), gpu)
+	}
+	classes := map[[2]int32]int32{} // by stages; both are equal on the ring of replicas
 	for i := range it.Graph.Tasks {
 		t, m := &it.Graph.Tasks[i], &it.Meta[i]
 		if t.Kind != engine.Transfer || m.InCall {
@@ -355,10 +366,10 @@ func (e *Expander) FoldHops(f *Quotient, it *training.Iteration) {
 		c, ok := classes[key]
 		if !ok {
 			var flows []engine.Flow
-			for r := range s.Replicas() {
-				for g := range s.StageGPUs() {
+			for r := range replicas {
+				for g := range gpus {
 					flows = append(flows, engine.Flow{
-						Src: e.NodeOfRank[s.Rank(r, int(m.Stage), g)], Dst: e.NodeOfRank[s.Rank(r, int(m.ToStage), g)],
+						Src: e.NodeOfRank[s.Rank(r, int(m.Stage), g)], Dst: e.NodeOfRank[destination(m, r, g)],
 					})
 				}
 			}
@@ -377,6 +388,12 @@ func (e *Expander) FoldHops(f *Quotient, it *training.Iteration) {
 func FoldedTasks(s *training.Spec) float64 {
 	passes := 2 * float64(s.Microbatches*s.PP*s.Chunks)
 	n := 2 * passes // passes, and transfers between stages
+	if !s.CallsInGraph() {
+		for v := range s.VirtualStages() {
+			s.StageMessages(v, func(_ int64, times, parts int) { n += float64(times * parts) })
+		}
+		return n
+	}
 	for _, c := range s.StepCalls() {
 		ranks := float64(len(s.Groups(c.Call, 0, c.VirtualStage%s.PP)[0]))
 		transfers := ranks - 1

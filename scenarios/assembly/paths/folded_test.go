@@ -21,7 +21,7 @@ func TestFoldedStep(t *testing.T) {
 	draw := rand.New(rand.NewPCG(21, 4))
 	pick := func(choices ...int) int { return choices[draw.IntN(len(choices))] }
 	name := func(choices ...string) string { return choices[draw.IntN(len(choices))] }
-	steps := 60
+	steps := 100
 	if testing.Short() {
 		steps = 12
 	}
@@ -47,6 +47,15 @@ func TestFoldedStep(t *testing.T) {
 		if sharding == "gradients" || sharding == "parameters" {
 			overlapSync, overlapCalls = false, 0 // these overlap otherwise
 		}
+		// Half of the steps have their calls in the graph, and the others only between stages and
+		// replicas.
+		callKeys, policy, domain := "", "", stage
+		if pick(0, 1) == 1 {
+			callKeys = fmt.Sprintf("collectives = \"graph\"\npieces = %d\noverlap_sync = %v\noverlap_calls = %v\n",
+				pick(0, 1, 2), overlapSync, overlapCalls)
+			domain *= pick(1, 1, 2)
+			policy = fmt.Sprintf("[policy]\ncollective = %q\n", name("ring", "direct", "bidirectional-ring"))
+		}
 		text := fmt.Sprintf(`[workload]
 kind = "training"
 sequence = 1024
@@ -56,18 +65,12 @@ cp = %d
 pp = %d
 %sgpus = %d
 effective_tflops = 60
-collectives = "graph"
 schedule = "%s"
 sharding = %q
 preset = %q
-pieces = %d
-overlap_sync = %v
-overlap_calls = %v
-[workload.architecture]
+%s[workload.architecture]
 name = "x"
-%s[policy]
-collective = %q
-[engine]
+%s%s[engine]
 level = "flow"
 [fabric]
 kind = "tiers"
@@ -83,8 +86,7 @@ link_rate = "100Gbps"
 link_latency = "%dns"
 `,
 			pp*pick(1, 2, 3), tp, cp, pp, parallel, gpus, schedule, sharding,
-			name("calibrated", "consistent"), pick(0, 1, 2), overlapSync, overlapCalls,
-			model, name("ring", "direct", "bidirectional-ring"), stage*pick(1, 1, 2), pick(0, 300), 2*gpus, pick(0, 1000))
+			name("calibrated", "consistent"), callKeys, model, policy, domain, pick(0, 300), 2*gpus, pick(0, 1000))
 
 		metrics := func(always bool) (map[string]float64, error) {
 			paths.FoldAlways(always)
