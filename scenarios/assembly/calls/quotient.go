@@ -101,6 +101,9 @@ func (f *Quotient) Routes(
 	}
 	folded, _, err := engine.FoldUses(n, class, r, part)
 	if errors.Is(err, engine.ErrAsymmetric) {
+		folded, _, err = engine.FoldUses(n, class, withoutWideLinks(n, r), part)
+	}
+	if errors.Is(err, engine.ErrAsymmetric) {
 		return nil, fmt.Errorf("%w: %w", ErrAsymmetric, err)
 	}
 	if err != nil {
@@ -112,6 +115,41 @@ func (f *Quotient) Routes(
 		}
 		return all
 	}), nil
+}
+
+// withoutWideLinks returns the routes of transfers without the links that never limit a transfer: the
+// rate of such a link is at least the total rate of the links that its transfers take next. Links
+// inside a non-blocking switch are an example. Ends can differ by the rounding of rates, 1 ps.
+func withoutWideLinks(n *engine.Network, r *engine.Routes) *engine.Routes {
+	numTasks := len(r.Start) - 1
+	const unknown = -1                         // rate of a link whose transfers end or divide behind it
+	nextRate := make([]float64, n.Resources()) // total rate of the next links, indexed by resource
+	isNext := map[[2]int32]bool{}              // pairs of a resource and a next one
+	for task := range int32(numTasks) {
+		uses := r.Of(task)
+		for k, u := range uses {
+			switch {
+			case nextRate[u.Resource] == unknown:
+			case k+1 == len(uses) || u.Weight != 1 || uses[k+1].Weight != 1:
+				nextRate[u.Resource] = unknown
+			default:
+				pair := [2]int32{u.Resource, uses[k+1].Resource}
+				if !isNext[pair] {
+					isNext[pair] = true
+					nextRate[u.Resource] += n.Rate(pair[1])
+				}
+			}
+		}
+	}
+	return engine.NewRoutes(numTasks, func(all []engine.Use, task int32) []engine.Use {
+		for _, u := range r.Of(task) {
+			isWide := nextRate[u.Resource] != unknown && n.Rate(u.Resource) >= nextRate[u.Resource]
+			if !isWide {
+				all = append(all, u)
+			}
+		}
+		return all
+	})
 }
 
 // foldedTask is a class of identical tasks of a schedule: transfers, or milestones of ranks.

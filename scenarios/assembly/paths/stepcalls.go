@@ -38,8 +38,7 @@ var foldAlways = false
 // folds reports whether the work is folded, because the tasks of all ranks exceed the memory.
 func (s *Scenario) folds() bool {
 	all, folded := s.Workload.Work.Tasks()
-	const subject, remedy = "", "" // of an error, which is not shown
-	isLarge := assembly.LinkTask.Scale(all).CheckLimits(subject, remedy) != nil
+	isLarge := !assembly.LinkTask.Scale(all).IsAffordable()
 	return s.mayFold() && folded > 0 && (isLarge || foldAlways)
 }
 
