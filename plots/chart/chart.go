@@ -110,7 +110,7 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 	}
 	if v.difference != nil {
 		page.Title += " " + result.ReferenceMark
-		page.Notes = append([]string{result.ReferenceMark + " " + v.difference.String()}, page.Notes...)
+		page.Notes = append([]string{result.ReferenceMark + " " + v.difference.Reason(), v.difference.References()}, page.Notes...)
 	}
 	return page, nil
 }

@@ -246,9 +246,18 @@ func (d *ReferenceDifference) SameInterfaces() bool {
 	return !slices.ContainsFunc(d.Groups, func(g ReferenceGroup) bool { return g.Reference[InterfaceRate] != rate })
 }
 
-// String states in one line that the metric ranks nothing, the references, the metric that
-// compares the cells, and what would give them one reference.
-func (d *ReferenceDifference) String() string {
+// String returns Reason and References.
+func (d *ReferenceDifference) String() string { return d.Reason() + " " + d.References() }
+
+// Reason states that the metric ranks nothing, the metric that compares the cells, and the change
+// that would give them one reference.
+func (d *ReferenceDifference) Reason() string {
+	return fmt.Sprintf("%s is relative to ideal fabrics that differ between rows of the same work, so nothing is ranked by it; compare %s. %s",
+		d.Metric, cmp.Or(d.Absolute, "times"), ReferenceRemedy(d.references()...))
+}
+
+// References describes the reference of each group.
+func (d *ReferenceDifference) References() string {
 	const maxGroups = 3
 	var groups []string
 	for i, g := range d.Groups {
@@ -258,8 +267,7 @@ func (d *ReferenceDifference) String() string {
 		}
 		groups = append(groups, fmt.Sprintf("%s for %s", DescribeReference(g.Reference), g.places()))
 	}
-	return fmt.Sprintf("%s is relative to ideal fabrics that differ between rows of the same work, so nothing is ranked by it; compare %s. The ideal fabric takes %s. %s",
-		d.Metric, cmp.Or(d.Absolute, "times"), strings.Join(groups, "; "), ReferenceRemedy(d.references()...))
+	return "The ideal fabric takes " + strings.Join(groups, "; ") + "."
 }
 
 // places names the first places of a group.

@@ -115,13 +115,38 @@ func RunDocument(run *result.Run) Document {
 func SweepDocument(dir string, s *result.Sweep, t *result.SweepTimings, plots []result.Plot, study []byte, all int) (Document, error) {
 	metric, err := report.SweepMetric(s, plots, "", nil)
 	d := Document{Kind: "sweep", Name: nameOf(s.Name, dir), Title: s.Title, TOML: string(study)}
-	d.Sweep = &Sweep{s, t, plots, metric, all, map[string]string{}}
+	d.Sweep = &Sweep{s, t, plots, metric, all, unrankedMetrics(s)}
+	return d, err
+}
+
+// unrankedMetrics returns the metrics that are relative to different ideal fabrics, with the reason
+// why their values cannot be ranked.
+func unrankedMetrics(s *result.Sweep) map[string]string {
+	unranked := map[string]string{}
 	for name := range s.MetricNames() {
 		if differs := s.ReferenceDifference(name, nil); differs != nil {
-			d.Relative[name] = differs.String()
+			unranked[name] = differs.String()
 		}
 	}
-	return d, err
+	return unranked
+}
+
+// runsAsSweep returns the rows of all runs among docs as cells of a sweep over the runs.
+func runsAsSweep(docs []Document) *result.Sweep {
+	runs := result.Axis{Name: result.RunAxis, Keys: []string{result.RunAxis}}
+	s := &result.Sweep{}
+	for i := range docs {
+		if docs[i].Run == nil {
+			continue
+		}
+		for _, c := range docs[i].Result.AsSweep().Cells {
+			c.At = []int{len(runs.Labels)}
+			s.Cells = append(s.Cells, c)
+		}
+		runs.Labels = append(runs.Labels, docs[i].Name)
+	}
+	s.Axes = []result.Axis{runs}
+	return s
 }
 
 // ComparisonDocument returns the document of a comparison.

@@ -98,6 +98,7 @@ func Write(w io.Writer, docs []Document, look Style) error {
 	data, err := compressedJSON(map[string]any{
 		"schema": "sim.report/1", "version": result.Version, "title": title, "docs": docs,
 		"metrics": metricsOf(docs), "look": look, "left_out": left,
+		"relative": unrankedMetrics(runsAsSweep(docs)), // of the runs side by side
 	}, gzip.BestCompression)
 	if err != nil {
 		return err

@@ -184,4 +184,20 @@ func TestRelative(t *testing.T) {
 	if d.Metric != "makespan_s" || len(d.Relative) != 1 || !strings.Contains(d.Relative["nct"], "nothing is ranked by it") {
 		t.Errorf("got metric %s and %v, want makespan_s and a sentence about nct", d.Metric, d.Relative)
 	}
+
+	// Runs side by side are marked, too, if their references differ.
+	runs := []*result.Run{runOf(1), runOf(1)}
+	for i, r := range runs {
+		r.Dir = fmt.Sprint("runs/no", i)
+		r.Document.Reference = map[string]float64{"makespan_s": 2, "compute_makespan_s": 1}
+	}
+	_, page := written(t, RunDocument(runs[0]), RunDocument(runs[1]))
+	if got := page["relative"].(map[string]any); len(got) != 0 {
+		t.Errorf("runs with one reference: got %v, want no sentence", got)
+	}
+	runs[1].Document.Reference["makespan_s"] = 2.5
+	_, page = written(t, RunDocument(runs[0]), RunDocument(runs[1]))
+	if got, _ := page["relative"].(map[string]any)["nct"].(string); !strings.Contains(got, "for run=tiny (no1)") {
+		t.Errorf("runs with different references: got %q, want a sentence that names them", got)
+	}
 }

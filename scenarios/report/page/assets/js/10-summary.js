@@ -32,14 +32,17 @@ sim.views.push({
 	// beside sets several runs side by side by one metric.
 	beside(runs, state) {
 		const has = name => runs.filter(d => d.result.rows.some(r => name in r.metrics)).length > 1;
+		// Metrics that are relative to different ideal fabrics are marked, and come after the main metrics.
+		const relative = sim.data.relative || {}, rank = m => relative[m] ? 98 : sim.metric(m).rank || 99, head = m => sim.fmt.head(m) + (relative[m] ? " †" : "");
 		const names = [...new Set(runs.flatMap(d => d.result.rows.flatMap(r => Object.keys(r.metrics))))].filter(has)
-			.sort((a, b) => (sim.metric(a).rank || 99) - (sim.metric(b).rank || 99) || a.localeCompare(b));
+			.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 		if (!names.length) return [];
 		const metric = names.includes(state.metric) ? state.metric : names[0];
 		const policies = [...new Set(runs.flatMap(d => d.result.rows.map(r => r.policy)))];
 		const value = (d, p) => (sim.row(d, p) || {metrics: {}}).metrics[metric];
 		return [sim.el("h2", {}, "Runs side by side"),
-			sim.choice("Metric", names.map(n => ({value: n, text: sim.fmt.head(n)})), metric, m => state.set({metric: m})),
+			sim.choice("Metric", names.map(n => ({value: n, text: head(n)})), metric, m => state.set({metric: m})),
+			relative[metric] ? sim.el("p", {class: "warn"}, `† ${relative[metric]}`) : "",
 			sim.table({
 				label: `${sim.fmt.head(metric)} by run`,
 				columns: [{head: "policy"}, ...runs.map(d => ({head: d.name, title: d.title}))],

@@ -21,7 +21,9 @@ sim.views.push({
 		root.append(sim.el("p", {class: "note"}, `${metric.words || v.y}${metric.better && !sim.cells.relative(doc, v.y) ? `, ${metric.better} is better` : ""}: ${sim.fmt.count(v.cells.length)} of ${sim.fmt.count(doc.sweep.cells.length)} cells` +
 			(failed ? `, of which ${failed} failed` : "") + (metric.means ? `. It is ${metric.means}.` : ".")));
 		const relative = sim.cells.relative(doc, v.y);
+		const unranked = Object.values(doc.relative || {})[0];
 		if (relative) root.append(sim.el("p", {class: "warn"}, `† ${relative}`));
+		else if (unranked) root.append(sim.el("p", {class: "note"}, `† ${unranked}`));
 		if (state.cell !== undefined && doc.sweep.cells[state.cell]) root.append(this.cell(doc, v, doc.sweep.cells[state.cell], state));
 		root.append(...this.panels(doc, v, state), sim.el("h2", {}, `${sim.fmt.head(v.y)}${sim.cells.mark(doc, v.y)} by policy`), this.pivot(doc, v, state));
 		root.append(sim.el("details", {}, sim.el("summary", {}, "All cells with more metrics"), this.table(doc, v, state)));
