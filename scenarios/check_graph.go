@@ -153,14 +153,14 @@ func checkGraph(c *checker) {
 	// of the fabric.
 	minNodes := 0
 	for i, e := range l.Edges {
-		if len(e) < 2 || len(e) > 4 || slices.Min(e) < 0 || e[0] == e[1] {
+		const elements = 4 // from, to, rate and latency
+		if len(e) < 2 || len(e) > elements || slices.Min(e) < 0 || e[0] == e[1] {
 			c.conflictf(key,
 				"link %d is %v; write [from, to], or [from, to, bits per second, picoseconds], between two nodes",
 				i+1, e)
 			return
 		}
 
-		const elements = 4 // from, to, rate and latency
 		l.Edges[i] = append(e, 0, 0)[:elements]
 		minNodes = max(minNodes, e[0]+1, e[1]+1)
 	}

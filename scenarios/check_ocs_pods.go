@@ -376,14 +376,14 @@ func maxNeighbourPods(s *Scenario) int {
 // checkPorts checks that every pod has a port per pod with which it exchanges data: pods of
 // its replica, and its peers in other replicas.
 func checkPorts(c *checker) {
-	chain, twins := maxNeighbourPods(c.s), c.s.Workload.PeerNeighbours()
-	need := chain + twins
+	chain, peers := maxNeighbourPods(c.s), c.s.Workload.PeerNeighbours()
+	need := chain + peers
 
 	// connect checks the ports that the key at path sets.
 	connect := func(path string, ports int) {
 		c.conflictIf(c.OK(path) && ports < need, path+" fabric.gpus_per_pod_per_replica",
 			"U_p = %d is too small to connect: a pod needs circuits to %d pods of its replica and to %d of other replicas; give at least %d ports",
-			ports, chain, twins, need)
+			ports, chain, peers, need)
 	}
 	connect("fabric.ports_per_pod", c.s.Fabric.PortsPerPod)
 	for i := range c.s.Replicas {

@@ -167,10 +167,11 @@ func (c *checker) peekTrace() {
 	if isAuto := name == "" || name == trace.Auto; t.format == nil && isAuto {
 		t.format = trace.Detect(t.files[0])
 		if t.format == nil {
+			known := trace.FormatNames()[1:] // without trace.Auto, the first
 			t.err = &trace.Error{
 				File:    t.files[0].Name,
 				Problem: "looks like no format that is known",
-				Want:    "one of " + strings.Join(trace.FormatNames()[1:], ", "),
+				Want:    "one of " + strings.Join(known, ", "),
 			}
 			return
 		}
@@ -309,8 +310,9 @@ func prepareTraceFiles(c *checker) {
 	t, keys := &c.trace, &c.s.Workload.Trace
 	if t.err != nil {
 		c.rejectTrace(t.err)
+		return
 	}
-	if t.err != nil || t.format == nil || !c.OK("workload") {
+	if t.format == nil || !c.OK("workload") {
 		return
 	}
 
@@ -563,7 +565,8 @@ func (w *traceWork) CheckCalls(ctx context.Context, e *calls.Expander) (keys []s
 
 // Build returns the trace as a training step whose tasks belong to no phase.
 func (w *traceWork) Build(ctx context.Context, e *calls.Expander) (*training.Iteration, [][2]int, error) {
-	built, err := w.job().Build(e.TraceOptions(ctx, w.s.Workload.Trace.Calls == "neighbours"))
+	aggregated := w.s.Workload.Trace.Calls == "neighbours"
+	built, err := w.job().Build(e.TraceOptions(ctx, aggregated))
 	if large := (trace.TooLargeError{}); errors.As(err, &large) {
 		cost := e.TaskCost.Scale(float64(large.Tasks))
 		err = cost.CheckLimits("transfers and computes of the trace, or more,",

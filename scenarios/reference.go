@@ -11,11 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"sim/workloads/training"
-
 	"sim/internal/alias"
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
+	"sim/workloads/training"
 )
 
 // WriteReference writes all keys of all kinds as Markdown. A key that several kinds share
@@ -128,10 +127,10 @@ func headingAnchor(head string, heads map[string]int) string {
 func WriteKeys(w io.Writer, prefix string, width int) (known []string, err error) {
 	var b strings.Builder
 	s, seen := &Scenario{}, map[string]bool{}
+	const ifMatching = false // argument all of add
 
 	// add writes the keys of tables that match prefix, or all of them. Tables with equal
 	// text are written once.
-	const ifMatching = false
 	add := func(title string, all bool, tables []*schema.Table) {
 		for _, t := range tables {
 			text := t.Describe(func(path string) bool {

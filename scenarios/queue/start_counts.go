@@ -36,7 +36,7 @@ func (w *worker) writeStarts(ctx context.Context, t *delivery, n int) {
 		if n == 0 {
 			return kv.Purge(ctx, t.startsKey())
 		}
-		_, err := kv.Put(ctx, t.startsKey(), strconv.AppendInt(nil, int64(n), 10))
+		_, err := kv.Put(ctx, t.startsKey(), []byte(strconv.Itoa(n)))
 		return err
 	})
 	w.logUncounted(err)

@@ -160,8 +160,8 @@ func (p *writer) printLinkGroups(t *result.Traffic) {
 	wait := func(g *result.LinkGroup) float64 { return g.WaitS / float64(g.Packets) }
 	for i := range t.Groups {
 		g := &t.Groups[i]
-		down = down + g.Down
-		drained = drained + g.Drained
+		down += g.Down
+		drained += g.Drained
 		if g.Packets > 0 {
 			longest = max(longest, wait(g))
 		}
@@ -390,8 +390,8 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 func evenness(t *result.Traffic) float64 {
 	load, capacity, maxLoad := 0.0, 0.0, 0.0
 	for _, g := range t.Groups {
-		load = load + g.Load
-		capacity = capacity + g.Capacity
+		load += g.Load
+		capacity += g.Capacity
 		maxLoad = max(maxLoad, g.MaxLoad)
 	}
 	if capacity*maxLoad == 0 {
