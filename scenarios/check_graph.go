@@ -25,8 +25,10 @@ func prepareGraph(c *checker) {
 	table := schema.Child(c.Root, "fabric")
 	name, ok := table["file"].(string)
 	if !ok {
-		if c.Given("fabric.undirected") && c.OK("fabric.undirected") {
-			c.rejectf("fabric.undirected", "is not used without file; leave it out, or name a file")
+		for _, key := range []string{"fabric.undirected", "fabric.format"} {
+			if c.Given(key) && c.OK(key) {
+				c.rejectf(key, "is not used without file; leave it out, or name a file")
+			}
 		}
 		return
 	}
@@ -47,11 +49,23 @@ func prepareGraph(c *checker) {
 	}
 
 	undirected, _ := table["undirected"].(bool)
+	format := graph.Formats[0]
+	if name, ok := table["format"].(string); ok {
+		i := slices.IndexFunc(graph.Formats, func(f graph.Format) bool { return f.Name == name })
+		if i < 0 {
+			return // reported with the other choices
+		}
+		format = graph.Formats[i]
+	}
+	if c.Given("fabric.undirected") && format.Name != "links" {
+		c.rejectf("fabric.undirected", "is not used with format %q; leave it out", format.Name)
+		return
+	}
 
 	// noRate marks links without a rate in the file. They get the rate and latency of the
 	// fabric.
 	const noRate = 1.0
-	g, err := graph.Read(
+	g, err := format.Read(
 		bytes.NewReader(trimByteOrderMark(data)), fileName,
 		graph.Options{Link: engine.Link{Rate: noRate}, Undirected: undirected},
 	)
@@ -62,6 +76,14 @@ func prepareGraph(c *checker) {
 
 	l := &c.s.Fabric.Links
 	l.Nodes = int(g.Nodes)
+	if 0 < g.Endpoints && g.Endpoints < l.Nodes {
+		if c.Given("fabric.switches.first_node") {
+			c.rejectf("fabric.switches.first_node", "follows from the file; leave it out")
+			return
+		}
+		l.Switches.From = g.Endpoints
+		c.MarkGiven("fabric.switches.first_node")
+	}
 
 	// Names that are the numbers of the nodes are not stored.
 	for i, name := range g.Names {

@@ -30,6 +30,9 @@ const (
 type Graph struct {
 	*engine.Network
 	Names []string // indexed by node; decimal numbers if the list has numbers
+	// Endpoints is the number of nodes that send and receive. Later nodes are switches. 0 means
+	// that the file does not state it.
+	Endpoints int
 }
 
 // Options supplies properties that a list does not contain.

@@ -112,7 +112,8 @@ type TorusShape struct {
 // GraphLinks describes the nodes and links of a graph.
 type GraphLinks struct {
 	_         string   `key:"file" doc:"file with one line per link: source, destination and optionally rate and latency; instead of nodes and edges"`
-	_         bool     `key:"undirected" doc:"whether each line of the file is a link in both directions"`
+	_         string   `key:"format" doc:"format of the file: 'links'; 'htsim', a topology of htsim (.topo); 'ns3', a topology of the ns-3 models of HPCC, SimAI and ASTRA-sim" choices:"links|htsim|ns3"`
+	_         bool     `key:"undirected" doc:"whether each line of the file is a link in both directions; for format 'links'"`
 	Generator string   `key:"generator" doc:"a known shape, instead of file and edges" default:"" choices:"@generators" unset:"" source:""`
 	Names     []string `key:"names" doc:"names of the nodes in messages and files; an empty list means numbers" default:"" empty:""`
 	Nodes     int      `key:"nodes" doc:"number of nodes" else:"as many as the links name" max:"1048576"`
