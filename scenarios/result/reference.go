@@ -310,7 +310,7 @@ func ReferenceRemedy(references ...map[string]float64) string {
 	case differs(InterfaceRate):
 		return "Equal interface rates would make them comparable."
 	case differs(ComputeTime):
-		return "Equal compute would make them comparable: calls inside tiers count as compute."
+		return "Equal compute would make them comparable: the work differs, or calls inside tiers count as compute."
 	case differs(FreeBytes):
 		return `fabric.reference = "interfaces" on pods, which lets traffic inside pods count, would make them comparable.`
 	}
