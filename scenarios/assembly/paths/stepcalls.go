@@ -28,9 +28,11 @@ func (r *routingSystem) stepCalls(nodeOfRank []int32) *calls.Expander {
 	return e
 }
 
-// mayFold reports whether a training step may be folded (calls.Quotient): packets and mappings need
-// the tasks of all ranks.
-func (s *Scenario) mayFold() bool { return s.Engine.Level != "packet" && !s.Mapping.IsSet() }
+// mayFold reports whether a training step may be folded (calls.Quotient). Packets, mappings, and
+// nodes that start one message at a time need the tasks of all ranks.
+func (s *Scenario) mayFold() bool {
+	return s.Engine.Level != "packet" && !s.Mapping.IsSet() && s.Engine.MessageOverhead == 0
+}
 
 // foldAlways folds training steps of any size. Tests set it.
 var foldAlways = false
