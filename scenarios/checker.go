@@ -79,6 +79,8 @@ func (c *checker) resolve() {
 
 	// The form of a kind may depend on keys of decision, trace and topology, which are not
 	// read yet. Look them up, and select the forms again.
+	const redirected = true
+	all := c.listAllPolicies(!redirected)
 	c.normaliseAlgorithms()
 	c.peekPolicies()
 	c.peekTrace()
@@ -91,6 +93,7 @@ func (c *checker) resolve() {
 	c.s.Fabric.KindName = c.s.Fabric.Kind
 	c.normaliseMappings()
 	c.redirectPolicies(c.s.decision().policyKey)
+	c.leaveOutPolicies(append(all, c.listAllPolicies(redirected)...))
 	c.Schema = formSchema(c.s, forOneJob, found...)
 	c.Read(complete)
 	c.checkName()

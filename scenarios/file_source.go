@@ -57,9 +57,19 @@ const topLevel = 0
 // inherit merges the file that the key base names, if there is one, below s. depth is the
 // number of files above s.
 func (s *fileSource) inherit(depth int) Diagnostics {
+	unset, faults := s.takeUnset()
+	if faults != nil {
+		return faults
+	}
 	v, given := s.root["base"]
 	if !given {
-		return nil
+		if unset == nil {
+			return nil
+		}
+		fault := s.unsetFault()
+		fault.Problem = "removes keys of a base, and the file has none"
+		fault.Remedy = "leave it out, or name the base: base = \"NAME\""
+		return Diagnostics{fault}
 	}
 
 	delete(s.root, "base")
@@ -91,6 +101,9 @@ func (s *fileSource) inherit(depth int) Diagnostics {
 		return faults
 	}
 
+	if faults := removeKeys(below.root, unset, s.unsetFault(), "the base"); faults != nil {
+		return faults
+	}
 	s.mergeOver(below)
 	return nil
 }

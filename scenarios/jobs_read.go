@@ -44,6 +44,8 @@ func (c *checker) resolveJobs() {
 	} else {
 		c.redirectPolicies("multi_job_allocators")
 	}
+	const redirected = true
+	c.leaveOutPolicies(c.listAllPolicies(redirected))
 
 	// Read the keys at the top of the file.
 	fabric := c.sectionForm("fabric")

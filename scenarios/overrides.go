@@ -15,6 +15,10 @@ import (
 func (c *checker) override(text string) {
 	name, raw, ok := strings.Cut(text, "=")
 	raw = strings.TrimSpace(raw)
+	if strings.TrimSpace(name) == unsetKey && ok {
+		c.unsetOverride(raw)
+		return
+	}
 	parts, ok2 := splitKey(name)
 	if !ok || !ok2 {
 		c.Diagnostics = append(c.Diagnostics, Diagnostic{

@@ -38,10 +38,11 @@ import (
 // and every field lies within the bounds that WriteReference prints. A field that the
 // scenario's kinds do not use holds its default.
 type Scenario struct {
-	Name  string `key:"name" doc:"name of the scenario in results and of its run directory" else:"the file's name"`
-	Title string `key:"title" doc:"one-line title"`
-	_     string `key:"base" doc:"another scenario, a file relative to this one or a built-in one, whose keys apply unless this one sets them"` // read and removed by fileSource.inherit
-	Seed  uint64 `key:"seed" doc:"seed of all random choices" default:"1"`
+	Name  string   `key:"name" doc:"name of the scenario in results and of its run directory" else:"the file's name"`
+	Title string   `key:"title" doc:"one-line title"`
+	_     string   `key:"base" doc:"another scenario, a file relative to this one or a built-in one, whose keys apply unless this one sets them"` // read and removed by fileSource.inherit
+	_     []string `key:"unset" doc:"keys and tables of the base that do not apply, such as '[\"fabric.twist\"]'" else:"none"`                    // read and removed by fileSource.inherit
+	Seed  uint64   `key:"seed" doc:"seed of all random choices" default:"1"`
 
 	// The work, the hardware and the policies. Their keys kind determine which fields are
 	// used.
@@ -54,6 +55,8 @@ type Scenario struct {
 	Trials   input.Trials    // trials of the decided topologies under perturbations
 	Engine   input.Engine
 
+	// LeftOut lists the policies that lists named "all" do not contain, with the reasons.
+	LeftOut Diagnostics
 	// Deprecated lists deprecated names in the file and the names that replace them.
 	Deprecated Diagnostics
 

@@ -89,6 +89,8 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 		return nil, c.Diagnostics.Sorted()
 	}
 
+	st.dropEqualTwists()
+
 	// The first variant must be valid. It also gives the study its name.
 	st.overridden = c.Overrides
 	src.deprecated = append(src.deprecated, c.s.Deprecated...)

@@ -24,9 +24,10 @@ type Axis struct {
 	Values [][]any  // as decoded from TOML, indexed by value and key
 	Labels []string // unique texts, indexed by value
 
-	file   string         // file that contains the axis
-	lines  []int          // indexed by key
-	series []*valueSeries // indexed by key; source of Values
+	file    string         // file that contains the axis
+	isSpace bool           // the values are those of a named search space
+	lines   []int          // indexed by key
+	series  []*valueSeries // indexed by key; source of Values
 }
 
 // valueSeries generates n values of a key. Long series are rejected before they are
@@ -128,7 +129,11 @@ func readAxisTable(c *checker, m map[string]any, path, key string) (axes []Axis)
 		case !isKey:
 			c.rejectf(axisPath, "names no key; write a key such as fabric.port_bandwidth")
 		default:
-			values, w := axisValues(m[name])
+			values, w := namedSpace(full, m[name])
+			isSpace := values != nil
+			if values == nil && w == nil {
+				values, w = axisValues(m[name])
+			}
 			if w != nil {
 				c.Reject(axisPath, w.Problem, w.Remedy)
 				continue
@@ -136,7 +141,9 @@ func readAxisTable(c *checker, m map[string]any, path, key string) (axes []Axis)
 			file, line := schema.FindLine(c.Layers, axisPath)
 			if parts, ok := c.names.current(parts, Diagnostic{File: file, Line: line}); ok {
 				full = strings.Join(parts, ".")
-				axes = append(axes, newAxis(full, file, line, values))
+				axis := newAxis(full, file, line, values)
+				axis.isSpace = isSpace
+				axes = append(axes, axis)
 			}
 		}
 	}
@@ -230,8 +237,8 @@ func axisValues(v any) (*valueSeries, *schema.Rejection) {
 func (st *Study) overrideAxis(c *checker, text string) bool {
 	key, raw, ok := strings.Cut(text, "=")
 	parts, good := splitKey(key)
-	if !ok || !good {
-		return false // override reports the fault
+	if !ok || !good || strings.TrimSpace(key) == unsetKey {
+		return false // override reports faults, and applies the key unset
 	}
 
 	if parts, ok = c.names.current(parts, Diagnostic{File: schema.SetFile}); !ok {
@@ -240,7 +247,11 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 	key, raw = strings.Join(parts, "."), strings.TrimSpace(raw)
 
 	// A group of keys can only be changed as a whole.
-	values, w := overrideValues(key, raw)
+	values, w := namedSpace(key, strings.Trim(raw, `"'`))
+	isSpace := values != nil
+	if values == nil && w == nil {
+		values, w = overrideValues(key, raw)
+	}
 	index := slices.IndexFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, key) })
 	if w == nil && index >= 0 && len(st.Axes[index].Keys) > 1 {
 		w = rejection(
@@ -266,6 +277,7 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 	if values != nil {
 		const line = 0 // overrides have no lines
 		replacement = []Axis{newAxis(key, schema.SetFile, line, values)}
+		replacement[0].isSpace = isSpace
 	}
 	if index < 0 {
 		index = len(st.Axes)
@@ -412,6 +424,10 @@ func (a *Axis) labelBy(keys int) (duplicate string) {
 	for _, v := range a.Values {
 		parts := make([]string, keys)
 		for k := range parts {
+			if table, isTable := v[k].(map[string]any); isTable {
+				parts[k] = a.tableLabel(k, table)
+				continue
+			}
 			parts[k] = valueLabel(a.Keys[k], v[k])
 		}
 		label := strings.Join(parts, "/")
@@ -422,6 +438,27 @@ func (a *Axis) labelBy(keys int) (duplicate string) {
 		a.Labels = append(a.Labels, label)
 	}
 	return duplicate
+}
+
+// tableLabel returns the text of a table that is a value of key k, such as a whole [fabric]: its
+// kind, followed by the keys in which the values of the axis differ.
+func (a *Axis) tableLabel(k int, table map[string]any) string {
+	differs := func(name string) bool {
+		return slices.ContainsFunc(a.Values, func(v []any) bool {
+			other, _ := v[k].(map[string]any)
+			return !reflect.DeepEqual(other[name], table[name])
+		})
+	}
+	var parts []string
+	if kind, ok := table["kind"].(string); ok {
+		parts = append(parts, kind)
+	}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		if name != "kind" && differs(name) {
+			parts = append(parts, name+"="+valueLabel(name, table[name]))
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // valueLabel returns the text of a value of a key.

@@ -32,6 +32,9 @@ func writeStudyReference(b *strings.Builder) {
 		"| `\"fabric.port_bandwidth\"` or any other | list | `[\"200Gbps\", \"400Gbps\"]` |\n" +
 		"| | range | `\"1..8\"`, `\"0..1 step 0.25\"`, `\"200Gbps..1600Gbps times 2\"` |\n" +
 		"| | table | `{from = 1, to = 8, step = 1}`, or with `factor` instead of `step` |\n" +
+		"| `\"fabric.dims\"` | text | `\"shapes of 512\"`: all shapes of a torus with as many nodes |\n" +
+		"| `\"fabric.twist\"` | text | `\"all\"`: all twists of the shapes |\n" +
+		"| `fabric` | list | whole tables, each with its kind |\n" +
 		"| `base` | list | scenarios that the rest of the file is on top of |\n" +
 		"| `zip.NAME` | table | keys with as many values each, which go together |\n\n")
 	plots := plotSchema(new([]result.Plot)).Tables[0]

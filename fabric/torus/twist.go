@@ -13,6 +13,15 @@ const TPUv4 = "tpuv4"
 // wrap-around links of dimension i by half the size of dimension j, rounded down.
 var twistPairs = [6][2]int{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}}
 
+// TwistPatterns returns all patterns of six bits that Twist accepts, in ascending order.
+func TwistPatterns() []string {
+	patterns := make([]string, 1<<len(twistPairs))
+	for i := range patterns {
+		patterns[i] = fmt.Sprintf("%0*b", len(twistPairs), i)
+	}
+	return patterns
+}
+
 // Twist twists a torus of three dimensions. The pattern is TPUv4, or six bits in the order x|y,
 // x|z, y|x, y|z, z|x, z|y (Gottipati, Sec. II). Several twists of one dimension are added as one
 // vector. It returns an error if there are not three dimensions or if a twisted dimension is

@@ -65,7 +65,7 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 		if err != nil {
 			return nil, err
 		}
-		c.warnDeprecated(s.Deprecated)
+		c.warn(s)
 		if resolved {
 			return s.TOML(), nil
 		}
@@ -91,7 +91,7 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 	if err != nil {
 		return nil, err
 	}
-	c.warnDeprecated(first.Deprecated)
+	c.warn(first)
 	if resolved {
 		return st.TOML()
 	}
@@ -122,7 +122,7 @@ func (c *command) loadAll(files, overrides []string) (list []*scenarios.Scenario
 	for _, file := range files {
 		s, err := scenarios.Load(file, overrides)
 		if err == nil {
-			c.warnDeprecated(s.Deprecated)
+			c.warn(s)
 			list = append(list, s)
 		}
 		if err := collectDiagnostics(&all, err); err != nil {
@@ -133,6 +133,15 @@ func (c *command) loadAll(files, overrides []string) (list []*scenarios.Scenario
 		return nil, all
 	}
 	return list, nil
+}
+
+// warn prints a warning for each deprecated name in a scenario, and for each policy that a list
+// named "all" leaves out.
+func (c *command) warn(s *scenarios.Scenario) {
+	c.warnDeprecated(s.Deprecated)
+	for _, d := range s.LeftOut {
+		c.logf("%s", d)
+	}
 }
 
 // warnDeprecated prints a warning for each deprecated name in a file.

@@ -139,7 +139,7 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 	if err != nil {
 		return nil, nil, err
 	}
-	c.warnDeprecated(first.Deprecated)
+	c.warn(first)
 	if n := st.Variants(); n > maxCellsWithoutYes/max(1, len(first.PolicyNames())) && !flags.yes {
 		return nil, nil, usagef("%s has about %s cells (%s variants of %s); confirm with --yes",
 			st.Name, text.Thousands(float64(n)*float64(len(first.PolicyNames()))), text.Count(n), text.Plural(len(first.PolicyNames()), "policy", "policies"))

@@ -130,7 +130,7 @@ type Problem struct {
 // Keys are the scenario keys about collective calls.
 type Keys struct {
 	Collective  string   `key:"collective" doc:"algorithm of collective calls, or 'best', the fastest; instead of collectives. For the calls of a training step it may be given per parallel dimension, such as '{ tp = \"ring\", ep = \"direct\" }' or 'tp=ring,ep=direct'; the default is 'ring', and 'hierarchical' for gradients (dp) if domains hold several copies of a parameter; all-to-alls that it does not serve are direct" default:"" choices:"@algorithms" unset:"" when:"expanded"`
-	Collectives []string `key:"collectives" doc:"algorithms to compare, one row each; 'best' is the fastest" else:"all, where policy.collective names none" choices:"@collectives" empty:"" when:"called"`
+	Collectives []string `key:"collectives" all:"" doc:"algorithms, or 'all', to compare, one row each; 'best' is the fastest" else:"all, where policy.collective names none" choices:"@collectives" empty:"" when:"called"`
 	Options
 }
 

@@ -6,7 +6,7 @@ import "sim/policies/reconfigure/plan"
 // options. The struct tags give the key, its description and its limits; package
 // scenarios/schema reads them.
 type Keys struct {
-	Planners         []string `key:"planners" doc:"planners to compare, one row each" else:"reconfigure-during, reconfigure-during+ and the baselines; of other collectives reconfigure-during+ and static-ring" choices:"@planners"`
+	Planners         []string `key:"planners" all:"" doc:"planners, or 'all', to compare, one row each" else:"reconfigure-during, reconfigure-during+ and the baselines; of other collectives reconfigure-during+ and static-ring" choices:"@planners"`
 	Reconfigurations int      `key:"reconfigurations" doc:"maximum number of topologies; the plan with the fewest slots among these is used; 0 selects the best number for the delay" default:"0" max:"4095" when:"workload(exchange)"`
 	Settings
 }

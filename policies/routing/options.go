@@ -5,7 +5,7 @@ package routing
 
 // Routing has the keys that select routers and set their options.
 type Routing struct {
-	Routers []string `key:"routers" doc:"routers to compare, one row each; route-optimised uses deadlock-free paths if there are any, and unconstrained_max_link_load is its load without this condition" else:"dor; wild-first where links or nodes of a torus are down, ecmp on fabrics other than tori" choices:"@routers"`
+	Routers []string `key:"routers" all:"" doc:"routers, or 'all', to compare, one row each; route-optimised uses deadlock-free paths if there are any, and unconstrained_max_link_load is its load without this condition" else:"dor; wild-first where links or nodes of a torus are down, ecmp on fabrics other than tori" choices:"@routers"`
 	Settings
 }
 

@@ -11,12 +11,12 @@ import (
 // Allocation holds the keys of the table [policy] for fabrics of pods: the allocators or
 // multi-job allocators to compare, and their options.
 type Allocation struct {
-	Allocators []string `key:"allocators" doc:"allocators to compare, one row each" else:"prop-alloc, sqrt-alloc, iter-halve, delta-fast, delta-topo and delta-joint; where algorithms of collectives are compared delta-fast" choices:"@allocators"`
+	Allocators []string `key:"allocators" all:"" doc:"allocators, or 'all', to compare, one row each" else:"prop-alloc, sqrt-alloc, iter-halve, delta-fast, delta-topo and delta-joint; where algorithms of collectives are compared delta-fast" choices:"@allocators"`
 	Settings
 	LenderAllocator    string   `key:"lender_allocator" doc:"allocator of a second job in the same pods (same model, as many ports of its own), which lends its unused ports to the scenario's job; stages of the scenario's job are then mapped to pods in reverse order" default:"none" choices:"@lender-allocators" when:"one-job & of-training"`
 	LenderTolerance    float64  `key:"lender_tolerance" doc:"fraction by which the port-lending job's makespan may grow when it releases ports" else:"port_tolerance" max:"1000" when:"port-lender"`
 	LenderTies         string   `key:"lender_ties" doc:"topology of the port-lending job within lender_tolerance: 'first', the one that its allocator finds; 'recipient', the one with minimum ports that serves the scenario's job best; 'pareto', the best among all that need each of their ports" default:"recipient" choices:"first|recipient|pareto" when:"port-lender"`
-	MultiJobAllocators []string `key:"multi_job_allocators" doc:"multi-job allocators to compare, one row each; they divide the ports of shared pods among jobs" default:"*" choices:"@multi_job_allocators" when:"several-jobs"`
+	MultiJobAllocators []string `key:"multi_job_allocators" all:"" doc:"multi-job allocators, or 'all', to compare, one row each; they divide the ports of shared pods among jobs" default:"*" choices:"@multi_job_allocators" when:"several-jobs"`
 	Objective          string   `key:"objective" doc:"objective over the jobs' NCT: weighted mean, or weighted maximum" default:"weighted-sum" choices:"@objectives" when:"several-jobs"`
 	Allocator          string   `key:"allocator" doc:"allocator for single jobs, under multi-job allocators that use one" default:"delta-joint" choices:"delta-joint|delta-topo|delta-fast" when:"several-jobs"`
 	Circuits           string   `key:"circuits" doc:"whether each circuit serves one job ('dedicated'), or all jobs also share the circuits of a pod pair ('shared')" default:"dedicated" choices:"dedicated|shared" when:"several-jobs"`

@@ -77,6 +77,9 @@ func anyOf(one any, other Object) Object {
 // jsonObject returns the JSON Schema of a key.
 func (k *Key) jsonObject() Object {
 	o := k.typeObject(k.Type, k.Choices())
+	if k.acceptsAll {
+		o = Object{"anyOf": []Object{o, {"const": "all"}}}
+	}
 	if c := k.choice(); c != nil && c.Parts != nil {
 		// The value may also assign choices to parts, as a text or as a table.
 		each, parts := Object{}, strings.Join(c.Parts, "|")

@@ -37,6 +37,7 @@ type keySpec struct {
 	label              string        // name of the key in messages about conditions
 	when               string        // condition of use
 	hasField           bool          // the struct has a field for the key
+	acceptsAll         bool          // the text "all" stands for all choices
 	isSource           bool          // stands for other keys, and is not written back
 	omitDefault        bool          // not written back if it has its default
 	hasComputedDefault bool          // Part.Defaults computes the default
@@ -170,7 +171,7 @@ func keySpecOf(t reflect.Type, f reflect.StructField, index []int) *keySpec {
 	}
 	k := &keySpec{
 		Name: name, Doc: markCode(tag.Get("doc")), Type: f.Type, Required: has("required"), DefaultText: markCode(tag.Get("else")),
-		Min: number("min"), Max: number("max"), ExclusiveMin: has("above"), choices: tag.Get("choices"), allowsUnset: has("unset"), allowsEmpty: has("empty"),
+		Min: number("min"), Max: number("max"), ExclusiveMin: has("above"), choices: tag.Get("choices"), allowsUnset: has("unset"), allowsEmpty: has("empty"), acceptsAll: has("all"),
 		label: tag.Get("called"), when: tag.Get("when"), hasField: f.Name != "_", isSource: has("source"), omitDefault: has("implicit"), hasComputedDefault: has("else") || has("computed"), fieldIndex: index,
 	}
 	if k.ExclusiveMin {

@@ -88,6 +88,9 @@ func (r *Reader) rejectUnknownKey(path, name string, v any) {
 		return
 	}
 	if w := r.OtherKind(path, name); w != nil {
+		if r.isOfOtherVariant(at) {
+			return
+		}
 		r.Reject(at, w.Problem, w.Remedy)
 		return
 	}
@@ -109,6 +112,26 @@ func (r *Reader) rejectUnknownKey(path, name string, v any) {
 		}
 	}
 	r.RejectUnknown(path, name, what, known)
+}
+
+// isOfOtherVariant reports whether the key or table at path, which other kinds use, belongs to
+// other variants of a study: the study varies the kind of the fabric or of the workload, or an
+// override replaces the whole table, and the file has the key for its other kinds. Keys inside a table that the study
+// replaces as a whole belong to the kind in that table.
+func (r *Reader) isOfOtherVariant(path string) bool {
+	if _, ok := r.Varied[path]; !ok {
+		for table, _ := CutLast(path); table != ""; table, _ = CutLast(table) {
+			if _, replaced := r.Varied[table]; replaced {
+				return false
+			}
+		}
+	}
+	changes := func(table string) bool {
+		_, isVaried := r.variedAt(table + ".kind")
+		return isVaried || r.Overrides[table]
+	}
+	_, isVaried := r.variedAt(path)
+	return (changes("fabric") || changes("workload")) && (isVaried || !r.Overridden(path))
 }
 
 // namesIn returns the names of keys and tables in the table at path.

@@ -349,6 +349,12 @@ func Literal(v any) string {
 		return strconv.Quote(v)
 	case float64:
 		return formatFloat(v)
+	case map[string]any:
+		var pairs []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			pairs = append(pairs, JoinPath("", name)+" = "+Literal(v[name]))
+		}
+		return "{" + strings.Join(pairs, ", ") + "}"
 	}
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice {

@@ -166,7 +166,7 @@ func (t OperationTimes) Defaults(f *FaultModel) *OperationTimes {
 
 // ComparedPlacements holds the key of the table [policy] itself.
 type ComparedPlacements struct {
-	Placements []string `key:"placements" doc:"placements to compare, one row each" choices:"@placements" default:"static-first-fit,static-best-fit,reconfigurable"`
+	Placements []string `key:"placements" all:"" doc:"placements, or 'all', to compare, one row each" choices:"@placements" default:"static-first-fit,static-best-fit,reconfigurable"`
 }
 
 // Keys holds the keys of [policy] and its sub-tables.
