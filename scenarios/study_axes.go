@@ -25,7 +25,7 @@ type Axis struct {
 	Labels []string // unique texts, indexed by value
 
 	file    string         // file that contains the axis
-	isSpace bool           // the values are those of a named search space
+	isSpace bool           // the values come from a named search space
 	lines   []int          // indexed by key
 	series  []*valueSeries // indexed by key; source of Values
 }

@@ -34,7 +34,7 @@ func TestNamedSpaces(t *testing.T) {
 		{"", "fabric.dims=shapes of 64", "fabric.dims", 3, "[2, 2, 16]"},
 		{"[sweep]\n\"fabric.twist\" = \"all\"", "", "fabric.twist", 64, "000000"},
 		{"", "fabric.twist=all", "fabric.twist", 64, "000000"},
-		// Shifts along a dimension of one node are none: 4 of 6 bits remain.
+		// A shift along a dimension of one node has no effect: 4 of 6 bits remain.
 		{"[sweep]\n\"fabric.twist\" = \"all\"\n\"fabric.dims\" = [[1, 4, 4]]", "", "fabric.twist", 16, "000000"},
 		{"[sweep]\n\"fabric.twist\" = \"all\"\n\"fabric.dims\" = [[1, 4, 4], [4, 4, 4]]", "", "fabric.twist", 64, "000000"},
 		// An open dimension cannot be twisted: 4 of 6 bits remain.
