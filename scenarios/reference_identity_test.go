@@ -17,7 +17,7 @@ policy.allocators = ["prop-alloc", "delta-joint"]
 `
 
 // TestReferences: every result of a training step states the interfaces of its ideal fabric, and
-// the traffic that takes no time there. On pods, traffic inside a pod takes none. With
+// the traffic that does not use them: on pods, traffic inside a pod. With
 // fabric.reference = "interfaces" all traffic counts, and the reference equals the one of a fat
 // tree and of pods of one stage, which do not have such traffic. Only NCTs depend on the key.
 func TestReferences(t *testing.T) {
@@ -41,6 +41,10 @@ engine.level = "flow"
 			t.Errorf("%s: the ideal fabric takes %g s, that of the fat tree %g s; want equal times: %v",
 				c.name, c.doc.Reference["makespan_s"], tree.Reference["makespan_s"], !c.free)
 		}
+	}
+	// Calls in the graph use the network inside a pod, which is no interface either.
+	if r := runText(t, stagesInPods, "workload.collectives=graph").Document.Reference; !(r[result.FreeBytes] > 0) {
+		t.Errorf("calls inside pods: %g bytes free, want some", r[result.FreeBytes])
 	}
 	for i := range pods.Rows {
 		before, after := pods.Rows[i].Metrics, all.Rows[i].Metrics

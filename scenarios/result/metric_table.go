@@ -29,6 +29,8 @@ const ChipTime = "chip-time"
 // Names of metrics used in code.
 const (
 	GapToBound       = "gap"
+	InterfaceRate    = "interface_bits_per_s"
+	FreeBytes        = "free_bytes"
 	IterationTime    = "makespan_s"
 	CompletionTime   = "completion_s"
 	ComputeTime      = "compute_makespan_s"
@@ -171,8 +173,8 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "nct_critical_path", Relative: TierExposed, Better: Lower, Words: "NCT of the critical path"},
 		named("bound_makespan_s", Unrated, "lower bound on the iteration time"),
 		named(ComputeTime, Lower, "iteration time without communication"),
-		{Name: InterfaceRate, Words: "rate of the slowest network interface that the traffic uses, in the reference", Since: 6},
-		{Name: FreeBytes, Words: "bytes of transfers that take no time on the ideal fabric because both ends are in one pod, in the reference", Since: 6},
+		{Name: InterfaceRate, Words: "rate of the slowest network interface that the traffic uses in the reference", Since: 6},
+		{Name: FreeBytes, Words: "bytes of transfers that use no network interface in the reference, because both ends are in one pod", Since: 6},
 		{Name: "max_interface_bytes", Better: Lower, Words: "bytes in one direction on the most loaded network interface", Of: ofCircuits, Since: 4},
 		{Name: "bound_max_circuit_s", Words: "lower bound on the transmission time of the most loaded circuit", Of: ofCircuits, Since: 4},
 		{Name: "port_ratio", Better: Lower, Words: "share of the ports that is used", Format: Percent},

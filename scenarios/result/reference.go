@@ -14,14 +14,6 @@ import (
 	"sim/internal/text"
 )
 
-// InterfaceRate and FreeBytes are the metrics of a reference that state its assumptions besides
-// the compute time: the rate of the slowest network interface in use, and the bytes of
-// transfers that take no time because both ends are in one pod.
-const (
-	InterfaceRate = "interface_bits_per_s"
-	FreeBytes     = "free_bytes"
-)
-
 // ReferenceIdentity lists the metrics that identify a reference.
 var ReferenceIdentity = []string{IterationTime, ComputeTime, InterfaceRate, FreeBytes}
 
@@ -91,18 +83,18 @@ func DescribeReference(reference map[string]float64) string {
 }
 
 // DescribeBasis states the assumptions of a reference besides compute: its network interfaces and
-// the traffic that takes no time; "" for references of older versions. prefix precedes the metrics of
+// the traffic that does not use them; "" for references of older versions. prefix precedes the metrics of
 // a job.
 func DescribeBasis(reference map[string]float64, prefix string) string {
 	rate, ok := reference[prefix+InterfaceRate]
 	if !ok {
 		return ""
 	}
-	free := "no traffic free"
+	words := "interfaces of " + formatSI(rate, "b/s")
 	if bytes := reference[prefix+FreeBytes]; bytes > 0 {
-		free = formatSI(bytes, "B") + " inside pods free"
+		words += ", " + formatSI(bytes, "B") + " inside pods not over them"
 	}
-	return "interfaces of " + formatSI(rate, "b/s") + ", " + free
+	return words
 }
 
 // formatSI formats a number with three digits and a decimal prefix of its unit.
@@ -312,7 +304,7 @@ func ReferenceRemedy(references ...map[string]float64) string {
 	case differs(ComputeTime):
 		return "Equal compute would make them comparable: the work differs, or calls inside tiers count as compute."
 	case differs(FreeBytes):
-		return `fabric.reference = "interfaces" on pods, which lets traffic inside pods count, would make them comparable.`
+		return `fabric.reference = "interfaces" on pods would make them comparable: all traffic then uses interfaces.`
 	}
-	return "Equal transfers would make them comparable: mappings and collective algorithms differ."
+	return "Equal transfers and tiers would make them comparable: mappings, collective algorithms or tiers differ."
 }

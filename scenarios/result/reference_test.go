@@ -40,7 +40,7 @@ func TestReferenceDifference(t *testing.T) {
 		{"equal", NCT, []string{"fabric"}, []map[string]float64{base, reference(2, 1, 4e11, 7)}, ""},
 		{"rounding", NCT, []string{"fabric"}, []map[string]float64{base, reference(2+1e-12, 1, 4e11, 0)}, ""},
 		{"free traffic", NCT, []string{"fabric"}, []map[string]float64{base, reference(1.5, 1, 4e11, 3e12)}, `fabric.reference = "interfaces"`},
-		{"zipped with a title", NCT, []string{"title", "fabric", "policy", "engine.level"}, []map[string]float64{base, reference(1.5, 1, 4e11, 3e12)}, "3 TB inside pods free) for title=b"},
+		{"zipped with a title", NCT, []string{"title", "fabric", "policy", "engine.level"}, []map[string]float64{base, reference(1.5, 1, 4e11, 3e12)}, "3 TB inside pods not over them) for title=b"},
 		{"a size of pods", NCT, []string{"fabric.gpus_per_pod_per_replica"}, []map[string]float64{base, reference(1.5, 1, 4e11, 3e12)}, "compare makespan_s"},
 		{"interfaces", NCT, []string{"fabric.port_bandwidth"}, []map[string]float64{base, reference(1.5, 1, 8e11, 0)}, "Equal interface rates"},
 		{"compute", NCT, []string{"fabric"}, []map[string]float64{base, reference(2, 1.2, 4e11, 0)}, "calls inside tiers count as compute"},

@@ -316,11 +316,11 @@ func (s *Scenario) connectIdeal(p *fabric.Pods, g *engine.Graph) (*engine.Networ
 	return electrical.Connect(p, g)
 }
 
-// intraPodBytes returns the bytes of all replicas' transfers that take no time because both ends
-// are in one pod.
+// intraPodBytes returns the bytes of all replicas' transfers inside pods, which use no network
+// interface.
 func (sys *circuitSystem) intraPodBytes() (sum int64) {
 	for i := range sys.graph.Tasks {
-		if t := &sys.graph.Tasks[i]; t.Kind == engine.Transfer && !sys.pods.UsesNetwork(t) {
+		if t := &sys.graph.Tasks[i]; t.Kind == engine.Transfer && !sys.pods.IsInterPod(t) {
 			sum += t.Bytes
 		}
 	}

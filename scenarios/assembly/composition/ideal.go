@@ -29,7 +29,8 @@ type IdealReference struct {
 	// InterfaceRate is the rate in bits per second of the slowest network interface that the
 	// transfers use; 0 if they use none.
 	InterfaceRate float64
-	// FreeBytes is the number of bytes of transfers that use no interface, and so take no time.
+	// FreeBytes is the number of bytes of transfers that use no network interface. They take no
+	// time, or use the network inside their pod.
 	FreeBytes int64
 	// Fair is the simulation of the ideal fabric with fair sharing. It is nil if it did not
 	// run, or if another service was faster.
