@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -19,12 +20,15 @@ var uxCases = []correctedCase{
 		name:   "ideal",
 		args:   []string{"sweep", "@/ideal.toml"},
 		before: "rows of pods and of a fat tree ranked by NCT, relative to different ideal fabrics",
-		right:  "iteration time comes first",
+		right:  "iteration time comes first, and a line says why NCTs are not ranked",
 		check: func(o caseOutcome) (string, error) {
 			if !strings.Contains(o.stdout, "makespan_s by policy") {
 				return o.stdout, fmt.Errorf("the table is not of makespan_s (exit code %d): %s", o.code, o.stderr)
 			}
-			return "makespan_s by policy", nil
+			if !strings.Contains(o.stdout, "so nothing is ranked by") || !strings.Contains(o.stdout, `fabric.reference = "interfaces"`) {
+				return o.stdout, errors.New("no line says why NCTs are not ranked, and what would make them comparable")
+			}
+			return "makespan_s by policy, and NCT is not ranked", nil
 		},
 	},
 	{

@@ -30,7 +30,7 @@ func sweepFlagList() []cli.Flag {
 		stringFlag("creds", "with --queue: read NATS credentials from `FILE`", noDefault),
 		stringFlag("token-file", "with --queue: read the token of the server from `FILE`", "$"+tokenVariable),
 		boolFlag("json", "print the sweep document instead of the table"),
-		stringFlag("metric", "print the metric `NAME` in the table", "nct, or else the first metric that is a time"),
+		stringFlag("metric", "print the metric `NAME` in the table", "nct, or the iteration time if ideal fabrics differ, or else the first metric that is a time"),
 		repeatableFlag("where", "print only the cells that match `KEY=A,B` in the table, with KEY equal to A or B (repeatable)", "all"),
 		stringFlag("out", "store the sweep in `DIR`", "runs/<name>-<hash>"),
 		forceFlag(),
