@@ -98,7 +98,7 @@ type htsimTier struct {
 //	...
 func readHtsim(r io.Reader, name string, _ Options) (*Graph, error) {
 	in := newTopologyReader(r, name)
-	sizes := map[string]int{"nodes": 0, "tiers": 0, "podsize": 0}
+	sizes := map[string]int{"Nodes": 0, "Tiers": 0, "Podsize": 0}
 	var tiers []htsimTier
 	for {
 		words, err := in.next()
@@ -111,7 +111,7 @@ func readHtsim(r io.Reader, name string, _ Options) (*Graph, error) {
 		if len(words) != 2 {
 			return nil, in.fault("%d words; want a key and a number", len(words))
 		}
-		key := strings.ToLower(words[0])
+		key := strings.ToUpper(words[0][:1]) + strings.ToLower(words[0][1:]) // case does not matter
 		value, err := strconv.Atoi(words[1])
 		if err != nil || value < 0 || value > MaxNodes*1000 {
 			return nil, in.fault("%.40q is no value of %.40q; want a whole number", words[1], words[0])
@@ -120,7 +120,7 @@ func readHtsim(r io.Reader, name string, _ Options) (*Graph, error) {
 			sizes[key] = value
 			continue
 		}
-		if key == "tier" {
+		if key == "Tier" {
 			if value != len(tiers) || value > 2 {
 				return nil, in.fault("tier %d; want tiers 0, 1 and 2 in order", value)
 			}
@@ -131,19 +131,19 @@ func readHtsim(r io.Reader, name string, _ Options) (*Graph, error) {
 			return nil, in.fault("%.40q stands before the first tier; want Nodes, Tiers, Podsize or Tier", words[0])
 		}
 		switch t := &tiers[len(tiers)-1]; key {
-		case "downlink_speed_gbps":
+		case "Downlink_speed_gbps":
 			t.rate = float64(value) * 1e9
-		case "downlink_latency_ns":
+		case "Downlink_latency_ns":
 			t.latency = engine.Time(value) * engine.Nanosecond
-		case "switch_latency_ns":
+		case "Switch_latency_ns":
 			t.switchLatency = engine.Time(value) * engine.Nanosecond
-		case "radix_down":
+		case "Radix_down":
 			t.down = value
-		case "radix_up":
+		case "Radix_up":
 			t.up = value
-		case "bundle":
+		case "Bundle":
 			t.bundle = value
-		case "oversubscribed": // follows from the radices
+		case "Oversubscribed": // follows from the radices
 		default:
 			return nil, in.fault("%.40q is not known; want speeds, latencies, radices and bundles, and write queues in the scenario", words[0])
 		}
@@ -153,12 +153,12 @@ func readHtsim(r io.Reader, name string, _ Options) (*Graph, error) {
 
 // htsimGraph builds the fat tree of an htsim file.
 func htsimGraph(in *topologyReader, sizes map[string]int, tiers []htsimTier) (*Graph, error) {
-	hosts, podHosts := sizes["nodes"], sizes["podsize"]
+	hosts, podHosts := sizes["Nodes"], sizes["Podsize"]
 	if podHosts == 0 {
 		podHosts = hosts
 	}
-	if len(tiers) != sizes["tiers"] || len(tiers) < 2 {
-		return nil, in.fault("%d blocks of %d tiers; want 2 or 3 tiers", len(tiers), sizes["tiers"])
+	if len(tiers) != sizes["Tiers"] || len(tiers) < 2 {
+		return nil, in.fault("%d blocks of %d tiers; want 2 or 3 tiers", len(tiers), sizes["Tiers"])
 	}
 	for k, t := range tiers {
 		if t.rate == 0 || t.down < 1 || t.bundle < 1 || k+1 < len(tiers) && t.up < 1 {

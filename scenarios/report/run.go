@@ -182,7 +182,7 @@ func (p *writer) printLabels(r *result.Row) {
 	for _, l := range []struct{ label, words string }{
 		{"unserved", "%s cannot serve: %s"},
 		{"failed", "%s failed: %s"},
-		{"jobs_refused", "%s: %s"},
+		{result.JobsRefused, "%s: %s"},
 		{"origin", "%s: %s"},
 		{"algorithm", "%s: collectives by %s"},
 		{"tolerance", "%s: %s"},

@@ -56,6 +56,7 @@ const (
 	MeanDelay        = "mean_delay_s"
 	InjectedPackets  = "injected"
 	Goodput          = "goodput"
+	JobsRefused      = "jobs_refused"
 
 	// TierExposed is the metric of exposed communication, also in figures of tiers.
 	TierExposed = "comm_exposed_s"
@@ -204,7 +205,7 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "queue_p99_s", Better: Lower, Words: "99th percentile of the time in the queue", Head: "queue\np99", Format: Time},
 		{Name: "interrupted_share", Better: Lower, Words: "jobs interrupted by a failure", Head: "jobs\ninterrupted", Format: Percent},
 		{Name: "ft_share", Words: "running jobs routed around a failed switch", Head: "jobs\nrerouted", Format: Percent},
-		{Name: "jobs_refused", Better: Lower, Words: "jobs that can never start, because they do not fit into an empty pod beside its reserve", Head: "jobs\nrefused", Format: Count, HideIfZero: true},
+		{Name: JobsRefused, Better: Lower, Words: "jobs that can never start, because they do not fit into an empty pod beside its reserve", Head: "jobs\nrefused", Format: Count, HideIfZero: true},
 		{Name: "xconnects_per_day", Words: "optical connections of all slices per day", Unit: "1/day", Head: "connections\na day", Format: Count},
 		{Name: "xconnect_changes_per_day", Words: "new optical connections per day", Unit: "1/day"},
 		{Name: "goodput_of_healthy", Better: Higher, Words: "goodput of chips that are up", Format: Percent},
