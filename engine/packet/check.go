@@ -24,6 +24,8 @@ func check(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o *Op
 		}
 	}
 
+	// A source without a count or a stop time sends nothing, and newInjectors skips it. With the
+	// order Uniform it is an error.
 	for i, s := range w.Sources {
 		if s.Count == 0 && s.Stop == 0 && s.Order == Uniform && s.First < s.End {
 			return fmt.Errorf("%w: source %d sends nothing; want a count or a stop time", ErrWork, i)
@@ -51,7 +53,7 @@ func checkNetwork(n *engine.Network) error {
 		case l.From < 0 || l.To < 0 || l.From >= n.Nodes || l.To >= n.Nodes:
 			return fmt.Errorf("%w: %s leads from %d to %d of %d nodes", ErrWork, name, l.From, l.To, n.Nodes)
 		case l.Latency < 0 || l.Latency > maxTicks/2:
-			return fmt.Errorf("%w: %s has a latency of %v; want at least 0", ErrWork, name, l.Latency)
+			return fmt.Errorf("%w: %s has a latency of %v; want 0 to %v", ErrWork, name, l.Latency, engine.Time(maxTicks/2))
 		case isSlow(l.Rate):
 			return fmt.Errorf("%w: %s has %g b/s; want at least %g b/s, or 0 for a link that is down", ErrWork, name, l.Rate, minRate)
 		case l.Buffer < 0 || l.Channels < 0 || l.Channels > engine.MaxChannel+1:
@@ -119,6 +121,9 @@ func checkSource(w *Work, i int) error {
 		injections *= float64(s.End - s.First)
 	}
 
+	// If Every is 0, the time of injections never advances. A periodic source then sends all its
+	// packets at Start and ends by Count, because it never reaches Stop. A Poisson process has no
+	// such limit.
 	switch {
 	case s.Process > Window || s.Order > Uniform:
 		return invalid("has an unknown process or order")
@@ -234,13 +239,17 @@ func initialMemory(n *engine.Network, w *Work, o *Options) int64 {
 	bytes := links * int64(unsafe.Sizeof(scheduledLink{}))
 
 	if needsQueues(n, o) {
+		// Under Credit, a channel has two queues, for through traffic and for host traffic; see
+		// queuedLink. Otherwise a link has only one, and the estimate is higher than necessary.
 		queues := int64(0)
 		for _, l := range n.Links {
 			queues += 2 * int64(max(1, l.Channels))
 		}
 		bytes += links*int64(unsafe.Sizeof(queuedLink{})) + queues*int64(unsafe.Sizeof(packetQueue{}))
 	}
-	const perEvent = 64 // an entry of the calendar and a run of its own
+	// perEvent is the memory in the calendar of an event with a time of its own, rounded up: its
+	// entry in next, its eventRun, and its farRun (calendar.go).
+	const perEvent = 64
 	bytes += eventsPerLink * links * perEvent
 
 	perInjector := int64(unsafe.Sizeof(injector{})) + perEvent

@@ -29,7 +29,7 @@ func TestInvalidWork(t *testing.T) {
 		"1 groups of links":                                   func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Groups = []engine.Group{{Rate: 1}} },
 		"has rate -1":                                         func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[1].Rate = -1 },
 		"want at least 8000 b/s":                              func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[0].Rate = 7999 },
-		"link 1 has a latency of -1e-12s":                     func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[1].Latency = -1 },
+		"link 1 has a latency of -1e-12s; want 0 to":          func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[1].Latency = -1 },
 		"a buffer of -1 B":                                    func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[1].Buffer = -1 },
 		"leads from 0 to 2 of 2 nodes":                        func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Links[0].To = 2 },
 		"changes to 5 b/s":                                    func(n *engine.Network, _ *packet.Work, _ *packet.Options) { n.Changes = []engine.Change{{Rate: 5}} },

@@ -60,8 +60,9 @@ type linkComponent struct {
 }
 
 const (
-	// maxUnitsPerSendTime limits the time units per transmission. With more, a window,
-	// which has at most maxKeyTimes (40) times, would cover less than a transmission.
+	// maxUnitsPerSendTime limits the time units per transmission. A window has at most
+	// maxKeyTimes (40) times, and must cover a transmission (isDense). The limit is a power of
+	// two below 40, so runs with 33 to 40 units are excluded too.
 	maxUnitsPerSendTime = 32
 	// maxComponentSendTime keeps sums of up to 1024 transmission times below engine.Never.
 	maxComponentSendTime = engine.Never >> 10
@@ -128,7 +129,10 @@ func (z *sim) newComponentSim(w *Work) *componentSim {
 
 // hasTooManyPhases reports whether the injection times of sources have more than
 // maxPhases different residues modulo the time unit; see componentWindow.residues. Of each
-// source, it examines the first maxPhases+1 injections.
+// source, it examines the first maxPhases+1 injections. They suffice if the interval is a whole
+// number of ticks: the residues then repeat in a cycle, so either these injections cover all of
+// them or have maxPhases+1 different ones. With other intervals, later injections may exceed the
+// limit, and openWindow returns to the event loop.
 func (p *componentSim) hasTooManyPhases() bool {
 	for i := range p.injectors {
 		m := &p.injectors[i]

@@ -65,16 +65,23 @@ func (z *sim) awaitCredit(id int32, l *queuedLink) {
 }
 
 // checkCredits verifies that credits are conserved. For each channel, the free bytes, the
-// returning credits and the packets in its buffer must add up to the buffer size.
+// returning credits, the packets in its buffer and the space reserved for packets on the link
+// must add up to the buffer size.
+//
+// A packet that is being sent occupies two buffers: the one that it leaves, which it frees at the
+// end of the transmission, and space that is reserved at the far end. A packet in flight occupies
+// only this reserved space.
 func (z *sim) checkCredits() error {
 	if !z.usesCredits {
 		return nil
 	}
-	sum := append([]int64(nil), z.freeBytes...)
+	sum := append([]int64(nil), z.freeBytes...) // indexed by channel
 
 	for i := range z.queued {
 		l := &z.queued[i]
 		z.records.each(&l.credits, func(r *record) { sum[r.route] += int64(r.bytes) })
+		// origin is the channel whose buffer the packet occupies. In flight, it is the channel at
+		// the far end.
 		inBuffer := func(r *record) {
 			if r.origin >= 0 {
 				sum[r.origin] += int64(r.bytes)
@@ -85,7 +92,7 @@ func (z *sim) checkCredits() error {
 		}
 		z.records.each(&l.inFlight, inBuffer)
 		if l.state&stateSending != 0 {
-			inBuffer(&l.current)
+			inBuffer(&l.current) // it has not left its buffer
 			sum[l.currentChannel] += int64(l.current.bytes)
 		}
 	}

@@ -26,6 +26,7 @@
 //	required  the key must be given if it is used
 //	default   value if the key is absent; * stands for all choices
 //	else      text of a default that Part.Defaults computes
+//	computed  Part.Defaults computes the default; the reference does not describe it
 //	min, max  bounds of a number, of the numbers of a list, or of a rate in bits per second
 //	above     exclusive lower bound
 //	choices   accepted texts separated by |, or @ and a name in Names.Choices

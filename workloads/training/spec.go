@@ -16,6 +16,12 @@
 // docs/model.md states the model and its assumptions.
 package training
 
+// The struct tags of this package declare the keys of scenario files. Package scenarios/schema
+// reads them and defines them in its doc.go: for example, "else" describes a default that is
+// computed, "implicit" omits a key with its default from resolved scenarios, and a blank field
+// (_) is a key that other code reads. Lists of accepted texts ("@models") and conditions of use
+// (when:"reduced", when:"unplanned") are defined in scenarios/tag_names.go.
+
 import (
 	"cmp"
 	"fmt"
@@ -44,6 +50,10 @@ type Choices struct {
 }
 
 // Spec describes one training iteration.
+//
+// A replica holds the model once, divided into PP stages of one or more chunks. A virtual stage is
+// one chunk of one stage (VirtualStages). With the schedule DualPipe a replica holds the model
+// twice, once per direction of the pipeline (ModelCopies).
 type Spec struct {
 	_              string       `key:"model" doc:"a preset model" choices:"@models"`
 	Sequence       int          `key:"sequence" doc:"tokens per sample" required:"" min:"1" max:"1000000000"`
@@ -74,15 +84,16 @@ type Spec struct {
 	GPUMemory      units.Bytes  `key:"gpu_memory" doc:"memory of a GPU that must hold the stage; 0B disables the check" default:"0B" min:"0" implicit:""`
 	ContextForm    string       `key:"context_form" doc:"how context-parallel ranks exchange keys and values: by an all-gather before attention, or in a 'ring' during attention, block by block" default:"all-gather" choices:"all-gather|ring" when:"collectives=graph" implicit:""`
 	OverlapSync    bool         `key:"overlap_sync" doc:"whether gradients of a piece are reduced, and its parameters gathered, as soon as the last backward pass has computed them, instead of after the pass" default:"false" when:"collectives=graph" implicit:""`
-	ExpertSizes    string       `key:"expert_sizes" doc:"amounts that the GPUs of a stage send to each other's experts: 'uniform'; 'zipf', drawn for every micro-batch and piece of a pass, in inner tiers for each virtual stage; or 'loads', by the loads of experts in each layer" default:"uniform" choices:"uniform|zipf|loads" when:"experts & expert-calls" implicit:""`
+	ExpertSizes    string       `key:"expert_sizes" doc:"amounts that the GPUs of a stage send to each other's experts: 'uniform'; 'zipf', drawn once per micro-batch and piece of a pass, or on a fabric of tiers once per virtual stage; or 'loads', by the loads of experts in each layer" default:"uniform" choices:"uniform|zipf|loads" when:"experts & expert-calls" implicit:""`
 	_              string       `key:"expert_file" doc:"CSV file with one row of loads per layer with experts, instead of expert_loads" when:"expert_sizes=loads"`
 	ExpertLoads    [][]int      `key:"expert_loads" doc:"load of each expert, such as its number of tokens, one row per layer with experts" max:"1125899906842624" when:"expert_sizes=loads"`
-	ExpertExponent float64      `key:"expert_exponent" doc:"exponent of these sizes by rank" default:"0.4" max:"10" when:"expert_sizes=zipf"`
+	ExpertExponent float64      `key:"expert_exponent" doc:"exponent of the Zipf law: in a random order of the pairs of GPUs, the amount of pair r is proportional to 1/r to the power of this exponent" default:"0.4" max:"10" when:"expert_sizes=zipf"`
 	Preset         string       `key:"preset" doc:"set of modelling choices, the defaults of the following keys" default:"calibrated" choices:"@presets"`
 	Choices        Choices      `inline:""`
-	Arch           Architecture `table:"architecture" doc:"A model that is no preset. A preset model has these values of its own, and the table is refused beside it."`
-	// HasCopySync states that the synchronisation among the copies of a parameter in a
-	// stage takes time, which Iteration.Lengthen sets.
+	Arch           Architecture `table:"architecture" doc:"A model that is not a preset. A file has either this table or the key model."`
+	// HasCopySync reports whether synchronisation among the copies of a parameter in a stage
+	// takes time of its own. Its tasks begin with no duration; Iteration.Lengthen adds their
+	// time.
 	HasCopySync bool
 	// Measured replaces the values derived from the model. nil means that the model is
 	// used.
@@ -271,8 +282,14 @@ func (s *Spec) scoreSpan(v int, pass Phase) (span [2]float64) {
 }
 
 // scoreFLOPs returns the operations per token and layer of the parts of attention without
-// weights: the scores, the values weighted by them, and the scores of an index. If only
-// some layers attend to fewer tokens, it is the average over all layers.
+// weights: the attention scores, the values weighted by them, and the scores of the index. The
+// index is a second, cheaper attention, whose scores select the attended tokens
+// (Architecture.IndexHeads). If only some layers attend to fewer tokens, the result is the
+// average over all layers.
+//
+// Per attended token and unit of AttentionWidth, the scores and the weighted values take a
+// multiplication and an addition each: 4 operations. The index has no values: 2 operations. With
+// causal attention a token attends to the tokens before it, half of them on average.
 func (s *Spec) scoreFLOPs() float64 {
 	a, tokens := &s.Arch, float64(s.Sequence)
 	n := 4 * tokens * a.AttentionWidth()
@@ -283,8 +300,9 @@ func (s *Spec) scoreFLOPs() float64 {
 		return n
 	}
 
-	// A token attends to the last `attended` tokens, or to all tokens if fewer precede
-	// it.
+	// A token attends to `attended` earlier tokens, or to all earlier tokens if there are fewer.
+	// With causal attention, the first `attended` tokens of the sequence have fewer: half as many
+	// on average. This lowers the average over all tokens by attended/2 * attended/tokens.
 	attended := min(tokens, float64(a.Attended))
 	index := 2 * tokens * float64(a.IndexHeads*a.IndexDim)
 	if s.Choices.AttentionFLOPs == "causal" {

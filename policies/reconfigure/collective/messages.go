@@ -2,8 +2,19 @@ package collective
 
 import "sim/policies/reconfigure/plan"
 
-// stageMessages returns the messages of a phase of a stage, indexed by step and link. All GPUs send
-// the same messages, relative to their number.
+// This file expands the phases of a chain of stages (chain.go) into messages between GPUs 0..n-1.
+//
+// A stage is an all-gather on Z_q, the residues modulo q. Before it, each GPU has the shards of
+// below GPUs: those at multiples of n/below from it, including itself. In an exchange, the sums of
+// these GPUs are equal instead. A residue y stands for below distances between GPUs:
+// y*n/(below*q) + j*n/below, for j from 0 to below-1.
+//
+// Example: 4 GPUs gather in two stages with q = 2. In the first stage below is 1, and residue 1
+// is the distance 2: GPU u receives shard u-2. In the second stage below is 2, and residue 1
+// stands for the distances 1 and 3: GPU u receives shards u-1 and u-3.
+
+// stageMessages returns the messages of a phase of a stage, indexed by step and link. They are the
+// same for all GPUs, because their residues are relative to the sender.
 func (f *Phase) stageMessages(parts int32) [][][]residueRange {
 	steps := len(f.chainStage.loads[f.index])
 	k := len(f.Offsets)
@@ -23,10 +34,15 @@ func (f *Phase) stageMessages(parts int32) [][][]residueRange {
 	return list
 }
 
-// originOffsets returns, by residue and part, the distance from a GPU to the one whose sum it
-// receives for a residue. The distance is not reduced modulo q. In an exchange above the
-// innermost stage, the GPUs of a coset have equal sums under different numbers. A sum that has
-// travelled around Z_q therefore has another number than its residue.
+// originOffsets returns, for an exchange, how far each sum has travelled: the total of the link
+// offsets on its path, indexed by residue*parts + part. GPU u receives the sum of GPU
+// u - d*n/(below*q), where d is this distance.
+//
+// The distance is not reduced modulo q, because a whole turn around Z_q leads to another GPU: one
+// at a distance of n/below. The sums of both GPUs are equal after the stages before, but
+// plan.Piece.Origin must name the GPU from which the sum came. Example: with n = 8, below = 2 and
+// q = 4, a sum that travels two hops of offset 3 has d = 6 and residue 2. It is the sum of GPU
+// u-6, not u-2.
 func (f *Phase) originOffsets(parts int32) []int32 {
 	// Each message carries the distances of its sums one hop further.
 	q := int32(f.chainStage.q)
@@ -87,27 +103,33 @@ func (pl *Plan) messages(phase int) []plan.Message {
 	return all
 }
 
-// pieces returns the pieces of a message that GPU u sends over a link of an offset.
+// pieces returns the pieces of a message m that GPU u sends over a link from u to u+offset. Each
+// residue in m stands for several shards; see the head of this file. d is one of its distances.
 //
-// Residue y of the stage stands for the coset of y*n/(below*q): this number and all others at
-// multiples of n/below from it. To gather, u forwards the shards of GPUs at this distance behind
-// it. Scattering is the same in reverse, on the mirror image. If a copy of shard z moves from z+y
-// to z+y+offset, the sum of shard z moves from z-y-offset to z-y. origins is the result of
-// originOffsets for an exchange.
+// In a gather, u forwards the shards of the GPUs at these distances behind it: u-d.
+//
+// A scatter is a gather backwards in time, and with mirrored GPU numbers. In a gather, a copy of
+// shard z moves from GPU z+d to z+d+offset. Backwards it moves from z+d+offset to z+d. With
+// mirrored distances, the sum of shard z moves from z-d-offset to z-d in a scatter. The shard that
+// u = z-d-offset sends is therefore z = u+offset+d.
+//
+// In an exchange, GPUs exchange sums of vectors. A vector is a set of vectorShards shards: those at
+// multiples of n/vectorShards from u. All GPUs that exchange have sums of the same vector, because
+// they are at such distances from each other. The shards of a piece are therefore the same for
+// each residue; only Origin, the GPU whose sum it is, depends on it. origins is the result of
+// originOffsets.
 func (f *Phase) pieces(n, u, offset int32, m []residueRange, origins []int32) []plan.Piece {
 	below := int32(f.chainStage.below)
 	q := int32(f.chainStage.q)
 
-	// scale is the distance of neighbouring residues, coset the distance of GPUs that stand for
-	// one residue.
+	// Residue y stands for the distances y*scale + j*coset.
 	scale, coset := n/(below*q), n/below
 	size := 0
 	for _, c := range m {
 		size += int(c.count)
 	}
 
-	// Each residue stands for members shards.
-	members := below
+	members := below // shards per residue
 	if f.Kind == plan.Exchange {
 		members = int32(f.vectorShards)
 	}
@@ -155,42 +177,47 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 	small := pl.Problem.Bytes / int64(n)
 	rest := int(pl.Problem.Bytes % int64(n))
 
-	// Shards 0 to rest-1 have one more byte than the others, in part extra.
-	extra := int32(small % int64(pl.Parts))
+	// Shards 0 to rest-1 are long: they have small+1 bytes, the others small. plan.PieceStart makes
+	// the first small % Parts parts of a small shard one byte longer than the rest. In a long shard,
+	// one more part has this byte: the next one.
+	extraPart := int32(small % int64(pl.Parts))
 
-	// The messages of a link differ between senders only by these additional bytes. base is the size
-	// without them. count is how often part extra of a shard is in the message, indexed by shard
-	// relative to the sender. Relative to a sender, the rest long shards are a window of count. The
-	// sender with the largest sum of its window sends the longest message.
+	// The messages of a link differ between senders only by the additional bytes of long shards. size
+	// is the number of bytes without them. count[d] is the number of times that a message contains
+	// part extraPart of the shard at distance d from its sender.
+	//
+	// The long shards have consecutive numbers, so they are at rest consecutive distances from any
+	// sender: a cyclic window of count, which starts elsewhere for each sender. The largest sum of
+	// such a window is the number of additional bytes in the longest message.
 	count := make([]int32, n)
 	var bytes []int64
 	for _, links := range f.stageMessages(pl.Parts) {
 		maxBytes := int64(0)
 		for _, m := range links {
 			pl.Problem.Stop.Check()
-			base, carries := int64(0), 0
+			size := int64(0)
+			extraVectors := 0 // vectors of an exchange that have part extraPart in the message
 			if rest > 0 {
 				clear(count)
 			}
 			for _, c := range m {
-				// b is the size of the parts of a small shard; holds reports whether one of them
-				// has the additional byte.
+				// b is the size of the parts of a small shard.
 				b := plan.PieceStart(small, c.to, pl.Parts) - plan.PieceStart(small, c.from, pl.Parts)
-				holds := c.from <= extra && extra < c.to
+				hasExtraPart := c.from <= extraPart && extraPart < c.to
 				if f.Kind == plan.Exchange {
-					base += b * int64(c.count) * int64(f.vectorShards)
-					if holds {
-						carries += int(c.count)
+					size += b * int64(c.count) * int64(f.vectorShards)
+					if hasExtraPart {
+						extraVectors += int(c.count)
 					}
 					continue
 				}
 
-				base += b * int64(c.count) * int64(f.chainStage.below)
-				if rest == 0 || !holds {
+				size += b * int64(c.count) * int64(f.chainStage.below)
+				if rest == 0 || !hasExtraPart {
 					continue
 				}
 
-				// Count the shards with a possible additional byte, relative to the sender.
+				// Count the parts that may have an additional byte, by distance from the sender.
 				for y := c.first; y < c.first+c.count; y++ {
 					for j := range f.chainStage.below {
 						count[(int(y)*(n/(f.chainStage.below*f.chainStage.q))+j*(n/f.chainStage.below))%n]++
@@ -199,15 +226,15 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 			}
 
 			if f.Kind == plan.Exchange {
-				// Of the shards of a vector, which are spacing apart, at most this number are
-				// among the first rest shards.
+				// The shards of a vector are spacing apart. At most ceil(rest/spacing) of them
+				// are long.
 				spacing := n / f.vectorShards
-				base += int64(carries) * int64((rest+spacing-1)/spacing)
+				size += int64(extraVectors) * int64((rest+spacing-1)/spacing)
 			} else if rest > 0 {
-				base += int64(maxWindowSum(count, rest))
+				size += int64(maxWindowSum(count, rest))
 			}
 
-			maxBytes = max(maxBytes, base)
+			maxBytes = max(maxBytes, size)
 		}
 
 		bytes = append(bytes, maxBytes)

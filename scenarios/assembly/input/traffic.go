@@ -1,4 +1,13 @@
 // This file holds the keys of traffic, and of the level of its simulation.
+//
+// The tags of fields are defined in package schema (schema/doc.go). For example, "else" describes
+// a computed default, and "implicit" omits a key with its default from resolved scenarios. The
+// names of conditions of use are defined in scenarios/tag_names.go: for example, "waiting" holds
+// if messages wait for each other, and "workload(turns)" if the kind of the workload uses the
+// group of keys "turns" (paths.Kind.Groups).
+//
+// Structs of one or a few fields hold keys that some kinds of scenarios accept without the rest
+// of Traffic, such as traffic among the GPUs of pods.
 
 package input
 
@@ -23,11 +32,15 @@ type Engine struct {
 
 // Traffic is a workload of messages between the nodes of a fabric. The kind of the
 // workload and Source determine which fields are used.
+//
+// Listed sizes are at most 2^50 bytes (1125899906842624), so that their products with small
+// numbers fit an int64, as in trace.MaxMessageBytes. Rates are at most 1e16 bits per second, like
+// the link rates of all fabrics.
 type Traffic struct {
 	TrafficMessage
 	TrafficPacket
 	Payload units.Bytes `key:"payload" doc:"part of a packet that counts for sizes and rates" else:"packet" when:"engine.level=packet & not-called"`
-	Source  string      `key:"source" doc:"injection of packets: 'paced', at the rate that just fills the most loaded link; 'greedy', as fast as the first links accept them; 'window', with a limited number per flow in flight; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; of data-tensor and uniform-random on-off and poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-called"`
+	Source  string      `key:"source" doc:"injection of packets: 'paced', at the rate that just fills the most loaded link; 'greedy', as fast as the first links accept them; 'window', with a limited number per flow in flight; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; for data-tensor traffic on-off; for uniform-random traffic poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-called"`
 	Rate    units.Rate  `key:"rate" doc:"payload rate of each flow while it is on" required:"" above:"0" max:"1e16" when:"source(on-off)"`
 	Start   engine.Time `key:"start" doc:"start time of flows; the first packet is sent one interval later" default:"1s" when:"engine.level=packet & source(on-off)"`
 	TrafficPoisson
@@ -36,7 +49,7 @@ type Traffic struct {
 	Injection   string  `key:"injection" doc:"order in which a node injects packets of its flows: one of each in turn, of a random flow, or flow after flow" default:"round-robin" choices:"round-robin|random|sequential" when:"engine.level=packet & source(greedy|paced)"`
 	Permutation string  `key:"permutation" doc:"destination of each node: 'random'; 'transpose', coordinates in reverse order; 'bit-complement', the opposite end of each dimension; 'bit-reverse' and 'shuffle' of the bits of its number; 'tornado', just less than half-way around each dimension" default:"random" choices:"@permutations" when:"workload(permutation)"`
 	TrafficMatrix
-	RingForm      string      `key:"ring_form" doc:"form of rings along a dimension: 'links' follows links, which a twist joins into longer rings; 'line' uses the nodes of a line in order; 'folded' visits its even nodes upwards and its odd nodes downwards" default:"links" choices:"links|line|folded" when:"workload(turns)"`
+	RingForm      string      `key:"ring_form" doc:"form of rings along a dimension: 'links' follows the links of the dimension, and if the torus is twisted, one ring has the nodes of several lines; 'line' takes the nodes of one line in order; 'folded' takes the even nodes of one line upwards, then its odd nodes downwards" default:"links" choices:"links|line|folded" when:"workload(turns)"`
 	Bidirectional bool        `key:"bidirectional" doc:"whether nodes send in both directions around rings" default:"false" when:"workload(turns)"`
 	TensorDims    []string    `key:"tensor_dims" doc:"dimensions of the slices with all-to-all traffic" default:"x,y" choices:"x|y|z" when:"workload(turns)"`
 	DataDims      []string    `key:"data_dims" doc:"dimensions of the rings, along which every node sends to the next" default:"z" choices:"x|y|z" when:"workload(turns)"`
@@ -49,14 +62,14 @@ type Traffic struct {
 // TrafficPoisson holds the duration of sources, and the load and warm-up of Poisson
 // sources.
 type TrafficPoisson struct {
-	Duration engine.Time `key:"duration" doc:"time for which flows are on; for Poisson sources, the measured time after the warm-up" else:"100ms; of Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson) & not-phased"`
+	Duration engine.Time `key:"duration" doc:"time for which flows are on; for Poisson sources, the measured time after the warm-up" else:"100ms; for Poisson sources the time of 4,000 packets on a link" when:"engine.level=packet & source(on-off|poisson) & not-phased"`
 	Load     float64     `key:"load" doc:"injection rate of each node as a fraction of a link's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet & source(poisson)"`
 	Warmup   engine.Time `key:"warmup" doc:"time before which injected packets are not measured" else:"the time of 1,000 packets on a link" when:"engine.level=packet & source(poisson)"`
 }
 
 // TrafficMessage holds the size of messages.
 type TrafficMessage struct {
-	Message units.Bytes `key:"message" doc:"size of a message; a flow of an on-off source ends after it" else:"64KB; of on-off sources 0B, without end" when:"sizeable"`
+	Message units.Bytes `key:"message" doc:"size of a message; a flow of an on-off source ends after it" else:"64KB; for on-off sources 0B, without end" when:"sizeable"`
 }
 
 // TrafficMatrix holds a listed traffic matrix, as a square matrix or as a sparse list of
@@ -83,7 +96,7 @@ type TrafficStep struct {
 type Step struct {
 	Share    float64 `key:"share" doc:"share of the collective in the step time without faults; 0 means no step" default:"0.0" max:"1"`
 	Overlap  float64 `key:"overlap" doc:"share of the collective that overlaps with compute" default:"0.0" max:"1"`
-	Slowdown float64 `key:"slowdown" doc:"measured slowdown of a step, to compute the share that it implies: 0.03 is 3 %; 0 means none" default:"0.0" max:"1000"`
+	Slowdown float64 `key:"slowdown" doc:"measured slowdown of a step by the fault, from which the metric implied_share is computed: the exposed share of the collective in the step time that explains it; 0.03 is 3 %; 0 means none" default:"0.0" max:"1000"`
 }
 
 // Entries returns the messages of Matrix and Sends. The reader of the keys has checked
