@@ -26,6 +26,8 @@
 //	keys              keys of the resolved scenarios whose values differ, if both
 //	                  sides are directories of one run or sweep: key, old, new
 //	                  (absent if a side lacks it)
+//	pairing           how rows with different names were paired; absent if they were not,
+//	                  or by Options.Pairs
 //	rows              number of rows of both sides
 //	references        how references of relative metrics differ; absent if they do not
 //	metrics           one object per metric:
@@ -97,6 +99,9 @@ type Options struct {
 	// Wall makes growth of wall-clock times beyond WallFailOver a regression.
 	Wall         bool
 	WallFailOver float64
+	// Pairs are rows with different names that are compared with each other. If there are any,
+	// no other rows are compared.
+	Pairs []Pair
 }
 
 // Mark is the kind of a difference.
@@ -121,6 +126,7 @@ type Comparison struct {
 	WallFailOver *float64        `json:"wall_fail_over,omitempty"`
 	FailOnChange bool            `json:"fail_on_change"`
 	Keys         []KeyDifference `json:"keys,omitempty"`
+	Pairing      string          `json:"pairing,omitempty"`
 	Rows         int             `json:"rows"`
 	References   string          `json:"references,omitempty"`
 	Metrics      []Metric        `json:"metrics"`
@@ -128,6 +134,8 @@ type Comparison struct {
 	MissingRows  []result.Name   `json:"missing_rows"`
 	NewRows      []result.Name   `json:"new_rows"`
 	Regressions  []Regression    `json:"regressions"`
+
+	isPaired bool // rows with different names are compared
 }
 
 // Metric summarises the differences of a metric.
@@ -231,8 +239,22 @@ func inputf(format string, args ...any) error { return &InputError{fmt.Sprintf(f
 // Compare compares two Sets. Errors are of type *InputError: sets without a common row or
 // with different directions of a metric, and Options.Metrics that cannot fail.
 func Compare(previous, current *Set, o Options) (*Comparison, error) {
+	// Pair rows with different names. Without a common row, the best rows are compared.
+	pairing, isPaired := "", len(o.Pairs) > 0
+	if isPaired {
+		var err error
+		if previous, current, err = pairRows(previous, current, o.Pairs); err != nil {
+			return nil, err
+		}
+	} else if !haveCommonRow(previous, current) {
+		if old, now, note, ok := bestRows(previous, current); ok {
+			previous, current, pairing, isPaired = old, now, note, true
+		}
+	}
+
 	// Compare the rows of both sets.
 	c := &Comparison{
+		Pairing: pairing, isPaired: isPaired,
 		Schema: Schema, Old: previous.Name, New: current.Name, FailOver: o.FailOver, FailOnChange: o.FailOnChange,
 		Keys: keyDifferences(previous.scenario, current.scenario), MissingRows: []result.Name{}, NewRows: []result.Name{}, Differences: []Difference{}, Regressions: []Regression{},
 	}
@@ -284,6 +306,9 @@ func (c *Comparison) compareMetric(m *Metric, previous, current *Set) {
 		// rounding.
 		d := c.judge(m, r.values[m.Name], other.values[m.Name])
 		d.Row, d.Metric = r.name, m.Name
+		if c.isPaired && !has {
+			d.Fails = false // other fabrics and policies have other metrics
+		}
 		if m.isRelative && d.Old != nil && d.New != nil && d.Mark != Same && !r.hasReferenceOf(other) {
 			c.markOtherReference(m, &d)
 		}
@@ -303,12 +328,20 @@ func (c *Comparison) compareMetric(m *Metric, previous, current *Set) {
 	m.Means = means(m, c.Differences[first:])
 }
 
+// haveCommonRow reports whether a row is in both sets.
+func haveCommonRow(previous, current *Set) bool {
+	return slices.ContainsFunc(previous.rows, func(r *setRow) bool { return current.byKey[r.name.ID()] != nil })
+}
+
 // noCommonRows returns the error for sets without a common row. It states the contents of
 // both.
 func noCommonRows(previous, current *Set) error {
-	return inputf("%s and %s have no row in common: %s has %s, %s has %s; compare results of the same scenario, "+
-		"or leave parts of the names out with --ignore, as in --ignore %s",
-		previous.Name, current.Name, previous.Name, describeContent(previous), current.Name, describeContent(current), differingKey(previous, current))
+	remedy := "compare results of the same scenario"
+	if arguments := advice(previous, current); arguments != "" {
+		remedy += ", or try " + arguments
+	}
+	return inputf("%s and %s have no row in common: %s has %s, %s has %s; %s",
+		previous.Name, current.Name, previous.Name, describeContent(previous), current.Name, describeContent(current), remedy)
 }
 
 // describeContent lists the scenarios and policies of a set.

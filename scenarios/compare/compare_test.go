@@ -331,7 +331,9 @@ func TestUnlike(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{
 		{"BenchmarkSim/scenario=s/policy=p 1 1 nct\n", "BenchmarkSim/scenario=r/policy=p 1 1 nct\n",
 			"a and b have no row in common: a has scenario s under policy p, b has scenario r under policy p; compare results of the same scenario, " +
-				"or leave parts of the names out with --ignore, as in --ignore scenario"},
+				"or try --ignore scenario"},
+		{"BenchmarkSim/scenario=s/policy=p 1 1 nct\n", "BenchmarkSim/scenario=r/policy=q 1 1 nct\n",
+			"a and b have no row in common: a has scenario s under policy p, b has scenario r under policy q; compare results of the same scenario"},
 		{"Unit nct better=lower assume=exact\nBenchmarkSim/policy=p 1 1 nct\n", "Unit nct better=higher assume=exact\nBenchmarkSim/policy=p 1 1 nct\n",
 			"a and b do not agree on the unit nct: simulated with lower better in one, simulated with higher better in the other"},
 	} {

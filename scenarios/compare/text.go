@@ -34,20 +34,27 @@ type textStyle struct {
 
 // WriteText writes the comparison as text, with one table per metric.
 func (c *Comparison) WriteText(w io.Writer, v View) error {
+	const hang = 2 // indentation of lines after the first
 	var b strings.Builder
 	keys, common := c.Project()
 	fmt.Fprintf(&b, "%s -> %s", c.Old, c.New)
 	if common != nil {
 		fmt.Fprintf(&b, " (%s)", common)
 	}
-	fmt.Fprintf(&b, "\n%s\n", c.Summary())
-	const hang = 2 // indentation of lines after the first
+	fit := func(line string, indentation int) string { // lines of files remain whole
+		if v.Style.Columns == 0 {
+			return line
+		}
+		return text.Wrap(line, v.Style.ParagraphWidth()-indentation, hang)
+	}
+	fmt.Fprintf(&b, "\n%s\n", fit(c.Summary(), 0))
 	wrap := func(line string) string { return text.Wrap(line, v.Style.ParagraphWidth(), hang) + "\n" }
+	item := func(row string) string { return text.Indent(fit(row, hang), hang) + "\n" }
 	return c.write(w, &b, v, keys, common, textStyle{
 		section: "\n%s\n", table: func(t *text.Table) string { return narrow(t, keys, v.Style.TableWidth()).String(v.Style) },
 		less: "and %d that differ less; --all lists them\n", means: wrap,
 		missing: "missing rows, which fail:", new: "new rows:", row: func(row string) string { return row },
-		item: func(row string) string { return "  " + row + "\n" }, more: "  and %d more; --all lists them\n",
+		item: item, more: "  and %d more; --all lists them\n",
 		wall:  func(t *text.Table) string { return "\n" + t.String(text.Style{Columns: v.Style.Columns}) },
 		rules: func(line string) string { return "\n" + wrap(line) },
 	})
@@ -100,20 +107,33 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 	}
 
 	// A comparison of one row has one table of all metrics; others have one table per metric.
+	listRows := func(title string, rows []result.Name) {
+		if len(rows) > 0 {
+			fmt.Fprintf(b, as.section, title)
+		}
+		for i, n := range rows {
+			if i == maxListedRows && !v.All {
+				fmt.Fprintf(b, as.more, len(rows)-i)
+				break
+			}
+			b.WriteString(as.item(n.String()))
+		}
+	}
+	listRows(as.missing, c.MissingRows) // they fail, so they come first
 	if t := c.singleRowTable(v); t != nil {
 		fmt.Fprintf(b, as.section, as.row(c.Differences[0].Row.Without(common.Keys()).String()))
 		b.WriteString(as.table(t))
 	}
-	for i := range c.Metrics {
+	for _, m := range c.metricsInOrder() {
 		if c.Rows == 1 {
 			break
 		}
-		m := &c.Metrics[i]
 		all := c.visibleDifferences(m, v)
 		if len(all) == 0 {
 			continue
 		}
-		diffs := topDifferences(all, v)
+		diffs := slices.Clone(topDifferences(all, v))
+		slices.SortStableFunc(diffs, func(a, b Difference) int { return failingFirst(a.Fails, b.Fails) })
 		fmt.Fprintf(b, as.section, m.heading())
 		b.WriteString(as.table(c.table(m, diffs, keys)))
 		if left := len(all) - len(diffs); left > 0 {
@@ -125,21 +145,7 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 	}
 
 	// List the rows of one side only, and the wall-clock times.
-	for _, list := range []struct {
-		title string
-		rows  []result.Name
-	}{{as.missing, c.MissingRows}, {as.new, c.NewRows}} {
-		if len(list.rows) > 0 {
-			fmt.Fprintf(b, as.section, list.title)
-		}
-		for i, n := range list.rows {
-			if i == maxListedRows && !v.All {
-				fmt.Fprintf(b, as.more, len(list.rows)-i)
-				break
-			}
-			b.WriteString(as.item(n.String()))
-		}
-	}
+	listRows(as.new, c.NewRows)
 	if t := c.wallTable(v); t != nil {
 		b.WriteString(as.wall(t))
 	}

@@ -50,6 +50,30 @@ func (c *Comparison) visibleDifferences(m *Metric, v View) []Difference {
 	return out
 }
 
+// failingFirst compares two elements of a list that begins with the failing ones.
+func failingFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// metricsInOrder returns the metrics as they are printed: failing ones first.
+func (c *Comparison) metricsInOrder() (metrics []*Metric) {
+	failing := map[string]bool{}
+	for i := range c.Differences {
+		failing[c.Differences[i].Metric] = failing[c.Differences[i].Metric] || c.Differences[i].Fails
+	}
+	for i := range c.Metrics {
+		metrics = append(metrics, &c.Metrics[i])
+	}
+	slices.SortStableFunc(metrics, func(a, b *Metric) int { return failingFirst(failing[a.Name], failing[b.Name]) })
+	return metrics
+}
+
 // hasNoDifferences reports whether no value that is simulated or may fail differs.
 func (c *Comparison) hasNoDifferences() bool {
 	return len(c.MissingRows)+len(c.NewRows) == 0 && !slices.ContainsFunc(c.Metrics, func(m Metric) bool {
@@ -147,8 +171,7 @@ func (c *Comparison) singleRowTable(v View) *text.Table {
 	t := text.NewTable("metric", "better", "old", "new", "change", "verdict").Left(0, 1, 5) // metric, better and verdict
 	t.Rank(rankOf(t, 1)...)
 	listed := false
-	for i := range c.Metrics {
-		m := &c.Metrics[i]
+	for _, m := range c.metricsInOrder() {
 		for _, d := range c.visibleDifferences(m, v) {
 			c.valueRow(t, &d, scaleFor(m.Name, []Difference{d}), m.Name, cmp.Or(m.Better, "-"))
 			listed = true
@@ -267,8 +290,16 @@ func (c *Comparison) wallTable(v View) *text.Table {
 	return t
 }
 
-// Summary returns the outcome in one line.
+// Summary returns the outcome in one line, and how rows were paired.
 func (c *Comparison) Summary() string {
+	if c.Pairing != "" {
+		return c.outcome() + "; " + c.Pairing
+	}
+	return c.outcome()
+}
+
+// outcome returns the numbers of differences in one line.
+func (c *Comparison) outcome() string {
 	count := map[Mark]int{}
 	metrics, total := 0, 0
 	for i := range c.Metrics {

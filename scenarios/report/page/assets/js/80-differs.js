@@ -1,5 +1,5 @@
 "use strict";
-// What differs: of a comparison the inputs first, then what moved, by the size of the relative change.
+// What differs: of a comparison the inputs first, then what moved: failing values first, then by the size of the relative change.
 sim.views.push({
 	id: "differs", title: "What differs",
 	applies: doc => doc.kind === "comparison",
@@ -27,12 +27,12 @@ sim.views.push({
 		const size = d => d.change === undefined ? Infinity : Math.abs(d.change);
 		const shown = c.differences.map((d, i) => ({d, w: doc.words[i]})).filter(({d}) => d.mark !== "same" && !wall.has(d.metric) && (!state.metric || d.metric === state.metric) &&
 			(!state.policy || d.row.policy === state.policy) && (state.worse !== "1" || d.mark === "worse" || d.mark === "missing"));
-		shown.sort((a, b) => size(b.d) - size(a.d));
+		shown.sort((a, b) => (b.d.fails ? 1 : 0) - (a.d.fails ? 1 : 0) || (size(b.d) > size(a.d) ? 1 : size(b.d) < size(a.d) ? -1 : 0));
 		const parts = doc.keys || [];
 		const most = 500;
 		root.append(this.means(c, wall));
 		root.append(sim.table({
-			label: "Differences, the largest first",
+			label: "Differences, failing ones first, then the largest",
 			columns: [{head: "metric"}, ...parts.map(p => ({head: p, left: true})), {head: "old"}, {head: "new"}, {head: "change"}, {head: "verdict", left: true}],
 			rows: shown.slice(0, most).map(({d, w}) => ({
 				cells: [sim.el("span", {title: d.metric}, sim.fmt.head(d.metric)), ...parts.map(p => d.row[p] || ""), w.old, w.new, w.change,
