@@ -28,7 +28,7 @@ func rowsOf(t *testing.T, name string, lines ...string) *Set {
 
 // TestPairs: rows with different names are compared if the user pairs them, or if the sets have no
 // row in common: then the best rows by a metric that does not depend on references are. Metrics
-// that the new side does not have cannot fail. Each error states what is in the sets, and each
+// that the new side does not have cannot fail. Errors name the rows of the sets, and each
 // advice works.
 func TestPairs(t *testing.T) {
 	clos := rowsOf(t, "clos", "scenario=clos/policy=ecmp makespan_s=3 max_link_load=9", "scenario=clos/policy=spray makespan_s=2 max_link_load=8")
