@@ -10,11 +10,11 @@ import (
 
 // Link is a directed link of a Network.
 type Link struct {
-	From, To int32   // nodes; -1 if the link stands for several
+	From, To int32   // nodes; -1 if this end is not a node of the network
 	Rate     float64 // bits per second; 0 if the link is down
-	// Peak is the highest rate that the link is meant to have, in bits per second, if it is not
-	// in Network.Changes. At the flow level, priorities and cut-offs use the highest rate that
-	// a link ever has.
+	// Peak is a rate that the link may have during a run, in bits per second, in addition to
+	// Rate and the rates in Network.Changes; 0 means no further rate. At the flow level,
+	// priorities and cut-offs use the highest of these rates.
 	Peak     float64
 	Latency  Time  // propagation delay
 	Buffer   int64 // queue capacity in bytes, packet level only; 0 means unbounded
@@ -145,7 +145,8 @@ func (r *Routes) Cap(task int32, flows int32) float64 {
 
 // Hops returns a function that computes the number of links on shortest paths from a node to
 // every node, -1 for nodes that cannot be reached. Paths use links that are up and for which the
-// argument of Hops returns true; nil includes all links. The function caches the result for the
+// argument of Hops returns true; nil includes all links. Both end nodes of these links must be
+// known (not -1). The function caches the result for the
 // last node and overwrites it when called for another one.
 func (n *Network) Hops(include func(link int) bool) func(from int32) []int32 {
 	out := make([][]int32, n.Nodes)

@@ -70,11 +70,16 @@ func (z *sim) reviseCheckpoints() {
 // reviseCheckpoint updates the weights of the changed resources in a checkpoint before which none of
 // them saturated. It returns false if one of them would now saturate before the checkpoint.
 //
-// To find this out, it compares two levels at the checkpoint: last, at which the last resource
-// saturated, and the candidate of the changed resource, at which it would saturate itself
-// (sim.candidate, free/load). If the resource saturated at a level L before the checkpoint, its
-// candidate would now be at most L, and so at most last: every rate above L that was charged since
-// takes more than its share, and lowers the candidate.
+// Claim: a changed resource saturates before the checkpoint only if its candidate at the checkpoint
+// is at most last. The candidate is the level at which it would saturate next (sim.candidate,
+// free/load), and last is the level of the last saturation before the checkpoint. Proof: suppose
+// that the resource saturates at a level L before the checkpoint. Each rate per weight that the
+// pass charges to it from then until the checkpoint is above L, more than the share of the
+// transfer, and lowers the candidate. So the candidate at the checkpoint is at most L, and L is at
+// most last.
+//
+// A changed weight is a whole number of transfers, because checkpoints exist only with unitWeights:
+// every transfer takes one unit of capacity per unit of level on each of its resources.
 func (z *sim) reviseCheckpoint(c *checkpoint) bool {
 	p := &z.incremental.recomputation
 	last := p.saturations[c.saturations-1].level

@@ -15,8 +15,8 @@ import (
 // weight, begins at the end, and sends at the same rate until the next computation. Between two
 // computations the transfers of each resource and their weights are then constant in the perturbed
 // instance, and so are the exact rates. maxDelay, maxHeld and held state how large the
-// perturbation is. They bound no change of an end: an early difference of few bits is a long time
-// once many transfers share a link.
+// perturbation is. They are no bound on the change of the time at which a transfer ends: if a few
+// bits are left when many transfers share a link, sending them takes a long time.
 //
 // For 62,250 transfers of random starts through one switch of 250 nodes, a tolerance of 10 ns takes
 // 4 % of the time.
@@ -39,7 +39,8 @@ type hold struct {
 	rate  float64     // its last rate, in bits per tick
 }
 
-// reset starts a run of m with the given tolerance, at most a quarter of the largest time, as in ceilTicks.
+// reset starts a run of m with the given tolerance. It is limited to a quarter of the largest time,
+// as in ceilTicks, so that adding it to the current time does not overflow.
 func (c *coarseRun) reset(m *model, tolerance engine.Time) {
 	tolerance = min(tolerance, math.MaxInt64/4)
 
@@ -53,8 +54,8 @@ func (c *coarseRun) reset(m *model, tolerance engine.Time) {
 	clear(c.held)
 }
 
-// nextSharing returns the time of the next computation of shares in a coarse run, Never if no
-// resource changed.
+// nextSharing returns the time of the next computation of shares in a coarse run. It is Never if no
+// resource changed, and in exact runs, which compute shares at each event.
 func (z *sim) nextSharing() engine.Time {
 	c := &z.coarse
 	switch {
@@ -107,6 +108,9 @@ func (z *sim) perturbation() *engine.Perturbation {
 		return nil
 	}
 	p := &engine.Perturbation{Tolerance: c.tolerance, Delay: c.maxDelay, Bytes: c.maxHeld / 8}
+
+	// Load is the maximum over all resources of the bits held on the resource, divided by the bits
+	// that all transfers send over it.
 	for r, held := range c.held {
 		if held == 0 {
 			continue

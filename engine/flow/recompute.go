@@ -6,13 +6,15 @@ import (
 	"slices"
 )
 
-// fillWindow is the number of resources among which recomputeShares looks for the next one to
-// saturate. The order in which resources saturate hardly changes from one event to the next. If
-// one moves by more than the window, the pass is repeated with a queue.
+// fillWindow is the number of resources, in the order of the last pass, among which recomputeShares
+// looks for the next one to saturate. The order in which resources saturate hardly changes from one
+// event to the next. If one moves by more than the window, the pass is repeated with a queue. A
+// larger window avoids repetitions, but each round examines all resources in it.
 const fillWindow = 8
 
 // maxUnordered is the maximum number of resources without a place in the previous order for which
-// recomputeShares searches linearly, in each round. With more, a queue is used.
+// recomputeShares searches linearly. Each round examines all of them. With more, a queue is used
+// at once.
 const maxUnordered = 32
 
 // fill is the capacity and the weight of a resource that are left for the transfers without a rate.
@@ -21,12 +23,23 @@ type fill struct{ free, load float64 }
 // saturation is a resource that saturated in a pass.
 type saturation struct {
 	resource     int32
-	level, exact float64 // incrementalShares.roundLevel and exactLevel
+	level, exact float64 // level of its round, and its own level; see recomputation
 }
 
-// recomputation fills all large components progressively, class by class: when a resource saturates,
-// the uses of its class are charged to the other resources. Transfers change their class only if
-// the order of two of their resources changes, so that the cost is one subtraction per use.
+// recomputation computes the shares of all large components by progressive filling. Its terms:
+//
+//   - The level of a resource is the rate per unit of weight at which its capacity is used up: the
+//     resource saturates. Resources saturate in rounds, at rising levels.
+//   - The class of a resource is the set of transfers whose rates are fixed when it saturates. It
+//     is their bottleneck.
+//   - The transfers of a class also use other resources. Each use is charged to its resource: their
+//     rate is subtracted from its free capacity, and their weight from its load (fill).
+//   - Resources whose levels are equal within relTol saturate in one round. The lowest of these
+//     levels is the level of the round (roundLevel). It determines the rates. The level of each
+//     resource itself is its exactLevel. It determines the order within the round.
+//
+// Transfers change their class only if the order of two of their resources changes. A class is
+// therefore charged as a whole, and the cost is one subtraction per use.
 //
 // One computation is a pass. It first tries the order in which resources saturated in the last pass
 // (nextInOrder). If that order changed too much, it finds the next resources with a queue
@@ -50,6 +63,9 @@ type recomputation struct {
 	saturations []saturation // resources that saturated in this pass
 	uses        []int32      // scratch
 	unitWeights bool         // each use takes one unit of capacity per unit of level
+	// checkpoints holds states of the last pass, at which this pass can start, and records which
+	// resources changed since: saved, numValid, charges, firstChanged, position, numUsed and
+	// capacityUsed (checkpoint.go).
 	checkpoints
 }
 
@@ -197,6 +213,7 @@ func (z *sim) fillByClass(inOrder bool) bool {
 		if len(p.round) == 0 {
 			break
 		}
+		// If the level does not rise (or is outdatedOrder), an earlier round has missed a resource.
 		if inOrder && share <= last+relTol*max(last, 0) {
 			p.numValid = resumed
 			return false
@@ -277,8 +294,13 @@ func (z *sim) sumLoad(r int32) float64 {
 	return load
 }
 
+// outdatedOrder is the result of nextInOrder if the order of resources has changed too much. It is
+// lower than all levels.
+const outdatedOrder = -1
+
 // nextInOrder finds the resources that saturate next in round, and returns their level. It
-// looks only at the first resources of the previous order and at those without a place in it.
+// looks only at the first resources of the previous order and at those without a place in it. It
+// returns outdatedOrder if a resource that it did not examine at first has a lower level.
 func (z *sim) nextInOrder() float64 {
 	p := &z.incremental.recomputation
 	p.round = p.round[:0]
@@ -307,8 +329,8 @@ func (z *sim) nextInOrder() float64 {
 	for k := p.next; k < min(p.next+fillWindow, len(p.order)); k++ {
 		r := p.order[k]
 		if level := z.candidate(r); p.numUnfixed(r) > 0 && level <= edge {
-			if level < share { // it should have been found above
-				return -1
+			if level < share { // it came into the window when p.next rose
+				return outdatedOrder
 			}
 			copy(p.order[p.next+1:k+1], p.order[p.next:k])
 			p.next++
@@ -435,9 +457,14 @@ func (z *sim) chargeInOrder(share float64) {
 	}
 }
 
-// isComplete reports whether each transfer has a rate, and whether all resources without free capacity
-// saturated. A resource that is used up by transfers of other resources saturates with these at the
-// latest; if it does not, its share may be the lowest share of a round, which differs by rounding.
+// isComplete reports whether a pass in the previous order has missed no resource. It has missed one
+// that did not saturate in either of two cases:
+//
+//   - Some of its transfers have no rate.
+//   - Transfers of other classes have used up its capacity. Without rounding errors it saturates at
+//     the latest in the round of the last of these classes. Its own level may be the lowest of that
+//     round, by rounding, and is then the level of the round. Without the resource, the level would
+//     differ in the last bits.
 func (z *sim) isComplete() bool {
 	p := &z.incremental.recomputation
 	for _, r := range p.resources {

@@ -4,6 +4,19 @@ import (
 	"fmt"
 )
 
+// This file converts between schedules and values of the columns of VariableIntervalModel. The
+// columns have the symbols of DELTA, Sec. III-B:
+//
+//	x     number of circuits of a bundle; bits are its binary digits (Eq. 7)
+//	t, d  boundaries and lengths of the intervals (Eq. 14)
+//	rho   product of a binary digit and the length of an interval (Eq. 8)
+//	y     1 if a task is active in an interval (Eq. 11)
+//	s     1 if a task becomes active in an interval (Eq. 13)
+//	u     data per flow, if flows share a link (Eq. 17)
+//
+// Further columns are sent, the data that a task sends in an interval, and the start and the end of
+// each task. Steps have no column for the end (-1): a step ends at its start plus its duration.
+
 // Schedule returns the schedule of a solution.
 func (v *VariableIntervalModel) Schedule(values []float64) *Schedule {
 	s := &Schedule{

@@ -23,8 +23,9 @@ type passBuilder struct {
 	joined       int32   // last compute task of all GPUs
 	callsPending bool    // calls have been made since joined
 
-	// ringOverlap is the fraction of the scores that does not wait for the last block of a ring.
-	// ringStarted reports that calls of a ring have been made since joined.
+	// ringOverlap is the fraction of the attention scores that does not wait for the last block
+	// of a ring: the blocks of all ranks but one. It is 0 without ring attention. ringStarted
+	// reports whether calls of a ring have been made since joined.
 	ringOverlap float64
 	ringStarted bool
 }
@@ -32,6 +33,13 @@ type passBuilder struct {
 // addPassWithCalls adds a pass that is divided into pieces and makes its collective calls
 // in the graph. All GPUs of a stage compute at the same time, so each compute task waits
 // for the calls of all groups. Each rank makes consecutive calls one after another.
+//
+// A piece makes the calls of one layer, and its computation is divided in two:
+//
+//	LayerStart calls -> compute -> LayerMiddle calls -> compute -> LayerEnd calls
+//
+// In a forward pass, attention is computed first and the feed-forward network second. In a
+// backward pass the order is reversed.
 //
 // A fraction of the computation can overlap with calls. In general it is
 // Spec.OverlapCalls. During ring attention, scores of blocks that have arrived are
@@ -51,16 +59,17 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 		x.ringOverlap = 1 - 1/float64(s.ContextRanks())
 	}
 
-	// Fractions of a piece: the part that is computed before its LayerMiddle calls, the
-	// start of attention, and the span of the scores relative to that start.
+	// These are fractions of the computation of a piece. split is the part before the
+	// LayerMiddle calls. Attention begins at attentionStart. scoreSpan has the start and the
+	// end of its scores, relative to attentionStart.
 	split, attentionStart, scoreSpan := s.attentionShare(v), 0.0, s.scoreSpan(v, m.Phase)
 	if x.isBackward() { // attention follows the feed-forward network
 		split = 1 - split
 		attentionStart = split
 	}
 
-	// Each piece alternates between the calls of a position and the computation after
-	// them.
+	// With shards, each piece waits for its parameters or scatters its gradients (addShards).
+	// It then begins with a task of its own, so that only this piece waits for its parameters.
 	calls, shards := s.Calls(v, m.Phase), s.Shards(v) > 0
 	for piece := range x.pieces {
 		start := x.joined
@@ -174,7 +183,8 @@ func (x *passBuilder) addCall(c Call, piece int) error {
 
 // draw returns Call.Draw of an exchange with experts in a piece. It identifies the draw of sizes by
 // layer, and with Zipf sizes also by replica, virtual stage and micro-batch. These numbers are the
-// digits of the result in a mixed radix, plus 1.
+// digits of the result in a mixed radix. 1 is added, because Call.Draw is 0 if all messages have
+// the same size.
 func (x *passBuilder) draw(piece int) uint64 {
 	s, m := &x.b.Spec, &x.meta
 	layer := piece
@@ -205,7 +215,9 @@ func (s *Spec) CanFold() bool {
 	return s.Measured == nil && !isUneven && s.ModelCopies() == 1
 }
 
-// expandCall adds the tasks of call c among group and describes them like m.
+// expandCall adds the tasks of call c among group. Their TaskMeta is m, with the dimension of
+// parallelism of the call as its Phase: traces show the calls of each dimension like a phase of the
+// iteration.
 func (b *builder) expandCall(c Call, group, ready []int32, m TaskMeta) ([]int32, error) {
 	done, err := b.options.Expand(b.Graph, c, group, ready)
 	if err != nil {
@@ -239,6 +251,9 @@ type syncTasks [numClasses]map[int32]int32
 // gradients is scattered after the piece of the last backward pass that computes it, and
 // after the previous piece. The parameters of each class are gathered after their gradients
 // are scattered.
+//
+// With DualPipe, a replica has two copies of the model: virtual stages v and otherModelCopy(v) hold
+// the same layers. Their gradients are synchronised together, under the number v.
 func (b *builder) addSyncCalls() error {
 	s := &b.Spec
 	done := make([][]int32, b.replicas*s.PP) // predecessors of the optimizer step, indexed by replica and stage

@@ -116,8 +116,10 @@ func (q *quadraticAssignment) sum() (sum int64) {
 	return sum / 2
 }
 
-// score returns the value that descend minimises: the sum of demand x hops, and for a ring
-// n x its largest load.
+// score returns the value that descend minimises: the sum of demand x hops, and for a directed ring
+// n x its largest link load. On such a ring, each unit of demand loads one link per hop, so the sum
+// of demand x hops is the sum of the n link loads, n x their mean. ringExcess adds n x (largest -
+// mean).
 func (q *quadraticAssignment) score() int64 { return q.sum() + q.ringExcess() }
 
 // ringExcess returns n x (largest - mean load) on a ring, else 0. The loads of consecutive
@@ -134,9 +136,17 @@ func (q *quadraticAssignment) ringExcess() int64 {
 	return int64(len(q.cycle))*largest - sum
 }
 
-// exchangeDelta returns the change of the sum if the GPUs at x and y are exchanged. The costs
-// assume that all other GPUs stay, so the demand between x and y and of their own places is
-// corrected.
+// exchangeDelta returns the change of the sum if the GPUs at x and y are exchanged. With d = demand,
+// h = hops and "." for the product of both directions (times), it is
+//
+//	cost[y,x] - cost[y,y] - cost[x,x] + cost[x,y]
+//	- sum over z in {x, y} of (d[y,z] - d[x,z]) . (h[x,z] - h[y,z])
+//	+ (d(x,y) - d(y,x)) * (h(y,x) - h(x,y))
+//
+// where d(x,y) and h(x,y) are the numbers in one direction, from x to y. The first line assumes
+// that all other GPUs stay, which holds for all places z except x and y. The second line removes
+// these two places from it. The third line is the change of the products of x and y with
+// each other: both of their GPUs move.
 func (q *quadraticAssignment) exchangeDelta(x, y int) int64 {
 	n := q.n
 	dx := q.demand[x*n : (x+1)*n]
@@ -147,7 +157,7 @@ func (q *quadraticAssignment) exchangeDelta(x, y int) int64 {
 	py := q.cost[y*n : (y+1)*n]
 	sum := py[x] - py[y] - px[x] + px[y]
 
-	// Both ends of the demand between x and y move.
+	// Remove places x and y from the sum, and add the demand between them.
 	for _, z := range [2]int{x, y} {
 		sum -= dy[z].minus(dx[z]).times(hx[z].minus(hy[z]))
 	}
