@@ -24,8 +24,9 @@ func check(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o *Op
 		}
 	}
 
-	// A source without a count or a stop time sends nothing, and newInjectors skips it. With the
-	// order Uniform it is an error.
+	// Count 0 means no limit for periodic and Poisson sources with a stop time. Every other source
+	// with Count 0 sends nothing: newInjectors skips it. Only with the order Uniform, for which Count
+	// is a mean over the flows, this is an error.
 	for i, s := range w.Sources {
 		if s.Count == 0 && s.Stop == 0 && s.Order == Uniform && s.First < s.End {
 			return fmt.Errorf("%w: source %d sends nothing; want a count or a stop time", ErrWork, i)
