@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -69,11 +70,11 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 		if resolved {
 			return s.TOML(), nil
 		}
-		shown = fmt.Appendf(nil, "%s: %s is OK\n%s", file, s.Name, s.Report())
+		report := s.Report()
 		if cost, err := s.Cost(ctx); err == nil && cost != (scenarios.Cost{}) {
-			shown = fmt.Appendf(shown, "  %-16s about %v to simulate each policy\n", "cost", cost)
+			report += fmt.Sprintf("  %-16s about %v to simulate each policy\n", "cost", cost)
 		}
-		return shown, nil
+		return fmt.Appendf(nil, "%s: %s is OK\n%s", file, s.Name, c.fitReport(report)), nil
 	}
 	// A study is valid if each of its variants is.
 	st, err := scenarios.LoadStudy(file, overrides)
@@ -113,6 +114,27 @@ func collectDiagnostics(all *scenarios.Diagnostics, err error) error {
 		}
 	}
 	return nil
+}
+
+// fitReport breaks the lines of a report at the width of a terminal. Each line has a name and a
+// text that begins at reportColumn.
+func (c *command) fitReport(report string) string {
+	columns := c.columns()
+	if columns == 0 {
+		return report
+	}
+	const reportColumn = 19 // two spaces, a name of 16 characters and a space
+	const minText = 30      // characters per line
+	var b strings.Builder
+	for line := range strings.Lines(report) {
+		if line = strings.TrimRight(line, "\n"); len(line) <= reportColumn {
+			b.WriteString(line + "\n")
+			continue
+		}
+		rest := text.Wrap(line[reportColumn:], max(columns-reportColumn, minText), noHang)
+		b.WriteString(line[:reportColumn] + strings.ReplaceAll(rest, "\n", "\n"+strings.Repeat(" ", reportColumn)) + "\n")
+	}
+	return b.String()
 }
 
 // loadAll loads all scenario files with the overrides, and returns the errors of all files

@@ -134,7 +134,7 @@ func checkExplorer(w *browserTab, dirs []string) {
 func checkDifferences(w *browserTab, dirs []string) {
 	names := w.texts(`[...document.querySelectorAll("main tbody span[title]")].map(s => s.title)`)
 	compared := 0
-	for i, row := range w.table("Differences, the largest first") {
+	for i, row := range w.table("Differences, failing ones first, then the largest") {
 		for side, dir := range dirs {
 			if r := w.run(dir).Document.Row(row[1]); r != nil {
 				if v, has := r.Metrics[names[i]]; has {

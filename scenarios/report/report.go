@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"sim/internal/text"
 )
@@ -101,6 +102,9 @@ func (p *writer) title(name, title string) {
 	p.WriteString("\n\n")
 }
 
+// minShareWidth is the minimum width of the description of a share.
+const minShareWidth = 30
+
 // printShare writes a line for the part v of a total time: the time, its share of the total, and
 // its description.
 func (p *writer) printShare(u text.Unit, v, total float64, what string) {
@@ -108,7 +112,10 @@ func (p *writer) printShare(u text.Unit, v, total float64, what string) {
 	if total > 0 {
 		share = text.Percent(v / total)
 	}
-	p.line("  %*s  %8s  %s", len(u.Of(total)), u.Of(v), share, what)
+	line := fmt.Sprintf("  %*s  %8s  ", len(u.Of(total)), u.Of(v), share)
+	indentation := utf8.RuneCountInString(line)
+	what = p.wrapCell(what, max(p.width()-indentation, minShareWidth))
+	p.line("%s%s", line, strings.ReplaceAll(what, "\n", "\n"+strings.Repeat(" ", indentation)))
 }
 
 // printOmitted writes the number of omitted elements of a list, if there are any. one and many
