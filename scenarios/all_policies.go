@@ -5,6 +5,7 @@ package scenarios
 import (
 	"errors"
 	"maps"
+	"slices"
 
 	"sim/scenarios/schema"
 )
@@ -18,6 +19,11 @@ func isAllPolicies(v any) bool {
 		v = list[0]
 	}
 	return v == allPolicies
+}
+
+// isPolicyList reports whether the key at path lists policies to compare.
+func isPolicyList(path string) bool {
+	return slices.ContainsFunc(decisions(), func(d decision) bool { return path == "policy."+d.policyKey })
 }
 
 // listAllPolicies replaces each list of policies named "all" by the names of all policies of its

@@ -48,6 +48,15 @@ func TestAllPolicies(t *testing.T) {
 		}
 	}
 
+	// In [sweep], too, the list is compared in each variant.
+	st, err := ParseStudy("s.toml", []byte("base = \"fault\"\n[sweep]\n\"policy.routers\" = \"all\"\nseed = [1, 2]\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := st.Variant(1); err != nil || st.Variants() != 2 || len(s.PolicyNames()) != len(routers) {
+		t.Errorf("a study of all routers: %v, %v", s, err)
+	}
+
 	// If the scenario accepts no policy, the checks report why.
 	if _, err := Load("fault", []string{`policy.routers="all"`, "fabric.failed_chips=[999]"}); err == nil || strings.Contains(err.Error(), "leaves out") {
 		t.Errorf("with a fault that is not there: %v", err)

@@ -131,7 +131,11 @@ func readAxisTable(c *checker, m map[string]any, path, key string) (axes []Axis)
 		default:
 			values, w := namedSpace(full, m[name])
 			isSpace := values != nil
-			if values == nil && w == nil {
+			switch {
+			case values != nil || w != nil:
+			case isPolicyList(full) && isAllPolicies(m[name]):
+				values = &valueSeries{n: 1, at: func(int) any { return allPolicies }} // compared in each variant
+			default:
 				values, w = axisValues(m[name])
 			}
 			if w != nil {
