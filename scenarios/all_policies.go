@@ -23,8 +23,12 @@ func isAllPolicies(v any) bool {
 
 // isPolicyList reports whether the key at path lists policies to compare.
 func isPolicyList(path string) bool {
-	return slices.ContainsFunc(decisions(), func(d decision) bool { return path == "policy."+d.policyKey })
+	return slices.ContainsFunc(decisions(), func(d decision) bool { return d.isListed() && path == "policy."+d.policyKey })
 }
+
+// isListed reports whether the table of the decision lists all policies. Mappings are orders of
+// dimensions, assignments or files, of which the table has examples.
+func (d *decision) isListed() bool { return d.policyKey != "mappings" }
 
 // listAllPolicies replaces each list of policies named "all" by the names of all policies of its
 // decision, and returns these keys of [policy]. Lists of overrides named allocators may belong to
@@ -35,7 +39,7 @@ func (c *checker) listAllPolicies(redirected bool) (keys []string) {
 		d := &decisions()[i]
 		_, isVaried := c.Varied["policy."+d.policyKey]
 		mayMove := d.policyKey == "allocators" && (isVaried || c.Overrides["policy.allocators"])
-		if !isAllPolicies(policy[d.policyKey]) || mayMove && !redirected {
+		if !d.isListed() || !isAllPolicies(policy[d.policyKey]) || mayMove && !redirected {
 			continue
 		}
 		policy[d.policyKey] = policyNames(d.rows)
@@ -45,10 +49,9 @@ func (c *checker) listAllPolicies(redirected bool) (keys []string) {
 }
 
 // policyNames returns the names of policies as a decoded list.
-func policyNames(rows []policyRow) []any {
-	names := make([]any, len(rows))
+func policyNames(rows []policyRow) (names []any) {
 	for i := range rows {
-		names[i] = rows[i].name
+		names = append(names, rows[i].name)
 	}
 	return names
 }
@@ -75,6 +78,9 @@ func (c *checker) leaveOutPolicies(keys []string) {
 			d := c.Diagnose("policy."+key, schema.Quote(allPolicies)+" leaves out "+name.(string), faults[0].Problem)
 			if faults[0].Key != d.Key {
 				d.Remedy = faults[0].Key + " " + d.Remedy
+			}
+			if faults[0].Remedy != "" {
+				d.Remedy += " (" + faults[0].Remedy + ")"
 			}
 			leftOut = append(leftOut, d)
 		}

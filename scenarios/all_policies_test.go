@@ -19,7 +19,8 @@ func TestAllPolicies(t *testing.T) {
 		{"gpt7b", []string{`policy.allocators=["all"]`}, allocators, "leaves out fixed"},
 		{"gpt7b", []string{"unset=workload,fabric.gpus_per_pod_per_replica", `policy.allocators=["all"]`, "engine.level=static", "workload.kind=all-to-all", "workload.message=1MB", "fabric.pods=2", "fabric.gpus_per_pod=4"}, allocators, "leaves out rotor"},
 		{"fault", []string{`policy.routers="all"`}, routers, ""},
-		{"fault", []string{`policy.allocators=["all"]`}, routers, ""}, // as --policy all
+		{"fault", []string{`policy.allocators=["all"]`}, routers, ""},                        // as --policy all
+		{"all-reduce", []string{`policy.allocators=["all"]`}, planners, "leaves out fast; "}, // plans other collectives
 		{"twojobs", []string{`policy.allocators=["all"]`}, multiJobAllocators, ""},
 	} {
 		s, err := Load(c.file, c.overrides)

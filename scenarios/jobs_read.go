@@ -108,7 +108,7 @@ func (c *checker) redirectPolicies(decision string) {
 	to := "policy." + decision
 	policy := schema.Child(c.Root, "policy")
 	origin, isVaried := c.Varied[from]
-	if policy == nil || to == from || !c.Overrides[from] && !isVaried {
+	if _, given := policy["allocators"]; !given || to == from || !c.Overrides[from] && !isVaried {
 		return
 	}
 

@@ -3,7 +3,7 @@ package mapping
 // Keys are the keys of a scenario that select the mapping, or the mappings to compare.
 type Keys struct {
 	Mapping   string   `key:"mapping" doc:"assignment of ranks to endpoints: an order of the dimensions 'tp', 'cp', 'ep', 'dp' and 'pp', innermost first; axes of a torus such as '{ tp = \"x\", dp = \"yz\" }' or 'tp=x,dp=yz'; a file with the endpoint of each rank per line; or 'optimised'" default:"tp-cp-ep-pp-dp" implicit:"" when:"placed"`
-	Mappings  []string `key:"mappings" all:"" doc:"mappings, or 'all', to compare, one row each, with a single allocator or router" default:"" empty:"" implicit:"" when:"placed"`
+	Mappings  []string `key:"mappings" doc:"mappings to compare, one row each, with a single allocator or router" default:"" empty:"" implicit:"" when:"placed"`
 	Endpoints [][]int  `key:"endpoints" doc:"endpoints of the ranks, one row per file named by mapping or mappings, instead of reading the file" default:"" implicit:"" max:"1048576" when:"placed"`
 	Trials    int      `key:"mapping_trials" doc:"number of placements of stages for which the search calls the allocator" default:"40" min:"1" max:"1000000" when:"read(mapping_trials) & in-pods"`
 	Budget    int      `key:"mapping_evaluations" doc:"evaluations of the search for the cheapest mapping: exchanges of ranks, and entries of bounds of partial mappings" default:"10000000" min:"1" max:"100000000000" when:"read(mapping_evaluations) & on-links"`
