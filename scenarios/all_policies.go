@@ -26,8 +26,8 @@ func isPolicyList(path string) bool {
 	return slices.ContainsFunc(decisions(), func(d decision) bool { return d.isListed() && path == "policy."+d.policyKey })
 }
 
-// isListed reports whether the table of the decision lists all policies. Mappings are orders of
-// dimensions, assignments or files, of which the table has examples.
+// isListed reports whether the table of the decision lists all policies. The table of mappings has
+// examples only: orders of dimensions, assignments or files.
 func (d *decision) isListed() bool { return d.policyKey != "mappings" }
 
 // listAllPolicies replaces each list of policies named "all" by the names of all policies of its
