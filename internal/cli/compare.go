@@ -58,7 +58,7 @@ func (c *command) compareCommand() *cli.Command {
 			example{"sim compare runs/old runs/new", "two runs"},
 			example{"sim compare old new --fail-over 0.5% --metric nct", "fail if NCT grew by more than half a percent"},
 			example{"sim compare scenarios/baselines new --fail-on-change", "compare with stored baselines, and fail on any change"},
-			example{"sim compare clos ocs --pair ecmp=delta-joint", "policies with different names"},
+			example{"sim compare old new --pair a=b", "policy a of the old result with policy b of the new one"},
 			example{"sim compare old new --format markdown --out diff.md", "Markdown for a code review"}),
 		Flags: []cli.Flag{
 			defaultedFlag("fail-over", "how much worse a metric may become: `SHARE`, such as 0.5% or 0.005", formatShare(compare.Rounding)),
@@ -67,7 +67,7 @@ func (c *command) compareCommand() *cli.Command {
 			boolFlag("wall", "list wall-clock times by row and let them fail; without it they are shown but never fail"),
 			defaultedFlag("wall-fail-over", "with --wall: how much longer a row may take: `SHARE`; growth of up to 10 ms never fails", formatShare(compare.WallFailOver)),
 			repeatableFlag("ignore", "ignore the part `KEY` of row names, as in --ignore scenario (repeatable)", noDefault),
-			repeatableFlag("pair", "compare the rows of policy A in OLD with those of policy B in NEW: `A=B`, as in --pair ecmp=delta-joint (repeatable)", "equal names; the best rows, if no name is in both"),
+			repeatableFlag("pair", "compare the rows of policy A in OLD with those of policy B in NEW: `A=B` (repeatable)", "equal names; the best rows, if no name is in both"),
 			repeatableFlag("where", "compare only the rows that match `KEY=A,B`, with KEY equal to A or B, as in --where seed=1,2 (repeatable)", "all"),
 			boolFlag("all", "also list rows without differences"),
 			defaultedFlag("format", "write `FORMAT`: "+strings.Join(compareFormatNames(), ", "), "text"),
@@ -217,7 +217,7 @@ func compareOptions(cc *cli.Context) (o compare.Options, err error) {
 			a, b, ok := strings.Cut(pair, "=")
 			a, b = strings.TrimSpace(a), strings.TrimSpace(b)
 			if !ok || a == "" || b == "" {
-				return o, usagef("flag --pair needs OLD=NEW, such as ecmp=delta-joint, not %q", pair)
+				return o, usagef("flag --pair needs OLD=NEW, the policies to compare, not %q", pair)
 			}
 			o.Pairs = append(o.Pairs, compare.Pair{Old: a, New: b})
 		}
