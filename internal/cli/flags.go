@@ -71,7 +71,7 @@ func budgetFlags() []cli.Flag {
 // Limits of the budget of simulations. A task takes a kilobyte or more, so numbers of tasks within
 // maxBudgetBytes fit 30 bits.
 const (
-	minBudgetBytes = 1 << 20
+	minBudgetBytes = 1e6
 	maxBudgetBytes = 1e12
 )
 

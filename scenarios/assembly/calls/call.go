@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sim/engine"
@@ -67,11 +68,25 @@ func (c *Call) CheckSize(
 	if err != nil {
 		return err
 	}
-	if c.MayFold && !row.Searches {
+	if c.MayFold && !row.Searches && hasEqualBlocks(p) {
 		const oneSchedule = 1
 		return c.checkCount(ctx, p, row, assembly.FoldedTransfer, oneSchedule, visit)
 	}
 	return c.checkCount(ctx, p, row, c.TransferCost, maxSchedulesInMemory, visit)
+}
+
+// hasEqualBlocks reports whether the ranks of each team have blocks of one size. Otherwise few
+// transfers are identical.
+func hasEqualBlocks(p *collective.Problem) bool {
+	switch p.Kind {
+	case collective.AllReduce, collective.ReduceScatter, collective.AllGather:
+		if p.Teams == nil {
+			return p.Bytes%int64(len(p.Group)) == 0
+		}
+		differs := func(size int) bool { return p.Bytes%int64(size) != 0 }
+		return !slices.ContainsFunc(p.Teams, differs)
+	}
+	return p.Sizes == nil
 }
 
 // checkCount is CheckSize for an algorithm, the cost of one transfer, and the number of
@@ -105,12 +120,16 @@ func (c *Call) checkCount(
 	} else if err != nil || n <= maxTransfers {
 		return err
 	}
+	remedy := "fewer ranks or larger chunks"
+	if c.MayFold && !row.Searches && !hasEqualBlocks(p) {
+		remedy = "a message that is a multiple of the ranks, fewer ranks or larger chunks"
+	}
 	cost := unit.Scale(float64(n))
 	cost.Tasks = 0 // the message already states the number of transfers
 	return fmt.Errorf("%s: %w: %s among %d ranks is %s%s transfers, which take %s%v to simulate; "+
-		"want fewer ranks or larger chunks, for at most %s, or allow more with --max-memory",
+		"want %s, for at most %s, or allow more with --max-memory",
 		row.Name, ErrTooLarge, c.Kind, len(p.Group), qualifier, text.Count(n),
-		qualifier, cost, text.Count(maxTransfers))
+		qualifier, cost, remedy, text.Count(maxTransfers))
 }
 
 // minTransfers returns a lower bound on the number of transfers of the call; 0 if none is
