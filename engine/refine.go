@@ -62,7 +62,8 @@ func FoldUses(
 // refineUses returns the coarsest equitable refinement of classes of flows, and the first
 // resource of the class of each resource that is used. It refines colours, which is also called
 // the one-dimensional Weisfeiler-Leman algorithm: a new class of flows consists of flows with the
-// same old class and the same classes of resources, and vice versa, until the number of classes stays the same.
+// same old class and the same classes of resources, and vice versa, until the number of classes
+// stays the same.
 //
 // Collections of classes are compared by sums of 64-bit hashes. For different collections, the
 // probability that two of k sums are equal is about k*k/2^65.

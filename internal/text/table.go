@@ -15,7 +15,7 @@ const Width = 100
 // minWidth is the smallest line width that is respected. Narrower text is not readable.
 const minWidth = 40
 
-// Style is the layout of text for a reader. The zero value is that of a file: without
+// Style is the layout of text for a reader. The zero value is the layout in a file: without
 // highlighting, and with tables of any width.
 type Style struct {
 	// Bold formats highlighted text; nil leaves it plain.

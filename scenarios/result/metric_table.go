@@ -205,7 +205,7 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "queue_p99_s", Better: Lower, Words: "99th percentile of the time in the queue", Head: "queue\np99", Format: Time},
 		{Name: "interrupted_share", Better: Lower, Words: "jobs interrupted by a failure", Head: "jobs\ninterrupted", Format: Percent},
 		{Name: "ft_share", Words: "running jobs routed around a failed switch", Head: "jobs\nrerouted", Format: Percent},
-		{Name: JobsRefused, Better: Lower, Words: "jobs that can never start, because they do not fit into an empty pod beside its reserve", Head: "jobs\nrefused", Format: Count, HideIfZero: true},
+		{Name: JobsRefused, Better: Lower, Words: "jobs that can never start, because they do not fit into an empty pod and leave its reserve free", Head: "jobs\nrefused", Format: Count, HideIfZero: true},
 		{Name: "xconnects_per_day", Words: "optical connections of all slices per day", Unit: "1/day", Head: "connections\na day", Format: Count},
 		{Name: "xconnect_changes_per_day", Words: "new optical connections per day", Unit: "1/day"},
 		{Name: "goodput_of_healthy", Better: Higher, Words: "goodput of chips that are up", Format: Percent},
@@ -242,7 +242,7 @@ var Metrics = ungrouped([]metricGroup{
 	}},
 	{of: ofFleets, since: 4, metrics: []Metric{
 		named("preemptions", Lower, "preemptions by jobs of higher priority"),
-		named("migrations", Unrated, "jobs moved to make room, or to leave routes around a switch"),
+		named("migrations", Unrated, "jobs moved to free cubes, or to leave routes around a switch"),
 		named("turnaround_mean_s", Lower, "mean time from submission to the end of a job"),
 		named("bound_turnaround_s", Unrated, "lower bound on the mean time from submission to the end of a job"),
 		{Name: "gap_turnaround", Better: Lower, Words: "gap of the mean time from submission to the end of a job to its bound", Format: Gap},

@@ -89,7 +89,7 @@ func unquoted(value, remedy string) *Rejection {
 	return &Rejection{Problem: problem, Remedy: "write " + Clip(oneLine(remedy), 120)}
 }
 
-// truthValues maps the words for truth values in other formats to those of TOML.
+// truthValues maps the words for truth values in other formats to the words of TOML.
 var truthValues = map[string]string{
 	"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false",
 }

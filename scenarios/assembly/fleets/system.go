@@ -399,7 +399,7 @@ func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 	if first := &o.FirstRejected; o.Rejected > 0 {
 		reserve := ""
 		if n := y.config.Reserve; n > 0 {
-			reserve = fmt.Sprintf(" beside its reserve of %s", text.Plural(n, "cube"))
+			reserve = fmt.Sprintf(" and leave its reserve of %s free", text.Plural(n, "cube"))
 		}
 		labels["jobs_refused"] = fmt.Sprintf(
 			"%s can never start; the first is number %d of %v, which does not fit an empty pod%s",
