@@ -14,7 +14,7 @@ func BenchmarkAll(b *testing.B) {
 			doc, d := synthetic(large)
 			b.ReportAllocs()
 			for b.Loop() {
-				figs, err := All(doc, d)
+				figs, err := every(doc, d)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -2,7 +2,8 @@
 // package result defines. It simulates nothing and contains no names of policies.
 //
 // All is the entry point. The table figures lists the kinds of figures with the functions that
-// draw them. A figure without data is omitted. The files are named after their figures:
+// draw them. A figure without data is omitted, and so is a figure on demand unless it is named.
+// The files are named after their figures:
 //
 //   - metrics.go and tiers.go compare the values in the table of results, by package plots/chart
 //   - trace.go, demand.go, dp_rates.go, windows.go and moves.go show an iteration over time
@@ -17,6 +18,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"sim/plots/sheet"
@@ -35,33 +37,38 @@ type addFigure func(name string, s *sheet.Sheet)
 // table of results, d the time series, spans and layouts behind them.
 type figureFunc func(doc *result.Document, d *result.Detail, add addFigure)
 
-// figures lists all kinds of figures in the order in which All returns them. needs describes
-// the required data.
-var figures = []struct {
-	needs string
+// figureKind is a kind of figures.
+type figureKind struct {
+	needs string // the required data
 	draw  figureFunc
-}{
+	// onDemand is the name of a figure that only readers of the DELTA paper understand. It is
+	// drawn if it is named. Empty for other figures.
+	onDemand string
+}
+
+// figures lists all kinds of figures in the order in which All returns them.
+var figures = []figureKind{
 	// Figures of the table of results.
-	{"metrics that the table of metrics gives a figure", metricFigures},
-	{"exposed times of tiers", tiersFigure},
+	{needs: "metrics that the table of metrics gives a figure", draw: metricFigures},
+	{needs: "exposed times of tiers", draw: tiersFigure},
 	// Figures of an iteration on the ideal fabric and under the policies.
-	{"spans of work", traceFigures},
-	{"demand of the ideal fabric", demandFigure},
-	{"rates of gradient synchronisations", ratesFigure},
-	{"time windows of transfers", windowsFigure},
-	{"intervals that transfers are active in", indexFigure},
-	{"topologies", topologyFigure},
-	{"circuits that move", movesFigures},
+	{needs: "spans of work", draw: traceFigures},
+	{needs: "demand of the ideal fabric", draw: demandFigure},
+	{needs: "rates of gradient synchronisations", draw: ratesFigure, onDemand: "dp-rates"},
+	{needs: "time windows of transfers", draw: windowsFigure, onDemand: "windows"},
+	{needs: "intervals that transfers are active in", draw: indexFigure, onDemand: "index"},
+	{needs: "topologies", draw: topologyFigure},
+	{needs: "circuits that move", draw: movesFigures},
 	// Distributions.
-	{"samples of metrics", trialsFigure},
-	{"delays of packets", delaysFigure},
+	{needs: "samples of metrics", draw: trialsFigure},
+	{needs: "delays of packets", draw: delaysFigure},
 	// Networks, fleets and plans.
-	{"loads of links", byPolicy(newLinkLoads)},
-	{"routes worth showing", byPolicy(newRouteMap)},
-	{"chip-time by use", chipTimeFigure},
-	{"jobs on cubes", cubesFigure},
-	{"what is free of a pod", podStateFigure},
-	{"plans", byPolicy(func(p *result.Simulation) *planPicture {
+	{needs: "loads of links", draw: byPolicy(newLinkLoads)},
+	{needs: "routes worth showing", draw: byPolicy(newRouteMap)},
+	{needs: "chip-time by use", draw: chipTimeFigure},
+	{needs: "jobs on cubes", draw: cubesFigure},
+	{needs: "what is free of a pod", draw: podStateFigure},
+	{needs: "plans", draw: byPolicy(func(p *result.Simulation) *planPicture {
 		return newPlanPicture(p.Schedule)
 	})},
 }
@@ -86,9 +93,23 @@ func byPolicy[P policyFigure](of func(p *result.Simulation) P) figureFunc {
 	}
 }
 
-// All returns all figures of a run in a fixed order. It returns an error if doc or d is
-// inconsistent or contains a number that is too large to draw.
-func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
+// EveryFigure is the name that stands for all figures of a run.
+const EveryFigure = "all"
+
+// OnDemand returns the names of the figures that All returns only if they are named.
+func OnDemand() (names []string) {
+	for _, k := range figures {
+		if k.onDemand != "" {
+			names = append(names, k.onDemand)
+		}
+	}
+	return names
+}
+
+// All returns the named figures of a run. Without names, it returns all figures except figures
+// on demand, in a fixed order. It returns an error if doc or d is inconsistent or contains a
+// number that is too large to draw, or if the run has no figure with one of the names.
+func All(doc *result.Document, d *result.Detail, names ...string) ([]sheet.Figure, error) {
 	if err := doc.Check(); err != nil {
 		return nil, err
 	}
@@ -107,13 +128,30 @@ func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 
 	var all []sheet.Figure
 	for _, f := range figures {
-		all = append(all, f.draw.draw(doc, d)...)
+		if f.onDemand == "" || len(names) > 0 {
+			all = append(all, f.draw.draw(doc, d)...)
+		}
 	}
 
 	// Policies with similar names could otherwise get the same file name.
 	sheet.Unique(all)
+	if len(names) == 0 || slices.Contains(names, EveryFigure) {
+		return all, nil
+	}
 
-	return all, nil
+	var named []sheet.Figure
+	var available []string
+	for _, f := range all {
+		available = append(available, f.Name)
+	}
+	for _, name := range names {
+		i := slices.Index(available, name)
+		if i < 0 {
+			return nil, fmt.Errorf("no figure %q; there are %s", name, strings.Join(available, ", "))
+		}
+		named = append(named, all[i])
+	}
+	return named, nil
 }
 
 // draw returns the figures of one kind.

@@ -33,7 +33,7 @@ func fragmentedRun() (*result.Document, *result.Detail) {
 func TestFleetFigures(t *testing.T) {
 	doc, d := fleetRun()
 	cubes := d.Policies[0].Fleet
-	figures, err := All(doc, d)
+	figures, err := every(doc, d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ var goldens = map[string][]string{
 // TestGolden compares figures with stored images.
 func TestGolden(t *testing.T) {
 	for name, wanted := range goldens {
-		figs, err := All(runs[name]())
+		figs, err := every(runs[name]())
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -95,7 +95,7 @@ func TestDrawings(t *testing.T) {
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			figs, err := All(all[name]())
+			figs, err := every(all[name]())
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

@@ -188,7 +188,7 @@ func TestDelaysOfMany(t *testing.T) {
 func TestTorusFigures(t *testing.T) {
 	doc, d := torusRun(twistedFault, "dor", "wild-first")
 	names := func() (out []string) {
-		figs, err := All(doc, d)
+		figs, err := every(doc, d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,7 @@ func TestTorusFigures(t *testing.T) {
 		t.Errorf("figures %v", got)
 	}
 	d.Policies[0].Torus.Links[3].Load = 1e300
-	if _, err := All(doc, d); err == nil {
+	if _, err := every(doc, d); err == nil {
 		t.Error("a load of 1e300 is drawn")
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 func planFigure(t *testing.T, name string) sheet.Figure {
 	t.Helper()
-	figs, err := All(planRun(name)())
+	figs, err := every(planRun(name)())
 	if err != nil || len(figs) != 1 || figs[0].Name != "plan-"+name {
 		t.Fatalf("%d figures, error %v", len(figs), err)
 	}
@@ -113,7 +113,7 @@ func TestPlanHops(t *testing.T) {
 func TestPlanArrows(t *testing.T) {
 	s := kautzPlan(8, 2)
 	s.Phases[0].Edges[0], s.Phases[0].Busy = [2]int{3, 6}, nil // in-degree and out-degree now differ
-	figs, err := All(&result.Document{}, &result.Detail{Policies: []result.Simulation{{Policy: "p", Schedule: s}}})
+	figs, err := every(&result.Document{}, &result.Detail{Policies: []result.Simulation{{Policy: "p", Schedule: s}}})
 	if err != nil || len(figs) != 1 {
 		t.Fatalf("%d figures, error %v", len(figs), err)
 	}
@@ -276,7 +276,7 @@ func TestPlanCost(t *testing.T) {
 		doc, d := planRun(name)()
 		d.Title = "All to all on a reconfigurable scale-up domain: all-to-all on 16 GPUs with 2 optical switches, links of 800Gbps, 1ms to reconfigure, zipf sizes of 4MB in chunks of 4MB"
 		d.Policies[0].Schedule.Origin = strings.Repeat("generalised Kautz, relabelled, links chosen anew; ", 9)
-		figs, err := All(doc, d)
+		figs, err := every(doc, d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func TestPlanErrors(t *testing.T) {
 	} {
 		doc, d := planRun("ring")()
 		spoil(d.Policies[0].Schedule)
-		if _, err := All(doc, d); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "plan of ring") {
+		if _, err := every(doc, d); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "plan of ring") {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
@@ -342,7 +342,7 @@ func anySchedule(t *rapid.T) *result.Schedule {
 func TestAnyPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		doc := &result.Document{Rows: []result.Row{{Policy: "p"}}}
-		figs, err := All(doc, &result.Detail{Policies: []result.Simulation{{Policy: "p", Schedule: anySchedule(t)}}})
+		figs, err := every(doc, &result.Detail{Policies: []result.Simulation{{Policy: "p", Schedule: anySchedule(t)}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -140,7 +140,7 @@ func TestStepsErrors(t *testing.T) {
 	} {
 		doc, d := planRun("steps")()
 		spoil(d.Policies[0].Schedule)
-		if _, err := All(doc, d); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "plan of steps") {
+		if _, err := every(doc, d); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "plan of steps") {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}

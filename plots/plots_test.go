@@ -15,9 +15,33 @@ import (
 	"sim/scenarios/result"
 )
 
+// every returns all figures of a run, including figures on demand.
+func every(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
+	return All(doc, d, EveryFigure)
+}
+
+// TestOnDemand: All omits the figures on demand unless they are named, and returns named figures
+// in the given order.
+func TestOnDemand(t *testing.T) {
+	for want, names := range map[string][]string{
+		"nct trace-reference trace-joint demand topology": nil,
+		"index nct": {"index", "nct"},
+	} {
+		doc, d := synthetic(large)
+		figs, err := All(doc, d, names...)
+		var got []string
+		for _, f := range figs {
+			got = append(got, f.Name)
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("names %v: figures %v, %v, want %s", names, got, err, want)
+		}
+	}
+}
+
 // TestAllOrder compares the names of all figures of a run with a list.
 func TestAllOrder(t *testing.T) {
-	figs, err := All(runs["large"]())
+	figs, err := every(runs["large"]())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +60,7 @@ func TestAllOrder(t *testing.T) {
 
 // TestAllSkips: each figure is omitted if its data is absent, and all others remain.
 func TestAllSkips(t *testing.T) {
-	if figs, err := All(&result.Document{}, &result.Detail{}); err != nil || len(figs) != 0 {
+	if figs, err := every(&result.Document{}, &result.Detail{}); err != nil || len(figs) != 0 {
 		t.Fatalf("an empty run has figures %v, error %v", figs, err)
 	}
 	for missing, cut := range map[string]func(*result.Document, *result.Detail){
@@ -63,7 +87,7 @@ func TestAllSkips(t *testing.T) {
 	} {
 		doc, d := synthetic(small)
 		cut(doc, d)
-		figs, err := All(doc, d)
+		figs, err := every(doc, d)
 		if err != nil {
 			t.Fatalf("without %s: %v", missing, err)
 		}
@@ -87,7 +111,7 @@ func TestAllRefuses(t *testing.T) {
 	} {
 		doc, d := synthetic(small)
 		spoil(doc, d)
-		if figs, err := All(doc, d); err == nil {
+		if figs, err := every(doc, d); err == nil {
 			t.Errorf("%s: no error, %d figures", name, len(figs))
 		}
 	}
@@ -98,7 +122,7 @@ func TestAllRefuses(t *testing.T) {
 func TestDeterministic(t *testing.T) {
 	var first map[string][]byte
 	for _, workers := range []int{1, 2, 7} {
-		figs, err := All(runs["small"]())
+		figs, err := every(runs["small"]())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +155,7 @@ func TestDeterministic(t *testing.T) {
 }
 
 func TestWriteErrors(t *testing.T) {
-	figs, err := All(runs["tiny"]())
+	figs, err := every(runs["tiny"]())
 	if err != nil {
 		t.Fatal(err)
 	}

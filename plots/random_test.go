@@ -18,7 +18,7 @@ import (
 func TestAnyRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		doc, d := anyRun(t)
-		figs, err := All(doc, d)
+		figs, err := every(doc, d)
 		if err != nil {
 			t.Fatalf("a sound run is refused: %v", err)
 		}
@@ -35,7 +35,7 @@ func TestAnyRun(t *testing.T) {
 // TestNotEmpty: each image of each run contains a minimum share of drawn pixels.
 func TestNotEmpty(t *testing.T) {
 	for name, r := range runs {
-		figs, err := All(r())
+		figs, err := every(r())
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

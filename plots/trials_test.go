@@ -40,7 +40,7 @@ func withTrials() (*result.Document, *result.Detail) {
 func TestReplayFigure(t *testing.T) {
 	has := func(doc *result.Document, d *result.Detail) bool {
 		t.Helper()
-		figs, err := All(doc, d)
+		figs, err := every(doc, d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestReplayFigure(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), 1e300} {
 		doc, d := withTrials()
 		doc.Rows[1].Samples["nct"][3] = bad
-		if _, err := All(doc, d); err == nil {
+		if _, err := every(doc, d); err == nil {
 			t.Errorf("a sample of %v is drawn", bad)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // figureText returns all text of a figure of a run as one line.
 func figureText(t *testing.T, run, figure string) string {
 	t.Helper()
-	figs, err := All(runs[run]())
+	figs, err := every(runs[run]())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -181,7 +181,7 @@ func cellDigests(t *testing.T, scenario string, overrides []string, drawn bool) 
 
 // writeFigures writes all figures of a run as SVG.
 func writeFigures(t *testing.T, w io.Writer, doc *result.Document, detail *result.Detail) error {
-	figures, err := plots.All(doc, detail)
+	figures, err := plots.All(doc, detail, plots.EveryFigure)
 	if err != nil {
 		return err
 	}

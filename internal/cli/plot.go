@@ -32,15 +32,17 @@ func (c *command) plotCommand() *cli.Command {
 		Usage:     "draw figures of finished runs and sweeps without running them again",
 		ArgsUsage: "RESULT...",
 		Description: describe("RESULT is the directory of a run or a sweep, or the name of a scenario, for its newest run or sweep under runs/.\n"+
-			"For a run, its figures are drawn again; for a sweep, the figures that its study defines. Several runs are drawn\n"+
-			"side by side, on an axis named run. --x, --y and similar flags define one figure instead. They take names of varied\n"+
-			"keys (fabric.port_bandwidth, or port_bandwidth if that is unambiguous), policy, or metrics.",
+			"For a run, its figures are drawn again, or those of --figure; for a sweep, the figures that its study defines.\n"+
+			"Several runs are drawn side by side, on an axis named run. --x, --y and similar flags define one figure instead.\n"+
+			"They take names of varied keys (fabric.port_bandwidth, or port_bandwidth if that is unambiguous), policy, or metrics.",
 			example{"sim plot gpt7b --format svg", "the figures of the newest run as SVG"},
+			example{"sim plot deepseek671b --figure windows,index", "two figures that a run does not draw by itself"},
 			example{"sim plot delta-fig6 -x port_bandwidth -y makespan_s", "a figure of the newest sweep"},
 			example{"sim plot runs/a runs/b -y nct --out figures", "two runs side by side"}),
 		Flags: []cli.Flag{
 			stringFlag("out", "write the figures into `DIR`", "the result's "+result.PlotsDir+"/"),
 			formatFlag(),
+			repeatableFlag("figure", "draw only the figures `NAMES` of a run, such as nct,topology, or "+plots.EveryFigure+"; "+strings.Join(plots.OnDemand(), ", ")+" need the DELTA paper and are drawn only so (repeatable)", noDefault),
 			stringFlag("spec", "draw the figures that the [[plot]] tables of `FILE` define", noDefault),
 			stringFlag("kind", "draw one figure of `KIND` "+strings.Join(chart.Kinds[:len(chart.Kinds)-1], ", ")+" or "+chart.Kinds[len(chart.Kinds)-1], "depending on the x axis"),
 			stringFlag("x", "put `NAME` on the x axis: a varied key, policy, or for lines and scatter a metric", noDefault),
@@ -70,6 +72,7 @@ type plotFlags struct {
 	// out is the directory for the figures, and spec the file with [[plot]] tables.
 	out, spec string
 	formats   []string // png, svg
+	figures   []string // names of figures of a run; nil for the figures that a run draws
 	// figure is the figure that the flags define; nil if none of figureFlags is given.
 	figure *result.Plot
 	// isLogXSet reports whether --log-x is given, as true or false.
@@ -92,8 +95,18 @@ func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 	if f.formats, err = readFormats(cc); err != nil {
 		return f, err
 	}
+	for _, names := range cc.StringSlice("figure") {
+		f.figures = append(f.figures, strings.Split(names, ",")...)
+	}
 	// If a flag of a figure is given, the flags define one figure.
 	i := slices.IndexFunc(figureFlags, cc.IsSet)
+	if f.figures != nil && (i >= 0 || f.spec != "") {
+		other := "spec"
+		if i >= 0 {
+			other = figureFlags[i]
+		}
+		return f, usagef("--figure names figures of a run and --%s defines others; use one of the two", other)
+	}
 	if i < 0 {
 		return f, nil
 	}
@@ -207,6 +220,9 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 		if err != nil {
 			return nil, "", err
 		}
+		if isSweep(dir) && flags.figures != nil {
+			return nil, "", usagef("%s is a sweep; --figure names figures of one run", dir)
+		}
 		if isSweep(dir) {
 			if len(names) > 1 {
 				return nil, "", usagef("%s is a sweep; draw it by itself, only runs are drawn side by side", dir)
@@ -229,12 +245,15 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 	}
 
 	// Draw the figures of one run, or a figure of several runs as if they were a sweep.
+	if len(runs) > 1 && flags.figures != nil {
+		return nil, "", usagef("--figure names figures of one run, not of %d", len(runs))
+	}
 	if len(runs) > 1 && flags.out == "" {
 		return nil, "", usagef("several runs have no common directory; give the figures one with --out DIR")
 	}
 	dir = plotDir(flags, dirs[0])
 	if len(runs) == 1 && specs == nil && flags.figure == nil {
-		figs, err = plots.All(&runs[0].Document, &runs[0].Detail)
+		figs, err = plots.All(&runs[0].Document, &runs[0].Detail, flags.figures...)
 		if err != nil {
 			err = &result.PlaceError{Path: dirs[0], Why: err.Error()}
 		}
