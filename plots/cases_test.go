@@ -79,9 +79,10 @@ var runs = map[string]makeRun{
 	"large":  func() (*result.Document, *result.Detail) { return synthetic(large) },
 	"many":   manyPolicies,
 	"near":   nearIdeal,
-	"ring":   func() (*result.Document, *result.Detail) { return withTopology(meshTopology(7, 1)) },
+	"ring":   func() (*result.Document, *result.Detail) { return withTopology(meshTopology(6, 1)) },
 	"matrix": func() (*result.Document, *result.Detail) { return withTopology(meshTopology(20, 1)) },
 	"grid":   func() (*result.Document, *result.Detail) { return withTopology(meshTopology(4, 3)) },
+	"chain":  func() (*result.Document, *result.Detail) { return withTopology(meshTopology(16, 2)) },
 	"one": func() (*result.Document, *result.Detail) {
 		return synthetic(runShape{stages: 1, perPod: 1, micro: 1, forward: 1e-6, transfer: 1e-7, sync: 100,
 			nic: 1e9, circuit: 1e9, replicas: 1, policies: []string{"only"}})

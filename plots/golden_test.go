@@ -24,6 +24,7 @@ var goldens = map[string][]string{
 	"ring":   {"topology"},
 	"matrix": {"topology"},
 	"grid":   {"topology"},
+	"chain":  {"topology"},
 	"one":    {"trace-only"},
 
 	"twisted": {"links-dor", "routes-dor", "delays", "loads"},

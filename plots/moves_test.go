@@ -1,9 +1,11 @@
 package plots
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
+	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
 
@@ -39,6 +41,25 @@ func TestSteps(t *testing.T) {
 		if !slices.Equal(s.carrying[k], want.carrying) || !slices.Equal(s.settingUp[k], want.held) {
 			t.Errorf("from %g s: %v carry and %v are set up, want %v", s.times[k], s.carrying[k], s.settingUp[k], want)
 		}
+	}
+}
+
+// TestMoments: a topology that moves has a chart per interval between moves, with the circuits
+// that are usable in it and the ports that they use.
+func TestMoments(t *testing.T) {
+	p := moved()
+	doc := &result.Document{Rows: []result.Row{{Policy: "p"}}}
+	charts := topologyCharts(new(sheet.Sheet), doc, &result.Detail{Policies: []result.Simulation{*p}})
+	var got []string
+	for _, c := range charts {
+		got = append(got, fmt.Sprint(c.head(1000), " ", c.count, " ", c.peer[0].circuits))
+	}
+	want := []string{
+		"p, 0 s to 3 s: 3 of 8 ports map[[0 1]:1] 1", "p, 3 s to 4 s: 7 of 8 ports map[[0 1]:3] 1",
+		"p, 4 s to 7 s: 3 of 8 ports map[[0 1]:1] 1", "p, 7 s to 10 s: 5 of 8 ports map[[0 1]:1] 3",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 

@@ -3,6 +3,7 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,8 +23,11 @@ const maxTopologyCharts = 12
 type topologyChart struct {
 	topology *result.Topology
 	policies []string
-	// ports is the number of ports of all replicas, as in the table of results; 0 if unknown.
-	ports float64
+	// interval is the part of the iteration in which these circuits are usable, such as "0.5 s
+	// to 2 s". Empty if no circuit moves.
+	interval string
+	// replicas is the number of replicas that the drawn one represents.
+	replicas float64
 	// count is the number of circuits, indexed by pair of pods, the lower index first.
 	count map[[2]int]int
 	// peer has the bundles to DP peers, indexed by pod.
@@ -42,11 +46,11 @@ type peerBundles struct{ circuits, copies int }
 // share a chart. With several jobs, the topology of each job is next to the common one if all
 // fit.
 func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
-	charts := topologyCharts(doc, d)
+	s := &sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods"}
+	charts := topologyCharts(s, doc, d)
 	if len(charts) == 0 {
 		return
 	}
-	s := &sheet.Sheet{Title: "Logical topology by policy: optical circuits between pods"}
 	jobs := 0
 	for i := range d.Policies {
 		jobs = max(jobs, len(d.Policies[i].Jobs))
@@ -81,7 +85,7 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 		form = max(form, c.Form)
 	}
 
-	if n := charts[0].replicas(); n > 1 {
+	if n := charts[0].replicas; n > 1 {
 		s.Note("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n)
 	}
 	explainTopology(s, form, peers, maxCircuits)
@@ -125,10 +129,7 @@ func withJobs(charts []*topologyChart, doc *result.Document, d *result.Detail) [
 		for i := range p.Jobs {
 			job := newChart(p.Jobs[i].Topology)
 			job.policies = []string{p.Jobs[i].Policy}
-			if r := doc.Row(p.Policy); r != nil {
-				job.ports = r.Metrics[result.OfJob(p.Jobs[i].Policy,
-					result.PortsUsed)]
-			}
+			job.countReplicas(doc, p.Policy, result.OfJob(p.Jobs[i].Policy, result.PortsUsed))
 			out = append(out, job)
 		}
 	}
@@ -138,32 +139,61 @@ func withJobs(charts []*topologyChart, doc *result.Document, d *result.Detail) [
 
 // topologyCharts groups policies by topology, in the order of the document. Topologies of
 // several jobs are not grouped: they are sums over jobs, and equal sums do not imply equal
-// topologies of the jobs.
-func topologyCharts(doc *result.Document, d *result.Detail) []*topologyChart {
+// topologies of the jobs. A policy that moves circuits has one chart per moment. Omitted moments
+// are noted in s.
+func topologyCharts(s *sheet.Sheet, doc *result.Document, d *result.Detail) []*topologyChart {
 	var charts []*topologyChart
 	for i := range d.Policies {
 		p := &d.Policies[i]
 		if p.Topology == nil || len(p.Topology.Pods) == 0 {
 			continue
 		}
+		if len(p.Moves) > 0 && len(p.Jobs) == 0 && p.MakespanS > 0 {
+			charts = append(charts, momentCharts(s, doc, p)...)
+			continue
+		}
 
 		// Find a chart with the same pods and circuits.
 		at := slices.IndexFunc(charts, func(c *topologyChart) bool {
-			return len(p.Jobs) == 0 && slices.Equal(c.topology.Pods,
+			return len(p.Jobs) == 0 && c.interval == "" && slices.Equal(c.topology.Pods,
 				p.Topology.Pods) && slices.Equal(c.topology.Pairs, p.Topology.Pairs)
 		})
 
 		if at < 0 {
 			at = len(charts)
 			charts = append(charts, newChart(p.Topology))
-			if r := doc.Row(p.Policy); r != nil {
-				charts[at].ports = r.Metrics[result.PortsUsed]
-			}
+			charts[at].countReplicas(doc, p.Policy, result.PortsUsed)
 		}
 
 		charts[at].policies = append(charts[at].policies, p.Policy)
 	}
 
+	return charts
+}
+
+// momentCharts returns a chart for each interval of an iteration between moves of circuits, with
+// the circuits that are usable in it. It keeps the longest intervals and notes in s if there are
+// others.
+func momentCharts(s *sheet.Sheet, doc *result.Document, p *result.Simulation) (charts []*topologyChart) {
+	const maxMoments = 4
+	h := newCircuitHistory(p)
+	length := func(k int) float64 { return h.times[k+1] - h.times[k] }
+	shown := make([]int, len(h.carrying))
+	for k := range shown {
+		shown[k] = k
+	}
+	slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(length(b), length(a)) })
+	shown = slices.Sorted(slices.Values(sheet.First(s, shown, maxMoments,
+		"intervals between moves of "+p.Policy+", by length,")))
+
+	start := newChart(p.Topology)
+	start.countReplicas(doc, p.Policy, result.PortsUsed)
+	for _, k := range shown {
+		c := newChart(p.Topology.With(h.carrying[k]))
+		c.policies, c.replicas = []string{p.Policy}, start.replicas
+		c.interval = sheet.Duration(h.times[k], 4) + " to " + sheet.Duration(h.times[k+1], 4)
+		charts = append(charts, c)
+	}
 	return charts
 }
 
@@ -202,19 +232,25 @@ func (c *topologyChart) drawn() (used, total int) {
 	return used, total
 }
 
-// replicas returns the number of replicas that the drawn one represents: the ports in the table
-// of results divided by the ports of the drawn pods.
-func (c *topologyChart) replicas() float64 {
+// countReplicas sets replicas: the ports in a row of the table of results divided by the ports of
+// the drawn pods. It is 1 if the row does not have the metric.
+func (c *topologyChart) countReplicas(doc *result.Document, policy, metric string) {
 	used, _ := c.drawn()
-	return max(1, c.ports/float64(max(1, used)))
+	c.replicas = 1
+	if r := doc.Row(policy); r != nil {
+		c.replicas = max(1, r.Metrics[metric]/float64(max(1, used)))
+	}
 }
 
-// head returns the heading: the policies and the used ports of all replicas, shortened to
-// width.
+// head returns the heading: the policies, the interval and the used ports of all replicas,
+// shortened to width.
 func (c *topologyChart) head(width vg.Length) string {
 	used, total := c.drawn()
-	suffix := fmt.Sprintf(": %.0f of %.0f ports", c.replicas()*float64(used),
-		c.replicas()*float64(total))
+	suffix := fmt.Sprintf(": %.0f of %.0f ports", c.replicas*float64(used),
+		c.replicas*float64(total))
+	if c.interval != "" {
+		suffix = ", " + c.interval + suffix
+	}
 	style := sheet.Bold(sheet.HeadingSize, sheet.Ink)
 	return sheet.Fit(style, strings.Join(c.policies, ", "),
 		width-style.Width(suffix)) + suffix

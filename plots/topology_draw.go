@@ -115,21 +115,45 @@ func (c *topologyChart) paintPods(cv draw.Canvas, wide vg.Length, at func(i int)
 		cv.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
 	}
 
-	// Label the bundles with their numbers of circuits, on a white background.
+	// Label the bundles with their numbers of circuits: above the bundles of a row, and else on a
+	// white background on the bundle, far from other bundles and labels.
 	style := sheet.Aligned(sheet.Bold(sheet.SmallSize, circuitColor), draw.XCenter,
 		draw.YCenter)
+	var labels []vg.Point
 	for _, pair := range c.pairs() {
 		a, angle := at(pair[0])
 		b, other := at(pair[1])
-		// The label is in the middle of the bundle, or closer to the first pod if lines cross in
-		// the centre of the ellipse.
-		f := vg.Length(0.5)
-		if d := pair[1] - pair[0]; angle != other && d != 1 && d != n-1 {
-			f = 0.32
+		label := strconv.Itoa(c.count[pair])
+		if angle == other && a.Y == b.Y {
+			above := c.width(c.count[pair])/2 + sheet.SmallSize/2 + 1
+			cv.FillText(style, sheet.Point((a.X+b.X)/2, a.Y+above), label)
+			continue
 		}
 
-		label := strconv.Itoa(c.count[pair])
-		p := sheet.Point(a.X+(b.X-a.X)*f, a.Y+(b.Y-a.Y)*f)
+		// clearance returns the distance from p to the nearest other bundle or label.
+		clearance := func(p vg.Point) float64 {
+			nearest := math.Inf(1)
+			for _, l := range labels {
+				nearest = min(nearest, distance(p, l, l))
+			}
+			for _, q := range c.pairs() {
+				if q != pair {
+					from, _ := at(q[0])
+					to, _ := at(q[1])
+					nearest = min(nearest, distance(p, from, to))
+				}
+			}
+			return nearest
+		}
+
+		// The first of these shares of the bundle with the largest clearance.
+		p := a.Add(b).Scale(0.5)
+		for _, f := range []vg.Length{0.44, 0.56, 0.38, 0.62, 0.32, 0.68} {
+			if q := a.Scale(1 - f).Add(b.Scale(f)); clearance(q) > clearance(p)+1 {
+				p = q
+			}
+		}
+		labels = append(labels, p)
 		w := style.Width(label)/2 + 1.5
 		sheet.FillBox(cv, sheet.White, p.X-w, p.X+w, p.Y-sheet.SmallSize/2-0.5,
 			p.Y+sheet.SmallSize/2+0.5)
@@ -148,6 +172,25 @@ func (c *topologyChart) paintPods(cv draw.Canvas, wide vg.Length, at func(i int)
 	}
 }
 
+// distance returns the distance from p to the line from a to b in points.
+func distance(p, a, b vg.Point) float64 {
+	d := b.Sub(a)
+	share := vg.Length(0)
+	if length := d.Dot(d); length > 0 {
+		share = min(max(p.Sub(a).Dot(d)/length, 0), 1)
+	}
+	d = p.Sub(a.Add(d.Scale(share)))
+	return math.Hypot(float64(d.X), float64(d.Y))
+}
+
+// names returns the names of the pods as plain text.
+func (c *topologyChart) names() (names []string) {
+	for _, p := range c.topology.Pods {
+		names = append(names, sheet.Plain(p.Name))
+	}
+	return names
+}
+
 // node draws pod i with its name and its used and total ports. wide is its width in points.
 func (c *topologyChart) node(cv draw.Canvas, at vg.Point, wide vg.Length, i int) {
 	x0 := at.X - wide/2
@@ -159,11 +202,19 @@ func (c *topologyChart) node(cv draw.Canvas, at vg.Point, wide vg.Length, i int)
 	p := c.topology.Pods[i]
 	small := sheet.Centered(sheet.SmallSize, sheet.Ink)
 	style := sheet.Centered(sheet.TickSize, sheet.Ink)
-	if style.Width(p.Name) > wide-2 {
+	names := c.names()
+	fits := func() bool {
+		return !slices.ContainsFunc(names, func(n string) bool { return style.Width(n) > wide-2 })
+	}
+	// If a name is wider than its pod, all names are smaller, and then without their prefix.
+	if !fits() {
 		style = small
 	}
+	if !fits() {
+		_, names = sheet.CommonPrefix(names)
+	}
 	cv.FillText(style, sheet.Point(at.X, at.Y+nodeHeight/4),
-		sheet.Fit(style, p.Name, wide-2))
+		sheet.Fit(style, names[i], wide-2))
 
 	// Print the name above the used and total ports, in a shorter form if the pod is narrow.
 	ports := fmt.Sprintf("%d/%d ports", p.Used, p.Total)
@@ -221,11 +272,7 @@ func stub(cv draw.Canvas, a, b vg.Point, width vg.Length) {
 // paintMatrix draws the circuits as a symmetric matrix of pods. Darker cells have more circuits.
 // Bundles to DP peers are in an additional column.
 func (c *topologyChart) paintMatrix(cv draw.Canvas) {
-	var names []string
-	for _, p := range c.topology.Pods {
-		names = append(names, sheet.Plain(p.Name))
-	}
-	_, names = sheet.CommonPrefix(names)
+	_, names := sheet.CommonPrefix(c.names())
 	var all []matrixCell
 	// put adds a cell whose colour shows the share of the largest bundle.
 	put := func(row, column, circuits int) {
@@ -285,10 +332,13 @@ func drawMatrix(c draw.Canvas, names []string, extraColumn string, all []matrixC
 	left, top := c.Min.X+labels, c.Max.Y-labels
 	at := func(i int) vg.Length { return cell * vg.Length(i) }
 
-	// Fill the cells, then print their labels.
+	// Fill the cells, with a gap of a pixel if they have labels, then print the labels.
 	var bars sheet.ColoredBars
 	for _, s := range all {
 		side := max(cell, minCell)
+		if cell >= minTextCell {
+			side -= sheet.Pixel
+		}
 		x := left + min(at(s.column), max(at(columns)-side, 0))
 		y := top - min(at(s.row), max(at(n)-side, 0))
 		bars.Add(s.color, x, x+side, y-side, y)

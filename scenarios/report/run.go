@@ -42,7 +42,11 @@ func Run(run *result.Run, dir string, style text.Style) string {
 	p.line("%s", t.String(style))
 	p.printBelowTable(run, best, why)
 	if best >= 0 {
-		p.printCircuits(doc.Rows[best].Policy, doc.Rows[best].Labels["topology"])
+		owner := doc.Rows[best].Policy
+		if sim := run.Detail.Simulation(owner); sim != nil && len(sim.Moves) > 0 {
+			owner += " at the start of an iteration"
+		}
+		p.printCircuits(owner, doc.Rows[best].Labels["topology"])
 	}
 
 	// A port-borrowing job's table also shows the circuits of the job that lends ports.

@@ -4,6 +4,8 @@
 
 package result
 
+import "slices"
+
 // Torus is a torus or mesh with the loads of its links.
 type Torus struct {
 	Dims  []int       `json:"dims"` // number of nodes along each dimension
@@ -86,9 +88,10 @@ const (
 
 // Limits of the forms. With more pods, names and circuits of a drawing would overlap.
 const (
-	maxRowPods  = 10 // pods in a row, for RowForm
-	maxRows     = 4  // rows, for RowForm
-	maxRingPods = 16 // pods on an ellipse, for RingForm
+	maxRowPods     = 16 // pods in a row, for RowForm
+	maxRows        = 4  // rows, for RowForm
+	maxRingPods    = 8  // pods on an ellipse, for RingForm
+	maxRingBundles = 15 // bundles between these pods, as many as join each of six to all others
 )
 
 // Wiring is the layout of a drawn topology.
@@ -97,6 +100,23 @@ type Wiring struct {
 	Places  [][2]int `json:"places"` // column and row, indexed by pod; one row per replica, in order of appearance
 	Columns int      `json:"columns"`
 	Rows    int      `json:"rows"`
+}
+
+// With returns t with other numbers of circuits, indexed by pair, and the ports that they use.
+func (t *Topology) With(circuits []int) *Topology {
+	out := &Topology{Pods: slices.Clone(t.Pods), Pairs: slices.Clone(t.Pairs)}
+	for i := range out.Pods {
+		out.Pods[i].Used = 0
+	}
+	for i := range out.Pairs {
+		q := &out.Pairs[i]
+		q.Circuits = circuits[i]
+		out.Pods[q.A].Used += q.Circuits * max(1, q.Copies)
+		if !q.DP && q.A != q.B {
+			out.Pods[q.B].Used += q.Circuits * max(1, q.Copies)
+		}
+	}
+	return out
 }
 
 // Wiring returns the layout of t.
@@ -119,14 +139,18 @@ func (t *Topology) Wiring() *Wiring {
 	// RowForm needs few pods, and circuits only between neighbours in a row or a column, apart
 	// from circuits to DP peers.
 	near := w.Columns <= maxRowPods && w.Rows <= maxRows
+	bundles := 0
 	for _, q := range t.Pairs {
 		a, b := w.Places[q.A], w.Places[q.B]
 		dx, dy := a[0]-b[0], a[1]-b[1]
+		if !q.DP && q.A != q.B {
+			bundles++
+		}
 		near = near && (q.DP || q.A == q.B || dx*dx+dy*dy == 1)
 	}
 	switch {
 	case near:
-	case len(t.Pods) <= maxRingPods:
+	case len(t.Pods) <= maxRingPods && bundles <= maxRingBundles:
 		w.Form = RingForm
 	default:
 		w.Form = MatrixForm
