@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -190,6 +191,40 @@ func (c *Call) Expand(
 		}
 	}
 	return row.Expand(ctx, p, c.Options)
+}
+
+// ExpandForOutput is Expand for outputs that list each transfer of a call that is simulated by
+// classes. Its error states the number of transfers and the memory budget that they need.
+func (c *Call) ExpandForOutput(
+	ctx context.Context, p *collective.Problem,
+) (*collective.Schedule, error) {
+	s, err := c.Expand(ctx, p)
+	if !errors.Is(err, ErrTooLarge) {
+		return s, err
+	}
+
+	// Count the transfers, at least as far as classes are allowed to represent them.
+	row, err := collective.ByName(c.Algorithm)
+	if err != nil {
+		return nil, err
+	}
+	n, maxTransfers := 0, assembly.FoldedTransfer.MaxCount()
+	err = row.Count(ctx, p, c.Options, func(int32, int32) error {
+		if n++; n > maxTransfers {
+			return ErrTooLarge
+		}
+		return nil
+	})
+	const hundredMB = 1e8
+	need := math.Ceil(float64(n)*maxSchedulesInMemory*c.TransferCost.Bytes/hundredMB) * hundredMB
+	qualifier, remedy := "", fmt.Sprintf("--max-memory %.1fGB or fewer ranks", need/1e9)
+	if errors.Is(err, ErrTooLarge) {
+		qualifier, remedy = "more than ", "fewer ranks"
+	} else if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("the call is simulated by classes of identical transfers, and one by one "+
+		"its %s%s transfers do not fit the memory; want %s", qualifier, text.Count(n), remedy)
 }
 
 // minFoldedTransfers is the number of transfers from which calls are simulated by classes.

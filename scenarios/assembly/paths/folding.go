@@ -9,7 +9,9 @@ import (
 	"fmt"
 
 	"sim/engine"
+	"sim/policies/collective"
 	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
 )
 
 // maxFlowLevelHops is the product of flows and links of all paths up to which level flow
@@ -148,6 +150,19 @@ func (r *routingSystem) foldCall(
 // withAllTransfers returns a copy of r in which each transfer of a call stands for
 // itself. It returns r if there is no call with classes.
 func (r *routingSystem) withAllTransfers(ctx context.Context) (*routingSystem, error) {
+	return r.unfold(ctx, (*calls.Call).Expand)
+}
+
+// listTransfers is withAllTransfers for outputs that list each transfer.
+func (r *routingSystem) listTransfers(ctx context.Context) (*routingSystem, error) {
+	return r.unfold(ctx, (*calls.Call).ExpandForOutput)
+}
+
+// unfold is withAllTransfers with a function that returns the transfers of the call.
+func (r *routingSystem) unfold(
+	ctx context.Context,
+	expand func(*calls.Call, context.Context, *collective.Problem) (*collective.Schedule, error),
+) (*routingSystem, error) {
 	if r.load.call == nil || !r.load.call.HasClasses() {
 		return r, nil
 	}
@@ -156,7 +171,7 @@ func (r *routingSystem) withAllTransfers(ctx context.Context) (*routingSystem, e
 		return nil, err
 	}
 	p.Network = r.Direct(p.Network)
-	s, err := r.s.Workload.Call.Expand(ctx, p)
+	s, err := expand(r.s.Workload.Call, ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -17,9 +17,14 @@ func (r *routingSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, e
 		return nil, assembly.ExportError(r.s.Name, "workload.microbatches",
 			"the step is too large to write the tasks of all GPUs", "choose fewer micro-batches")
 	}
-	r, err := r.withAllTransfers(ctx)
+	name := r.s.Name
+	r, err := r.listTransfers(ctx)
 	if err != nil {
-		return nil, err
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		problem, remedy := assembly.SplitError(err)
+		return nil, assembly.ExportError(name, "policy.collective", problem, remedy)
 	}
 	w := &trace.RankGraph{Graph: r.load.graph}
 
