@@ -69,7 +69,7 @@ allocator = "delta-topo"
 			single := s.WithPolicy(policy)
 			options := RunOptions{Workers: 2}
 			if single.NoTraceReason() == "" {
-				options.TimelineTasks = DefaultTimelineTasks
+				options.Timeline.Tasks = DefaultTimelineTasks
 			}
 			o, err := Run(context.Background(), single, options)
 			if err != nil {

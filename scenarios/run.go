@@ -10,7 +10,10 @@ import (
 	"sim/scenarios/result"
 )
 
-// DefaultTimelineTasks is the usual value of RunOptions.TimelineTasks.
+// TimelineOptions selects the tasks of timelines.
+type TimelineOptions = assembly.TimelineOptions
+
+// DefaultTimelineTasks is the usual value of TimelineOptions.Tasks.
 const DefaultTimelineTasks = assembly.DefaultTimelineTasks
 
 // RunOptions, Outcome, RateRow, Cost and Budget are types of package assembly that callers of

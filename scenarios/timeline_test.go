@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -82,7 +83,7 @@ collective = "ring"
 			}
 			var work *trace.RankGraph
 			o, err := Run(context.Background(), s,
-				RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks,
+				RunOptions{Workers: 1, Timeline: TimelineOptions{Tasks: DefaultTimelineTasks},
 					VisitWork: func(w *trace.RankGraph) error { work = w; return nil }})
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +91,7 @@ collective = "ring"
 
 			// Export the timeline and read it as a list of trace events.
 			var b bytes.Buffer
-			if err := result.WriteTrace(&b, &o.Document, &o.Detail); err != nil {
+			if _, err := result.WriteTrace(&b, &o.Document, &o.Detail, result.Window{}); err != nil {
 				t.Fatal(err)
 			}
 			type event struct {
@@ -184,6 +185,120 @@ collective = "ring"
 	}
 }
 
+// TestTraceWindow checks traces of a part of simulated time, of work on links and on pods. They have
+// the spans of the complete trace that overlap with the window. At its beginning, counters have the
+// value of the complete trace.
+func TestTraceWindow(t *testing.T) {
+	type event struct {
+		Ph, Name string
+		Pid      int
+		Ts, Dur  json.Number
+		Args     map[string]any
+	}
+	picos := func(n json.Number) int64 { // from microseconds with six decimals
+		v, err := strconv.ParseInt(strings.Replace(cmp.Or(string(n), "0.000000"), ".", "", 1), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+
+	const step = `[workload]
+kind = "training"
+model = "gpt-7b"
+sequence = 4096
+microbatches = 4
+tp = 2
+pp = 4
+gpus = 16
+[fabric]
+kind = "torus"
+dims = [4, 4]
+link_rate = "400Gbps"
+[engine]
+level = "flow"
+[policy]
+routers = ["dor"]
+`
+	for name, text := range map[string]string{"links": step, "pods": "base = \"gpt7b\"\npolicy.allocators = [\"uniform\"]\n"} {
+		s := mustParse(t, text)
+		// read runs the scenario and returns the events of its trace.
+		read := func(w result.Window) (events []event) {
+			o, err := Run(context.Background(), s, RunOptions{Workers: 1,
+				Timeline: TimelineOptions{Tasks: DefaultTimelineTasks, Window: w}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			spans, err := result.WriteTrace(&b, &o.Document, &o.Detail, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var f struct{ TraceEvents []event }
+			if err := json.Unmarshal(b.Bytes(), &f); err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range f.TraceEvents {
+				if e.Ph == "X" {
+					spans--
+				}
+			}
+			if spans != 0 {
+				t.Errorf("%s, %s: the number of spans is too large by %d, want it exact", name, w, spans)
+			}
+			return f.TraceEvents
+		}
+
+		// The ends of spans of the complete trace are borders of windows.
+		all := read(result.Window{})
+		var times []int64
+		for _, e := range all {
+			if e.Ph == "X" {
+				times = append(times, picos(e.Ts), picos(e.Ts)+picos(e.Dur))
+			}
+		}
+		slices.Sort(times)
+		last := times[len(times)-1]
+		for _, w := range []result.Window{
+			{From: times[len(times)/3], To: times[len(times)/2]},
+			{From: times[len(times)/3] + 1, To: times[len(times)/2] + 1},
+			{From: times[len(times)/4]}, {To: times[len(times)/5]},
+			{From: last, To: last + 1}, {From: last + 1},
+		} {
+			// describe lists the spans of events in the window, and the values of counters at
+			// its beginning.
+			describe := func(events []event) (list []string) {
+				values := map[string]string{}
+				for _, e := range events {
+					start := picos(e.Ts)
+					switch end := start + picos(e.Dur); {
+					case e.Ph == "X" && start < cmp.Or(w.To, math.MaxInt64) && end > w.From:
+						list = append(list, fmt.Sprint(e.Pid, e.Name, start, end, e.Args))
+					case e.Ph == "C" && start <= w.From:
+						values[fmt.Sprint(e.Pid, e.Name)] = fmt.Sprint(e.Args)
+					}
+				}
+				for name, value := range values {
+					list = append(list, name+" is "+value)
+				}
+				slices.Sort(list)
+				return list
+			}
+			events := read(w)
+			if got, want := describe(events), describe(all); !slices.Equal(got, want) {
+				t.Errorf("%s, %s: got %d spans and rates, want %d of the complete trace:\n%q\n%q",
+					name, w, len(got), len(want), got, want)
+			}
+			for _, e := range events {
+				if at := picos(e.Ts); e.Ph == "C" && (at < w.From || w.To > 0 && at >= w.To) {
+					t.Errorf("%s, %s: %s has a rate at %d ps, want none outside of the window",
+						name, w, e.Name, at)
+				}
+			}
+		}
+	}
+}
+
 // TestTimelineOfPlans checks the timeline of a plan. It ends when the plan does and has all of
 // its messages and reconfigurations. Each message starts after the tasks on which it depends
 // have ended.
@@ -215,7 +330,7 @@ chunk = "1MB"
 				t.Fatalf("got reason %q against a timeline, want none", why)
 			}
 			o, err := Run(context.Background(), s,
-				RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks})
+				RunOptions{Workers: 1, Timeline: TimelineOptions{Tasks: DefaultTimelineTasks}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -84,7 +84,7 @@ func cellDigests(t *testing.T, scenario string, overrides []string, drawn bool) 
 	var work *trace.RankGraph
 	var faults scenarios.Diagnostics
 	if err == nil {
-		options := scenarios.RunOptions{Workers: 1, TimelineTasks: 50}
+		options := scenarios.RunOptions{Workers: 1, Timeline: scenarios.TimelineOptions{Tasks: 50}}
 		options.VisitWork = func(w *trace.RankGraph) error { work = w; return nil }
 		if o, err = scenarios.Run(t.Context(), s, options); errors.As(err, &faults) { // some tasks have no export format
 			options.VisitWork = nil
@@ -138,7 +138,10 @@ func cellDigests(t *testing.T, scenario string, overrides []string, drawn bool) 
 	})
 	document := o.Document // without the digest of the scenario's text and the program version
 	document.Digest, document.Version = "", ""
-	digest("timeline", func(w io.Writer) error { return result.WriteTrace(w, &document, &o.Detail) })
+	digest("timeline", func(w io.Writer) error {
+		_, err := result.WriteTrace(w, &document, &o.Detail, result.Window{})
+		return err
+	})
 	if len(o.PlannerPlans) > 0 {
 		digest("plans", o.WritePlans)
 	}

@@ -19,6 +19,7 @@ import (
 	"sim/engine/units"
 	"sim/internal/alias"
 	"sim/scenarios"
+	"sim/scenarios/result"
 )
 
 // boolFlag returns a flag without a value, for the given usage text.
@@ -162,9 +163,8 @@ type runFlags struct {
 	workers int // goroutines
 	// outputPaths are the output files, indexed by the names in fileFlags.
 	outputPaths map[string]string
-	// traceTasks is the number of tasks per timeline in the file of --trace, in addition to
-	// the critical path.
-	traceTasks int
+	// timeline selects the tasks in the file of --trace.
+	timeline scenarios.TimelineOptions
 	// routesOut is the directory for forwarding tables.
 	routesOut string
 	// dirs are the directories that policies write to.
@@ -184,6 +184,7 @@ func runFlagList() []cli.Flag {
 		&cli.IntFlag{Name: "j", Usage: "use `N` processors; the results do not depend on N", DefaultText: "all"},
 		stringFlag("trace", "write the timelines to `FILE` as a trace for https://ui.perfetto.dev", noDefault),
 		&cli.IntFlag{Name: "trace-tasks", Usage: "with --trace: write the critical path and up to `N` other tasks per timeline, from complete time windows", Value: scenarios.DefaultTimelineTasks},
+		stringFlag("trace-window", "with --trace: write only what runs in the simulated time `FROM..TO`, such as 10ms..20ms or 10ms..; spans that cross its ends are whole", "all"),
 		stringFlag("plan-out", "write the plans of policies to `FILE`: rate schedules as CSV, plans of a collective as JSON", noDefault),
 		stringFlag("routes-out", "write the forwarding tables of each router to `DIR` as CSV", noDefault),
 		stringFlag("goal-out", "write the simulated tasks to `FILE` as a GOAL schedule; binary if the name ends in .bin", noDefault),
@@ -213,20 +214,54 @@ func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
 		return f, err
 	}
 	// Read the flags that only sim run has, then check that they fit together.
-	f.traceTasks, f.routesOut, f.outputPaths = cc.Int("trace-tasks"), cc.String("routes-out"), map[string]string{}
+	f.timeline.Tasks, f.routesOut, f.outputPaths = cc.Int("trace-tasks"), cc.String("routes-out"), map[string]string{}
 	for _, name := range fileFlags {
 		f.outputPaths[name] = cc.String(name)
 	}
 	if err := f.checkOutputPaths(files); err != nil {
 		return f, err
 	}
-	switch {
-	case f.traceTasks < 1:
-		return f, usagef("--trace-tasks is %d, want at least 1", f.traceTasks)
-	case cc.IsSet("trace-tasks") && f.outputPaths["trace"] == "":
-		return f, usagef("--trace-tasks has no effect without --trace")
+	if f.timeline.Tasks < 1 {
+		return f, usagef("--trace-tasks is %d, want at least 1", f.timeline.Tasks)
 	}
-	return f, nil
+	for _, name := range []string{"trace-tasks", "trace-window"} {
+		if cc.IsSet(name) && f.outputPaths["trace"] == "" {
+			return f, usagef("--%s has no effect without --trace", name)
+		}
+	}
+	if cc.IsSet("trace-window") {
+		f.timeline.Window, err = parseWindow(cc.String("trace-window"))
+	}
+	return f, err
+}
+
+// parseWindow parses the value of --trace-window: FROM..TO, FROM.. or ..TO.
+func parseWindow(value string) (w result.Window, err error) {
+	const example = "such as 10ms..20ms or 10ms.."
+	from, to, isRange := strings.Cut(value, "..")
+	from, to = strings.TrimSpace(from), strings.TrimSpace(to)
+	if !isRange || from+to == "" {
+		return w, usagef("flag --trace-window needs two times, %s, not %q", example, value)
+	}
+
+	// An end that is missing is the end of the run.
+	for _, part := range []struct {
+		text string
+		time *int64
+	}{{from, &w.From}, {to, &w.To}} {
+		if part.text == "" {
+			continue
+		}
+		t, err := units.ParseTime(part.text)
+		if err != nil {
+			return w, usagef("flag --trace-window needs times, %s, not %q", example, part.text)
+		}
+		*part.time = int64(t)
+	}
+	if to != "" && w.From >= w.To {
+		return w, usagef("--trace-window %s is empty; write a start before the end, %s", value, example)
+	}
+	return w, nil
 }
 
 // readStorageFlags reads the flags that sim run and sim sweep share: where and how results are

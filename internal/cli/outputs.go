@@ -48,6 +48,7 @@ type outputs struct {
 	routes map[string]routeFiles
 	// createdDirs are the directories created for routes, which abort removes.
 	createdDirs result.CreatedDirs
+	window      result.Window // part of simulated time in the trace
 	// workloads are the files with the simulated tasks.
 	workloads []workloadFile
 	// rankTraces has the simulated tasks, for the Chakra files of ranks 1 and up.
@@ -100,7 +101,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		// Timelines and plans have their own fields; all other files have the simulated tasks.
 		switch w.name {
 		case "--trace":
-			o.trace = f
+			o.trace, o.window = f, flags.timeline.Window
 		case "--plan-out":
 			o.plan = f
 		default:
@@ -160,14 +161,27 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 			}
 		}
 	}
-	// Write the timelines, with a message about omitted tasks.
+	// Write the timelines, with a message about omitted tasks and about a window after the end.
 	name := out.Document.Scenario
 	for i := range out.Detail.Policies {
-		if l := out.Detail.Policies[i].Timeline; o.trace != nil && l != nil && l.Omitted != "" {
-			c.logf("%s: %s leaves out: %s", name, o.trace.path, l.Omitted)
+		p := &out.Detail.Policies[i]
+		if o.trace == nil {
+			continue
+		}
+		if p.Timeline != nil && p.Timeline.Omitted != "" {
+			c.logf("%s: %s leaves out: %s", name, o.trace.path, p.Timeline.Omitted)
+		}
+		if p.MakespanS > 0 && float64(o.window.From) > p.MakespanS*1e12 {
+			c.logf("%s: %s ends at %.4g s, before --trace-window", name, p.Policy, p.MakespanS)
 		}
 	}
-	write(o.trace, func(w io.Writer) error { return result.WriteTrace(w, &out.Document, &out.Detail) })
+	write(o.trace, func(w io.Writer) error {
+		spans, err := result.WriteTrace(w, &out.Document, &out.Detail, o.window)
+		if err == nil && spans == 0 && o.window != (result.Window{}) {
+			c.logf("%s: nothing runs from %s, so %s has no spans", name, o.window, o.trace.path)
+		}
+		return err
+	})
 
 	// Explain an empty file of plans.
 	if o.plan != nil && len(out.RateSchedules)+len(out.PlannerPlans) == 0 {

@@ -46,7 +46,7 @@ func TestReports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := scenarios.Run(t.Context(), s, scenarios.RunOptions{Workers: 1, TimelineTasks: 2000})
+			o, err := scenarios.Run(t.Context(), s, scenarios.RunOptions{Workers: 1, Timeline: scenarios.TimelineOptions{Tasks: 2000}})
 			if err != nil {
 				t.Fatal(err)
 			}

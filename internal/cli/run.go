@@ -153,7 +153,7 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	// Simulate, with the options that the requested outputs need.
 	options := scenarios.RunOptions{Workers: flags.workers, Progress: update, ReportProgress: share}
 	if flags.outputPaths["trace"] != "" {
-		options.TimelineTasks = flags.traceTasks
+		options.Timeline = flags.timeline
 	}
 	if len(j.outputs.workloads) > 0 {
 		options.VisitWork = j.outputs.fillWorkloads

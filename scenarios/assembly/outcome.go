@@ -11,10 +11,10 @@ import (
 
 // Outcome holds all results of a run.
 type Outcome struct {
-	Document      result.Document
-	Timings       result.Timings
-	Detail        result.Detail
-	TimelineTasks int // see Options.TimelineTasks
+	Document result.Document
+	Timings  result.Timings
+	Detail   result.Detail
+	Timeline TimelineOptions // see Options.Timeline
 	// RateSchedules holds the rates of every transfer over time, by policy. Policies
 	// without scheduled rates have no entry.
 	RateSchedules map[string][]RateRow

@@ -20,9 +20,8 @@ type Options struct {
 	// VisitWork receives the work under the first policy, before any policy decides; may
 	// be nil.
 	VisitWork func(w *trace.RankGraph) error
-	// TimelineTasks is the number of tasks of result.Simulation.Timeline, in addition to
-	// the critical path. If it is 0, there are no timelines.
-	TimelineTasks int
+	// Timeline selects the tasks of result.Simulation.Timeline.
+	Timeline TimelineOptions
 	// Progress is called before each policy and at the end, from one goroutine at a time;
 	// may be nil.
 	Progress func(policy string, done, total int)
@@ -47,7 +46,7 @@ func Run(
 		Timings:       result.Timings{Policies: map[string]result.PolicyTimings{}},
 		Detail:        result.Detail{Title: title},
 		RateSchedules: map[string][]RateRow{},
-		TimelineTasks: opt.TimelineTasks,
+		Timeline:      opt.Timeline,
 	}
 	if err := sys.Begin(ctx, o); err != nil {
 		return nil, ContextErrorOr(ctx, err)

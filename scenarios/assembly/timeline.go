@@ -16,6 +16,14 @@ import (
 // path. Such a timeline is about 30 MB of text.
 const DefaultTimelineTasks = 100_000
 
+// TimelineOptions selects the tasks of timelines.
+type TimelineOptions struct {
+	// Tasks limits the tasks of a timeline that are not on the critical path. If it is 0,
+	// there are no timelines.
+	Tasks  int
+	Window result.Window // part of simulated time whose tasks are shown
+}
+
 // maxCounters is the number of links whose loads a timeline shows, about a screen of
 // tracks. They are the links with the most bytes.
 const maxCounters = 16
@@ -39,10 +47,10 @@ type TimelineInput struct {
 	MarkCritical bool // whether tasks on the critical path are marked
 }
 
-// Timeline returns the computes and transfers of all nodes, the task that each waited for
-// last, and the loads of links. If there are more than limit tasks, it contains a sample;
+// Timeline returns the computes and transfers in the window, the task that each waited for
+// last, and the loads of links. If there are more than o.Tasks tasks, it contains a sample;
 // see result.Sample.
-func (a *TimelineInput) Timeline(limit int) *result.Timeline {
+func (a *TimelineInput) Timeline(o TimelineOptions) *result.Timeline {
 	g, t := a.Graph, a.Trace
 	l := &result.Timeline{Nodes: a.Nodes, Omitted: a.Omitted}
 	var withWork []int32 // tasks that are not mere milestones
@@ -60,13 +68,26 @@ func (a *TimelineInput) Timeline(limit int) *result.Timeline {
 		}
 	}
 
-	shown := withWork
-	if len(shown) > limit {
-		sample := result.Sample(len(shown), limit, func(i int) result.TaskInterval {
+	// Select the tasks in the window.
+	var shown []int32
+	for _, id := range withWork {
+		if o.Window.Includes(int64(t.Start[id]), int64(t.End[id])) {
+			shown = append(shown, id)
+		}
+	}
+	if outside := len(withWork) - len(shown); outside > 0 {
+		addOmission(l, "%d of %d tasks, outside of %s (the last ends at %.4g s)",
+			outside, len(withWork), o.Window, t.Makespan.Seconds())
+	}
+
+	if len(shown) > o.Tasks {
+		// A task that crosses the border of the window counts from the border on.
+		begin := engine.Time(o.Window.From)
+		sample := result.Sample(len(shown), o.Tasks, func(i int) result.TaskInterval {
 			id := shown[i]
 			return result.TaskInterval{
-				Start:    float64(t.Start[id]),
-				End:      float64(t.End[id]),
+				Start:    float64(max(0, t.Start[id]-begin)),
+				End:      float64(t.End[id] - begin),
 				Critical: critical[id],
 			}
 		})
@@ -78,7 +99,7 @@ func (a *TimelineInput) Timeline(limit int) *result.Timeline {
 				selected = append(selected, id)
 			}
 		}
-		addOmission(l, "%s", sample.Describe(end.Seconds()))
+		addOmission(l, "%s", sample.Describe(begin.Seconds(), end.Seconds()))
 		shown = selected
 	}
 

@@ -137,8 +137,9 @@ func bisection(n int) []int {
 // It counts the windows beyond.
 const maxDescribedWindows = 8
 
-// Describe states which tasks are missing. end is the end of the last task in seconds.
-func (s *TaskSample) Describe(end float64) string {
+// Describe states which tasks are missing. The times of tasks are relative to begin, and the last
+// task ends at end, both in seconds.
+func (s *TaskSample) Describe(begin, end float64) string {
 	missing := 0
 	for _, selected := range s.Selected {
 		if !selected {
@@ -153,7 +154,7 @@ func (s *TaskSample) Describe(end float64) string {
 				parts = append(parts, fmt.Sprintf("and in %d more windows", len(s.Windows)-i))
 				break
 			}
-			parts = append(parts, fmt.Sprintf("%.4g to %.4g s", w[0]*end, w[1]*end))
+			parts = append(parts, fmt.Sprintf("%.4g to %.4g s", begin+w[0]*(end-begin), begin+w[1]*(end-begin)))
 		}
 		rest = "all tasks from " + strings.Join(parts, ", ")
 	}
@@ -281,7 +282,7 @@ func sampleSpans(tracks []Track, n, max int) ([]Track, string) {
 		}
 		out[i].Spans = stored
 	}
-	return out, sample.Describe(end)
+	return out, sample.Describe(0, end)
 }
 
 // coarsenSeries bounds the number of points of each series and of all together.

@@ -122,5 +122,6 @@ func (t *traceWriter) timeline(l *Timeline) {
 			t.enqueue(k.Start, end, i)
 		}
 	}
+	t.spans += len(l.Tasks)
 	t.counters("link", l.Links)
 }

@@ -20,9 +20,13 @@ import (
 // one per policy. A process has one thread per stage, one for the stage's transfers, and
 // one per direction of a circuit bundle. Rates are counters. Events are sorted by time,
 // process and thread, and written one by one: a large trace needs no more memory than d.
-func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
+//
+// The trace has the spans and changes of rates in the window. Spans that cross its border are
+// complete. Timelines must have been created for the same window. WriteTrace returns the number of
+// spans.
+func WriteTrace(w io.Writer, doc *Document, d *Detail, window Window) (spans int, err error) {
 	b := bufio.NewWriterSize(w, 1<<16)
-	t := &traceWriter{w: b}
+	t := &traceWriter{w: b, window: window}
 	t.printf(`{"displayTimeUnit":"ms","otherData":{"scenario":%s,"version":%s,"digest":%s},"traceEvents":[`,
 		quoteJSON(doc.Scenario), quoteJSON(doc.Version), quoteJSON(doc.Digest))
 
@@ -43,7 +47,7 @@ func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 		t.writeEvent("%s", e.format(e.index))
 	}
 	t.printf("\n]}\n")
-	return b.Flush() // reports the first failed write
+	return t.spans, b.Flush() // reports the first failed write
 }
 
 // traceWriter assigns numbers to processes and threads and collects their events. The member
@@ -54,6 +58,8 @@ type traceWriter struct {
 	pid        int
 	tid        int
 	wroteEvent bool // an event was written, so the next one needs a comma
+	window     Window
+	spans      int // number of activities
 	events     []queuedEvent
 }
 
@@ -95,8 +101,10 @@ func (t *traceWriter) simulation(p *Simulation) {
 				fmt.Sprintf(`,"args":{"rate_bits_per_s":%s}`, text.Exact(s.Value[i])))
 		}
 		for i := range max(len(s.TimeS)-1, 0) {
-			if s.Value[i] > 0 && picoseconds(s.TimeS[i+1]) > picoseconds(s.TimeS[i]) {
-				t.enqueue(picoseconds(s.TimeS[i]), busy, i)
+			from, to := picoseconds(s.TimeS[i]), picoseconds(s.TimeS[i+1])
+			if s.Value[i] > 0 && to > from && t.window.Includes(from, to) {
+				t.enqueue(from, busy, i)
+				t.spans++
 			}
 		}
 	}
@@ -108,16 +116,22 @@ func (t *traceWriter) simulation(p *Simulation) {
 	t.counters("rate", p.Rates)
 }
 
-// counters adds series of rates as counters.
+// counters adds series of rates as counters. In a window that begins later than a series, the
+// first value is the rate at the beginning of the window.
 func (t *traceWriter) counters(what string, series []Series) {
 	for i := range series {
 		s := &series[i]
 		pid, name := t.pid, quoteJSON(what+" "+s.Name+" (Gb/s)")
+		timeOf := func(i int) int64 { return max(picoseconds(s.TimeS[i]), t.window.From) }
 		counter := func(i int32) string {
-			return fmt.Sprintf(`{"ph":"C","pid":%d,"ts":%s,"name":%s,"args":{"Gb/s":%s}}`, pid, formatMicros(picoseconds(s.TimeS[i])), name, text.Exact(s.Value[i]/1e9))
+			return fmt.Sprintf(`{"ph":"C","pid":%d,"ts":%s,"name":%s,"args":{"Gb/s":%s}}`, pid, formatMicros(timeOf(int(i))), name, text.Exact(s.Value[i]/1e9))
 		}
-		for i, at := range s.TimeS {
-			t.enqueue(picoseconds(at), counter, i)
+		for i := range s.TimeS {
+			at := timeOf(i)
+			isReplaced := i+1 < len(s.TimeS) && at == t.window.From && timeOf(i+1) == at && at > 0
+			if t.window.Includes(at, at) && !isReplaced {
+				t.enqueue(at, counter, i)
+			}
 		}
 	}
 }
@@ -132,6 +146,9 @@ func (t *traceWriter) track(l *Track) {
 	// Transfers have threads of their own, because they overlap with the stage's computations.
 	var work, moves []Span
 	for _, s := range l.Spans {
+		if !t.window.Includes(picoseconds(s.StartS), picoseconds(s.EndS)) {
+			continue
+		}
 		if (&PathStep{Kind: s.Kind}).Transfer() {
 			moves = append(moves, s)
 		} else {
@@ -148,6 +165,7 @@ func (t *traceWriter) track(l *Track) {
 		for i := range row {
 			t.enqueue(picoseconds(row[i].StartS), span, i)
 		}
+		t.spans += len(row)
 	}
 	assignRows(t, name, work, interval, add)
 	assignRows(t, name+", transfers", moves, interval, add)

@@ -31,8 +31,10 @@ func readTrace(t *testing.T, data []byte) []traceEvent {
 func TestTrace(t *testing.T) {
 	r := sample()
 	var a, b bytes.Buffer
-	must(t, WriteTrace(&a, &r.Document, &r.Detail))
-	must(t, WriteTrace(&b, &r.Document, &r.Detail))
+	for _, w := range []*bytes.Buffer{&a, &b} {
+		_, err := WriteTrace(w, &r.Document, &r.Detail, Window{})
+		must(t, err)
+	}
 	if !bytes.Equal(a.Bytes(), b.Bytes()) {
 		t.Error("two traces of the same run differ")
 	}
@@ -87,7 +89,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 
 func TestTraceFullDisk(t *testing.T) {
 	r := sample()
-	if err := WriteTrace(fullDisk{}, &r.Document, &r.Detail); err == nil {
+	if _, err := WriteTrace(fullDisk{}, &r.Document, &r.Detail, Window{}); err == nil {
 		t.Error("a write error was lost")
 	}
 }

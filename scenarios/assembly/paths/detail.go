@@ -39,7 +39,7 @@ func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
 		o.Files = append(o.Files, a.DescribePackets(&p)...)
 	}
 
-	a.addTimeline(ctx, &p, o.TimelineTasks)
+	a.addTimeline(ctx, &p, o.Timeline)
 	o.Detail.Policies = append(o.Detail.Policies, p)
 
 	routes := assembly.Routes{

@@ -15,14 +15,15 @@ import (
 // requests it.
 const maxStoredTasks = 2000
 
-// addTimeline adds the timeline of the simulation to p, with about limit tasks. If
-// limit is 0, it adds only the tracks of nodes and links, and only for at most
-// maxStoredTasks tasks.
-func (a *routingResult) addTimeline(ctx context.Context, p *result.Simulation, limit int) {
-	isRequested := limit > 0
+// addTimeline adds the timeline of the simulation to p. If o.Tasks is 0, it adds only
+// the tracks of nodes and links, and only for at most maxStoredTasks tasks.
+func (a *routingResult) addTimeline(
+	ctx context.Context, p *result.Simulation, o assembly.TimelineOptions,
+) {
+	isRequested := o.Tasks > 0
 	if c := a.system.load.call; c != nil && c.HasClasses() {
 		if isRequested {
-			a.addFullTimeline(ctx, p, limit)
+			a.addFullTimeline(ctx, p, o)
 		}
 		return
 	}
@@ -35,11 +36,11 @@ func (a *routingResult) addTimeline(ctx context.Context, p *result.Simulation, l
 		return
 	}
 	if isRequested {
-		p.Timeline = a.timeline(limit)
+		p.Timeline = a.timeline(o)
 	}
 
 	if len(a.Graph.Tasks) <= maxStoredTasks {
-		t := a.timeline(maxStoredTasks)
+		t := a.timeline(assembly.TimelineOptions{Tasks: maxStoredTasks})
 		p.Nodes, p.Links = t.Tracks(), t.Links
 	}
 }
@@ -47,15 +48,17 @@ func (a *routingResult) addTimeline(ctx context.Context, p *result.Simulation, l
 // addFullTimeline adds the timeline of a call that was simulated by classes of
 // identical transfers. It simulates each transfer. The timeline is missing if ctx is
 // cancelled.
-func (a *routingResult) addFullTimeline(ctx context.Context, p *result.Simulation, limit int) {
-	r, err := a.system.withAllTransfers(ctx)
+func (a *routingResult) addFullTimeline(
+	ctx context.Context, p *result.Simulation, o assembly.TimelineOptions,
+) {
+	r, err := a.system.listTransfers(ctx)
 	if err == nil {
 		full := &routingResult{
 			system: r, paths: a.paths, routerNetwork: a.routerNetwork, workers: a.workers,
 		}
 		full.Row.Metrics = map[string]float64{}
 		if err = full.simulate(ctx, nil); err == nil {
-			full.addTimeline(ctx, p, limit)
+			full.addTimeline(ctx, p, o)
 		}
 	}
 	if err != nil {
@@ -63,9 +66,8 @@ func (a *routingResult) addFullTimeline(ctx context.Context, p *result.Simulatio
 	}
 }
 
-// timeline returns the timeline of the nodes and links in the simulation, with
-// about limit tasks.
-func (a *routingResult) timeline(limit int) *result.Timeline {
+// timeline returns the timeline of the nodes and links in the simulation.
+func (a *routingResult) timeline(o assembly.TimelineOptions) *result.Timeline {
 	nodeWord := "node"
 	if a.system.Torus != nil {
 		nodeWord = "chip"
@@ -105,5 +107,5 @@ func (a *routingResult) timeline(limit int) *result.Timeline {
 		}
 	}
 
-	return t.Timeline(limit)
+	return t.Timeline(o)
 }

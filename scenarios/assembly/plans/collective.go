@@ -203,8 +203,8 @@ func (g *collectiveSystem) Decide(
 			Policy: a.Row.Policy, MakespanS: completion.Seconds(),
 			Schedule: collectiveSchedule(best),
 		}
-		if o.TimelineTasks > 0 {
-			s.Timeline = stepTimeline(ctx, best, level == "flow", o.TimelineTasks)
+		if o.Timeline.Tasks > 0 {
+			s.Timeline = stepTimeline(ctx, best, level == "flow", o.Timeline)
 		}
 		o.Detail.Policies = append(o.Detail.Policies, s)
 		o.PlannerPlans = append(o.PlannerPlans, best)

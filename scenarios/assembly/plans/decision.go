@@ -309,9 +309,9 @@ func (a *planningResult) describe(ctx context.Context, o *assembly.Outcome) {
 
 	// A plan that is not built has no timeline. The reason takes its place.
 	p := result.Simulation{Policy: a.Row.Policy, MakespanS: d.cost(a.candidate).Seconds()}
-	if a.plan != nil && o.TimelineTasks > 0 {
-		p.Timeline = slotTimeline(a.plan, a.domain(), d.slot, d.chunk, o.TimelineTasks)
-	} else if o.TimelineTasks > 0 {
+	if a.plan != nil && o.Timeline.Tasks > 0 {
+		p.Timeline = slotTimeline(a.plan, a.domain(), d.slot, d.chunk, o.Timeline)
+	} else if o.Timeline.Tasks > 0 {
 		reason := cmp.Or(a.Row.Labels["plan"], "the schedule is fluid")
 		p.Timeline = &result.Timeline{Omitted: "all, as there is no plan in slots: " + reason}
 	}

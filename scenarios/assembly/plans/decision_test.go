@@ -47,7 +47,7 @@ func decide(
 	if err != nil {
 		return row, nil, nil, err
 	}
-	o = &assembly.Outcome{TimelineTasks: 1000}
+	o = &assembly.Outcome{Timeline: assembly.TimelineOptions{Tasks: 1000}}
 	if err := z.Begin(ctx, o); err != nil {
 		return row, nil, nil, err
 	}

@@ -36,7 +36,7 @@ func trackNames(gpus, switches int) (names []string) {
 // slot, and the reconfigurations. A transmission depends on the preceding
 // transmission of its chunk, and on the reconfiguration before its phase.
 func slotTimeline(
-	p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, limit int,
+	p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, o assembly.TimelineOptions,
 ) *result.Timeline {
 	g, trace := &engine.Graph{}, &engine.Trace{}
 	t := &assembly.TimelineInput{Graph: g, Trace: trace, Nodes: trackNames(p.GPUs, together)}
@@ -130,7 +130,7 @@ func slotTimeline(
 
 	t.ComputeNode = func(id int32) int32 { return node[id] }
 	t.VisitLinks = func(id int32, visit func(int32, float64)) { visit(linkOfTask[id], wholeTransfer) }
-	return t.Timeline(limit)
+	return t.Timeline(o)
 }
 
 // wholeTransfer is the share of a transfer on its link: each transfer of a plan uses one link.
@@ -138,7 +138,9 @@ const wholeTransfer = 1
 
 // stepTimeline returns the timeline of a plan in steps, simulated with
 // synchronised steps.
-func stepTimeline(ctx context.Context, p *plan.Plan, fluid bool, limit int) *result.Timeline {
+func stepTimeline(
+	ctx context.Context, p *plan.Plan, fluid bool, o assembly.TimelineOptions,
+) *result.Timeline {
 	m, err := simulate.SimulateMessages(ctx, p, fluid)
 	if err != nil {
 		return &result.Timeline{Omitted: "all: " + err.Error()}
@@ -148,5 +150,5 @@ func stepTimeline(ctx context.Context, p *plan.Plan, fluid bool, limit int) *res
 		ComputeNode: func(int32) int32 { return int32(p.GPUs) },
 		VisitLinks:  func(id int32, visit func(int32, float64)) { visit(m.Link[id], wholeTransfer) },
 	}
-	return t.Timeline(limit)
+	return t.Timeline(o)
 }
