@@ -160,8 +160,13 @@ func (k *networkPicture) addLegend(s *sheet.Sheet) {
 	}
 
 	if k.routes == nil {
-		s.AddLegend("load of a link, 0 to "+loadText(k.MaxLoad)+" "+k.Unit,
-			colorScale(loadColor))
+		if k.MaxLoad > 0 {
+			s.AddLegend("load of a link, "+loadText(k.ScaleStart)+" to "+loadText(k.MaxLoad)+" "+k.Unit,
+				colorScale(loadColor))
+		}
+		if n := k.unloaded(); n > 0 {
+			s.AddLegend(text.Plural(n, "link")+" without load", sheet.LineSample(sheet.Line(sheet.Faint, 2)))
+		}
 	}
 
 	// List the states that occur, with the number of links.
@@ -194,10 +199,20 @@ func colorScale(of func(share float64) color.Color) sheet.Sample {
 	}
 }
 
-// loadColor returns the colour of a load relative to the maximum. It is light for small loads,
-// so that these links are inconspicuous on white.
+// loadColor returns the colour of a share of the scale of loads. It is light for small loads, so
+// that these links are inconspicuous on white.
 func loadColor(share float64) color.Color {
 	return sheet.Heat(0.95 * (1 - share))
+}
+
+// unloaded returns the number of usable links that carry nothing.
+func (k *networkPicture) unloaded() (n int) {
+	for i := range k.Links {
+		if l := &k.Links[i]; l.State == "" && l.Load <= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // loadText formats a load.
@@ -255,30 +270,35 @@ func (k *networkPicture) layoutPoint(c draw.Canvas, x, y float64) vg.Point {
 // paint draws the links, the nodes with their texts, and the paths. Links are grouped by colour
 // before they are drawn, because one path per link would make large files.
 func (k *networkPicture) paint(c draw.Canvas) {
-	// Group the usable links by load, in numColors steps, and the others by state.
+	// Group the usable links by load, in numColors steps of the scale, and the others by state.
 	const numColors = 64
+	var unloaded [][]vg.Point
 	var byLoad [numColors + 1][][]vg.Point
 	byState := map[string][][]vg.Point{}
 	step := k.scale * vg.Length(k.Step)
 	for i := range k.Links {
 		l, pts := &k.Links[i], k.linkPoints(c, i)
-		if l.State == "" || l.State == stateDrained && l.Load > 0 {
-			at := min(int(l.Load/max(k.MaxLoad,
-				math.SmallestNonzeroFloat64)*numColors+0.5),
-				numColors)
-			byLoad[at] = append(byLoad[at], pts)
-		} else {
+		switch {
+		case l.State != "" && (l.State != stateDrained || l.Load <= 0):
 			byState[l.State] = append(byState[l.State], pts)
+		case l.Load <= 0:
+			unloaded = append(unloaded, pts)
+		default:
+			share := (l.Load - k.ScaleStart) / (k.MaxLoad - k.ScaleStart)
+			at := min(int(share*numColors+0.5), numColors)
+			byLoad[at] = append(byLoad[at], pts)
 		}
 	}
 
 	// Draw the links: usable ones by load, the most loaded on top, then drained and failed ones.
-	style := draw.LineStyle{Width: min(max(step*0.11, 0.7), 3)}
+	style := sheet.Line(sheet.Faint, min(max(step*0.11, 0.7), 3))
+	if k.routes != nil {
+		style.Width = 0.6
+	}
+	c.StrokeLines(style, unloaded...)
 	for i, lines := range byLoad {
-		style.Color = loadColor(float64(i) / numColors)
-		if k.routes != nil {
-			style.Color = sheet.Faint
-			style.Width = 0.6
+		if k.routes == nil {
+			style.Color = loadColor(float64(i) / numColors)
 		}
 		c.StrokeLines(style, lines...)
 	}

@@ -79,12 +79,12 @@ func TestNetLinks(t *testing.T) {
 	}
 }
 
-// TestLinkColors compares the colours of a ring of four links with loads of 0, half and full
-// with a direct calculation.
+// TestLinkColors: colours of a ring of five links start at the smallest load, and a link without
+// load is grey.
 func TestLinkColors(t *testing.T) {
-	l := &result.Torus{Dims: []int{4}, Unit: "messages"}
-	for n, load := range []float64{4, 2, 2, 0} {
-		l.Links = append(l.Links, result.TorusLink{From: n, To: (n + 1) % 4, Up: true, Wrap: n == 3, Load: load})
+	l := &result.Torus{Dims: []int{5}, Unit: "messages"}
+	for n, load := range []float64{5, 4, 3, 3, 0} {
+		l.Links = append(l.Links, result.TorusLink{From: n, To: (n + 1) % 5, Up: true, Wrap: n == 4, Load: load})
 	}
 	k := newLinkLoads(&result.Simulation{Torus: l})
 	rec := new(recorder.Canvas)
@@ -99,9 +99,9 @@ func TestLinkColors(t *testing.T) {
 			got[clr]++
 		}
 	}
-	for share, want := range map[float64]int{1: 1, 0.5: 2, 0: 1} {
-		if got[loadColor(share)] != want {
-			t.Errorf("%d links have the colour of %g of the most, want %d", got[loadColor(share)], share, want)
+	for clr, want := range map[color.Color]int{sheet.Heat(0): 1, sheet.Heat(0.475): 1, sheet.Heat(0.95): 2, sheet.Faint: 1} {
+		if got[clr] != want {
+			t.Errorf("%d links have the colour %v, want %d", got[clr], clr, want)
 		}
 	}
 }

@@ -24,7 +24,11 @@ type NetworkLayout struct {
 	Stubs     bool         `json:"stubs"` // some links are drawn as stubs at their source
 	Unit      string       `json:"unit"`  // unit of loads
 
-	MaxLoad float64 `json:"-"` // largest load of a link
+	// ScaleStart and MaxLoad are the ends of the scale of loads. The scale starts at the smallest
+	// load of a link that carries anything, but covers at least a share minScaleSpan of MaxLoad, so
+	// that small differences look small.
+	ScaleStart float64 `json:"-"`
+	MaxLoad    float64 `json:"-"` // largest load of a link
 }
 
 // LayoutLink is a directed link. Its JSON contains only the geometry, which policies
@@ -60,6 +64,9 @@ func (t *Torus) numNodes() int {
 	return nodes
 }
 
+// minScaleSpan is the smallest span of a scale of loads, as a share of the largest load.
+const minScaleSpan = 0.25
+
 // maxTorusHeight is the maximum height of a torus's picture, as a fraction of its width.
 const maxTorusHeight = 0.8
 
@@ -82,6 +89,12 @@ func (p *Simulation) Net() *NetworkLayout {
 			l.Line[k] = rounded(l.Line[k])
 		}
 		n.MaxLoad = max(n.MaxLoad, l.Load)
+	}
+	n.ScaleStart = (1 - minScaleSpan) * n.MaxLoad
+	for i := range n.Links {
+		if load := n.Links[i].Load; load > 0 {
+			n.ScaleStart = min(n.ScaleStart, load)
+		}
 	}
 	for i, at := range n.Positions {
 		n.Positions[i] = [2]float64{rounded(at[0]), rounded(at[1])}
@@ -316,11 +329,13 @@ func (g *Graph) placeRows(n *NetworkLayout, neighbours [][]int, level []int, top
 			n.Positions[i] = [2]float64{0.02 + graphWidth*across[i], 0.03 + rowGap*float64(top-k)}
 			text := LayoutText{Text: strings.TrimPrefix(g.Nodes[i].Name, "switch "), X: n.Positions[i][0], Y: n.Positions[i][1] + textDrop, MaxWidth: graphWidth / float64(len(row))}
 			if k > 0 { // clear of the links, which lead up and down
-				off := 0.018 + 0.004*float64(len(text.Text)) // half the length of the name, and a gap
+				const gap = 0.012                           // between a node and a name
+				off := gap + 0.0035*float64(len(text.Text)) // half the length of the name, and a gap
+				text.MaxWidth = max(min(0.07, 2*(text.MaxWidth-off-gap)), 1e-9)
 				if text.X < 0.5 {
 					off = -off
 				}
-				text.X, text.Y, text.MaxWidth = text.X+off, n.Positions[i][1], 0.07
+				text.X, text.Y = text.X+off, n.Positions[i][1]
 			}
 			n.Texts = append(n.Texts, text)
 		}

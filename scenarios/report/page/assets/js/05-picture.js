@@ -34,10 +34,10 @@ sim.beside = (doc, state, policies, panel) => {
 // load is the colour of a share of the largest load: on light ground the dark end of the colours of heat is the most.
 sim.load = share => sim.heat(sim.dark() ? share : 1 - share);
 
-// scale is the legend of loads from 0 to the most.
-sim.scale = (words, most) => {
+// scale is the legend of loads from the least to the most.
+sim.scale = (words, least, most) => {
 	const bar = sim.el("span", {class: "heat", "aria-hidden": "true"});
 	bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(sim.load)})`;
-	return sim.el("li", {}, `${words}: 0 `, bar, ` ${sim.fmt.plain(most)}`);
+	return sim.el("li", {}, `${words}: ${sim.fmt.plain(least)} `, bar, ` ${sim.fmt.plain(most)}`);
 };
 sim.fmt.plain = v => Number.isInteger(v) ? sim.fmt.count(v) : String(+v.toPrecision(5));

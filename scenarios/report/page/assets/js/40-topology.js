@@ -16,6 +16,7 @@ sim.views.push({
 		if (links) {
 			const nets = new Map(shown.map(s => [s, sim.nets.of(doc, of(s))])), all = shown.map(s => nets.get(s));
 			const pick = {src: null, node: null, way: null, panels: [], most: all.reduce((m, n) => n.links.reduce((m, l) => Math.max(m, l.load), m), 0)};
+			pick.least = all.reduce((m, n) => n.links.reduce((m, l) => l.load > 0 ? Math.min(m, l.load) : m, m), 0.75 * pick.most); // small differences look small
 			const ways = all[0].ways;
 			if (ways.length) bar.append(sim.choice("Route", [{value: -1, text: "from a node that is chosen"}, ...ways.map((w, i) => ({value: i, text:
 				`${all[0].names[w.src]} to ${all[0].names[w.dst]}, ${sim.plural(w.links.length, "hop")}${w.usual ? ", if nothing were down" : ""}`}))], -1, v => {
@@ -23,7 +24,8 @@ sim.views.push({
 				pick.panels.forEach(c => c.redraw());
 			}));
 			const net = this.net;
-			root.append(bar, sim.el("ul", {class: "legend"}, sim.scale(`load of a link, ${all[0].unit}`, pick.most),
+			root.append(bar, sim.el("ul", {class: "legend"}, sim.scale(`load of a link, ${all[0].unit}`, pick.least, pick.most),
+				all.some(n => n.links.some(l => !l.load && !l.state)) ? sim.el("li", {}, sim.swatch(sim.css("faint")), " without load") : "",
 				all.some(n => n.links.some(l => l.state === "down")) ? sim.el("li", {}, sim.el("b", {class: "bad"}, "× "), "down") : "",
 				all[0].idle.some(i => i) ? sim.el("li", {}, "□ switch, ● end point") : ""),
 			sim.el("div", {class: "panels wide"}, shown.map(s => sim.el("div", {class: "panel"}, sim.el("h2", {}, sim.swatch(sim.line(s).color), " ", s), net.call(this, s, nets.get(s), pick)))),

@@ -30,7 +30,7 @@ sim.nets.route = (net, src, dst) => {
 	return [...hops].map(c => { const l = net.out[at][c.charCodeAt(0) - 48]; at = net.links[l].to; return l; });
 };
 
-// links is the picture of a net. pick is what the panels share: {src, node, way, panels, most}.
+// links is the picture of a net. pick is what the panels share: {src, node, way, panels, least, most}.
 sim.nets.picture = (policy, net, pick) => {
 	let base = null, spots = null;
 	const ink = () => sim.css("ink");
@@ -46,10 +46,10 @@ sim.nets.picture = (policy, net, pick) => {
 		const down = [];
 		net.links.forEach((l, i) => {
 			if (l.state === "down") return down.push(i);
-			trace(paths[Math.round(l.load / (pick.most || 1) * shades)], spots.lines[i]);
+			trace(paths[l.load ? 1 + Math.round((l.load - pick.least) / (pick.most - pick.least) * (shades - 1)) : 0], spots.lines[i]);
 		});
 		ctx.lineWidth = Math.min(5, Math.max(1, unit * 0.11));
-		paths.forEach((p, k) => { ctx.strokeStyle = k ? sim.load(k / shades) : sim.css("faint"); ctx.stroke(p); });
+		paths.forEach((p, k) => { ctx.strokeStyle = k ? sim.load((k - 1) / (shades - 1)) : sim.css("faint"); ctx.stroke(p); });
 		ctx.strokeStyle = sim.css("bad");
 		ctx.setLineDash([2, 2]);
 		ctx.beginPath();
