@@ -78,13 +78,15 @@ func (c *checker) resolve() {
 	complete := len(found) == len(sections)
 
 	// The form of a kind may depend on keys of decision, trace and topology, which are not
-	// read yet. Look them up, and select the forms again.
+	// read yet. Look them up, and select the forms again. A default may depend on keys that the
+	// file has.
 	const redirected = true
 	all := c.listAllPolicies(!redirected)
 	c.normaliseAlgorithms()
 	c.peekPolicies()
 	c.peekTrace()
 	c.peekTopology()
+	c.peekLevel()
 	if complete {
 		found[0], found[1] = workloadForm(c.s), fabricForm(c.s) // in the order of sections
 	}

@@ -148,6 +148,7 @@ link_latency = %q
 			pick("all-gather", "reduce-scatter"), pick("64KB", "100KB"), pick("4KB", "10KB")) +
 			"[fabric]\nkind = \"tiers\"\n" + tier("4", "900Gbps") + pick("",
 			tier("8", "400Gbps")) + tier("16", pick("100Gbps", "400Gbps")) +
+			"[engine]\nlevel = \"packet\"\n" +
 			"[policy]\nrouters = [\"shortest\"]\ncollectives = [\"ring\", \"bidirectional-ring\"]\n"
 
 		for _, row := range runText(t, text).Document.Rows {

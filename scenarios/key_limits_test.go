@@ -208,6 +208,8 @@ link_rate="50Gbps"
 [workload]
 kind="all-reduce"
 message="600KB"
+[engine]
+level="packet"
 [policy]
 collective="ring"
 `,

@@ -22,7 +22,7 @@ const maxPodPorts = 1 << 20
 
 // circuitsLevelTags are the tags of Engine for circuits.
 var circuitsLevelTags = schema.Tags{
-	"Level":           `key:"level" doc:"level of the simulation: 'flow', fluid rates; 'packet', packets over NICs and circuits; 'static', loads of circuits only" default:"flow" choices:"flow|packet|static"`,
+	"Level":           `key:"level" doc:"level of the simulation: 'flow', fluid rates; 'packet', packets over NICs and circuits; 'static', loads of circuits only" else:"flow; packet for uniform-random traffic" choices:"flow|packet|static"`,
 	"MessageOverhead": "",
 }
 
@@ -118,11 +118,12 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 
 		// Other work of a single job.
 		{
-			Path:  "engine",
-			When:  "one-job",
-			Doc:   "The level of the simulation on the circuits, which are always decided at level flow.",
-			Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: circuitsLevelTags}},
-			Omit:  func() bool { return s.Engine.Level == "flow" }, // the default is not written
+			Path:     "engine",
+			When:     "one-job",
+			Doc:      "The level of the simulation on the circuits, which are always decided at level flow.",
+			Specs:    []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: circuitsLevelTags}},
+			Defaults: func(int) []any { return []any{&s.Engine} },     // peekLevel has set the level
+			Omit:     func() bool { return s.Engine.Level == "flow" }, // the usual default is not written
 		},
 
 		// Several jobs.

@@ -108,9 +108,8 @@ func (c *checker) resolveTiers() {
 	// Inner tiers have queues only if the whole network is simulated with packets.
 	last := len(rows) - 1
 	hasCircuits := findKind("fabric", keys[last].Kind).supports(circuitCarrier)
-	level := schema.Child(c.Root, "engine")["level"]
 	innerLevel := "flow"
-	if isJoint && !hasCircuits && (level == nil || level == "packet") {
+	if isJoint && !hasCircuits && fileLevel(c.Root) == "packet" {
 		innerLevel = "packet"
 	}
 	for i, row := range rows[:last] {

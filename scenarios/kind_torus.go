@@ -136,7 +136,10 @@ func routerParts(s *Scenario) []schema.Part {
 				return []any{&d, s.callDefaults()}
 			},
 		},
-		{Path: "engine", Doc: "The level of the simulation.", Specs: []any{&s.Engine}},
+		{
+			Path: "engine", Doc: "The level of the simulation.", Specs: []any{&s.Engine},
+			Defaults: func(int) []any { return []any{&s.Engine} }, // peekLevel has set the level
+		},
 	}
 }
 

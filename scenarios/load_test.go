@@ -317,6 +317,8 @@ packet = "4KB"
 [fabric]
 kind = "torus"
 dims = [4, 4]
+[engine]
+level = "packet"
 `
 
 	for _, c := range []struct{ file, set, want string }{

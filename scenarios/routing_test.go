@@ -11,7 +11,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// smallTorus is a scenario of an all-to-all on a 4x4x4 torus.
+// smallTorus is a scenario of an all-to-all on a 4x4x4 torus, at level packet.
 const smallTorus = `
 [workload]
 kind = "all-to-all"
@@ -20,6 +20,8 @@ message = "8KB"
 kind = "torus"
 dims = [4, 4, 4]
 link_rate = "50GB/s"
+[engine]
+level = "packet"
 [policy]
 routers = ["dor"]
 `

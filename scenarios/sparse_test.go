@@ -93,6 +93,8 @@ kind = "matrix"
 kind = "torus"
 dims = [2, 2]
 link_rate = "400Gbps"
+[engine]
+level = "packet"
 [policy]
 routers = ["dor"]
 `

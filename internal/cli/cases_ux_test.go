@@ -32,6 +32,13 @@ var uxCases = []correctedCase{
 		},
 	},
 	{
+		name:   "a2a",
+		args:   []string{"run", "@/a2a.toml"},
+		before: "1.6 billion hops of packets by default: a minute",
+		right:  "level flow by default: the same completion within 0.1 %",
+		check:  checkMetricValues("completion_s", map[string]float64{"dor": 0.01024}),
+	},
+	{
 		name:   "shapes-4x4x32",
 		args:   []string{"run", "@/a2a.toml", "--set", "engine.level=static", "--set", "fabric.dims=[4, 4, 32]", "--set", `policy.routers=["dor", "route-optimised"]`},
 		before: "dor 2048, route-optimised 2176 after 93 s",

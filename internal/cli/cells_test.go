@@ -246,6 +246,7 @@ func skewedMatrix(n, scale int) string {
 }
 
 const (
+	atPackets      = "\n" + `engine = {level = "packet"}` + "\n"
 	smallModel     = `architecture = {layers = 8, hidden = 256, heads = 4, ffn = 1024, vocab = 1024, effective_tflops = 10}`
 	denseWorkload  = `workload = {kind = "training", sequence = 256, microbatches = 4, pp = 4, tp = 2, gpus = 16, ` + smallModel + "}\n"
 	expertWorkload = `workload = {kind = "training", sequence = 256, microbatches = 3, pp = 4, tp = 1, ep = 4, gpus = 32, architecture = {layers = 8, hidden = 256, heads = 4, ffn = 512, vocab = 1024, effective_tflops = 10, experts = 8, top_k = 2}}` + "\n"
@@ -286,19 +287,19 @@ var goldenCells = []goldenCell{
 	{"jobs", denseWorkload + `fabric = {kind = "ocs-pods", port_bandwidth = "100Gbps", ports_per_pod = 7}` + "\n[[job]]\nname = \"a\"\nfabric = {gpus_per_pod_per_replica = 2}\n[[job]]\nname = \"b\"\nweight = 2.0\nworkload = {pp = 4, microbatches = 6, gpus = 16}\nfabric = {gpus_per_pod_per_replica = 2}\n",
 		"policy.multi_job_allocators", []string{"even-split", "aggregate", "surplus", "joint"}, append(seedOverrides(2, "policy.allocator=delta-topo"), "policy.allocator=delta-fast; policy.objective=max-min",
 			"policy.allocator=delta-fast; policy.circuits=shared; policy.repeat.iterations=5")},
-	{"torus-traffic", `workload = {kind = "all-to-all", message = "16KB"}` + "\n" + `fabric = {kind = "torus", dims = [3, 4], link_rate = "100Gbps"}`,
-		"policy.routers", routers, append(seedOverrides(2, "", "engine.level=packet", "workload.kind=permutation"), "fabric.dims=[2, 4]", "engine.level=static",
+	{"torus-traffic", `workload = {kind = "all-to-all", message = "16KB"}` + "\n" + `fabric = {kind = "torus", dims = [3, 4], link_rate = "100Gbps"}` + atPackets,
+		"policy.routers", routers, append(seedOverrides(2, "", "engine.level=flow", "workload.kind=permutation"), "fabric.dims=[2, 4]", "engine.level=static",
 			"fabric.dims=[2, 2, 4]; fabric.twist=\"001000\"; engine.level=static", "fabric.failed_links=[\"0 x+\"]", "fabric.failed_chips=[5]; engine.level=static", "fabric.failed_links=[\"0 x+\", \"7 y-\"]; engine.level=packet; workload.kind=permutation",
 			"engine.level=packet; fabric.queue=credit; fabric.link_latency=100ns", "workload.kind=hotspot", "workload.kind=nearest-neighbour",
 			"workload.kind=uniform-random; workload.load=0.6; workload.duration=200us; workload.warmup=20us; engine.level=packet")},
 	{"torus-cubes", `workload = {kind = "all-to-all", message = "4KB"}` + "\n" + `fabric = {kind = "torus", dims = [4, 4, 8], twist = "tpuv4"}` + "\nengine = {level = \"static\"}\n",
 		"policy.routers", routers, []string{"", "fabric.failed_ocs=[\"x3\"]", "fabric.failed_links=[\"3 x+\", \"70 z-\"]", "fabric.dims=[4, 4, 4]; fabric.twist=\"000000\""}},
-	{"graphs", `workload = {kind = "all-to-all", message = "16KB"}` + "\n" + `fabric = {kind = "graph", generator = "fat-tree", switch_ports = 4}`,
-		"policy.routers", routers[2:], append(seedOverrides(2, "", "fabric.levels=2"), "engine.level=packet", "fabric.generator=dragonfly", "fabric.generator=dual-plane", "fabric.generator=rail-optimised",
+	{"graphs", `workload = {kind = "all-to-all", message = "16KB"}` + "\n" + `fabric = {kind = "graph", generator = "fat-tree", switch_ports = 4}` + atPackets,
+		"policy.routers", routers[2:], append(seedOverrides(2, "", "fabric.levels=2"), "engine.level=flow", "fabric.generator=dragonfly", "fabric.generator=dual-plane", "fabric.generator=rail-optimised",
 			"workload.kind=permutation; engine.level=packet", "fabric.link_rate=10Gbps")},
-	{"torus-training", denseWorkload + `fabric = {kind = "torus", dims = [4, 4], link_rate = "100Gbps"}`,
-		"policy.routers", routers, []string{"", "engine.level=packet", "workload.collectives=graph; policy.collective=bucket", "fabric.failed_links=[\"0 x+\"]", "workload.schedule=gpipe; engine.message_overhead=1us", "workload.tp=1; workload.cp=2"}},
-	{"torus-mappings", expertWorkload + `fabric = {kind = "torus", dims = [4, 4, 2], link_rate = "100Gbps"}`,
+	{"torus-training", denseWorkload + `fabric = {kind = "torus", dims = [4, 4], link_rate = "100Gbps"}` + atPackets,
+		"policy.routers", routers, []string{"", "engine.level=flow", "workload.collectives=graph; policy.collective=bucket", "fabric.failed_links=[\"0 x+\"]", "workload.schedule=gpipe; engine.message_overhead=1us", "workload.tp=1; workload.cp=2"}},
+	{"torus-mappings", expertWorkload + `fabric = {kind = "torus", dims = [4, 4, 2], link_rate = "100Gbps"}` + atPackets,
 		"policy.mappings", []string{"tp-cp-ep-pp-dp", "tp-cp-ep-dp-pp", "ep=x,pp=y,dp=z", "optimised"}, append(seedOverrides(2, ""), "engine.level=packet; workload.collectives=graph")},
 	{"pods-mappings", expertWorkload + `fabric = {kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "50Gbps", ports_per_pod = 4}`,
 		"policy.mappings", []string{"tp-cp-ep-pp-dp", "optimised"}, seedOverrides(2, "policy.allocators=[\"iter-halve\"]")},
@@ -310,20 +311,20 @@ var goldenCells = []goldenCell{
 		"policy.planners", []string{"reconfigure-during+", "static-ring"}, []string{"", "workload.kind=all-gather", "workload.kind=reduce-scatter", "fabric.reconfiguration_delay=1ms", "fabric.gpus=12; fabric.switches=3", "engine.level=packet", "fabric.gpus=6; fabric.switches=4; workload.message=30KB"}},
 	{"scaleup-training", expertWorkload + `fabric = {kind = "scaleup", gpus = 4, switches = 2, link_rate = "400Gbps", reconfiguration_delay = "5us"}`,
 		"policy.planners", planners, []string{"", "workload.ep=8; workload.pp=2; fabric.gpus=8"}},
-	{"torus-calls", `workload = {kind = "all-reduce", message = "600KB"}` + "\n" + `fabric = {kind = "torus", dims = [4, 4]}`,
+	{"torus-calls", `workload = {kind = "all-reduce", message = "600KB"}` + "\n" + `fabric = {kind = "torus", dims = [4, 4]}` + atPackets,
 		"policy.collectives", algorithms, callOverrides("fabric.dims=[2, 2, 3]", "fabric.dims=[2, 2, 4]; fabric.twist=\"001000\"", "fabric.failed_links=[\"0 x+\"]")},
-	{"graph-calls", `workload = {kind = "all-reduce", message = "600KB"}` + "\n" + `fabric = {kind = "graph", edges = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 0], [0, 3], [1, 4]]}`,
+	{"graph-calls", `workload = {kind = "all-reduce", message = "600KB"}` + "\n" + `fabric = {kind = "graph", edges = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 0], [0, 3], [1, 4]]}` + atPackets,
 		"policy.collectives", algorithms, callOverrides("fabric.link_latency=2us")},
-	{"tiers-calls", `workload = {kind = "all-reduce", message = "600KB"}` + "\n" + `fabric = {kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "torus", dims = [4, 4], link_rate = "50Gbps"}]}`,
+	{"tiers-calls", `workload = {kind = "all-reduce", message = "600KB"}` + "\n" + `fabric = {kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "torus", dims = [4, 4], link_rate = "50Gbps"}]}` + atPackets,
 		"policy.collectives", algorithms, callOverrides()},
 	{"tiers-training", strings.NewReplacer("tp = 1, ep = 4, gpus = 32", "tp = 2, ep = 8, gpus = 64").Replace(expertWorkload) + `fabric = {kind = "tiers", tier = [{kind = "electrical", gpus = 2}, {kind = "scaleup", gpus = 8, switches = 2}, {kind = "ocs-pods", gpus_per_pod_per_replica = 8, port_bandwidth = "100Gbps"}]}`,
 		"policy.allocators", []string{"prop-alloc", "iter-halve", "delta-fast"}, []string{"", "workload.gpus=128", "workload.pp=2"}},
 	{"pods-recommendation", `workload = {kind = "recommendation", gpus = 8, samples = 64, tables = 12, width = 32, dense_parameters = 100_000, effective_tflops = 80}` + "\n" + `fabric = {kind = "ocs-pods", pods = 4, gpus_per_pod = 2, ports_per_pod = 3, port_bandwidth = "100Gbps"}`,
 		"policy.allocators", allocators[:6], []string{"", "engine.level=packet"}},
-	{"torus-recommendation", `workload = {kind = "recommendation", gpus = 12, samples = 64, tables = 14, width = 32, dense_parameters = 100_000, effective_tflops = 80}` + "\n" + `fabric = {kind = "torus", dims = [3, 4]}`,
-		"policy.routers", routers, []string{"", "engine.level=packet"}},
-	{"torus-trace", `workload = {kind = "trace", files = "scenarios/compose/trace.txt"}` + "\n" + `fabric = {kind = "torus", dims = [4, 4]}`,
-		"policy.routers", routers, []string{"", "engine.level=packet", "workload.files=scenarios/compose/ranks.txt"}},
+	{"torus-recommendation", `workload = {kind = "recommendation", gpus = 12, samples = 64, tables = 14, width = 32, dense_parameters = 100_000, effective_tflops = 80}` + "\n" + `fabric = {kind = "torus", dims = [3, 4]}` + atPackets,
+		"policy.routers", routers, []string{"", "engine.level=flow"}},
+	{"torus-trace", `workload = {kind = "trace", files = "scenarios/compose/trace.txt"}` + "\n" + `fabric = {kind = "torus", dims = [4, 4]}` + atPackets,
+		"policy.routers", routers, []string{"", "engine.level=flow", "workload.files=scenarios/compose/ranks.txt"}},
 	{"pods-trace", `workload = {kind = "trace", files = "scenarios/compose/trace.txt"}` + "\n" + `fabric = {kind = "ocs-pods", gpus_per_pod_per_replica = 4, ports_per_pod = 3, port_bandwidth = "100Gbps"}`,
 		"policy.allocators", allocators, []string{"", "engine.level=packet"}},
 	{"fleets", "workload = {kind = \"fleet\", days = 12, warm_up = 1, load = 1.3}\nfabric = {kind = \"pods-of-cubes\"}\n",
@@ -332,9 +333,9 @@ var goldenCells = []goldenCell{
 }
 
 // callOverrides returns overrides for each kind of collective call, one override for level
-// packet, and the overrides in more.
+// flow, and the overrides in more.
 func callOverrides(more ...string) []string {
-	list := []string{"engine.level=packet"}
+	list := []string{"engine.level=flow"}
 	for _, kind := range calls {
 		list = append(list, "workload.kind="+kind)
 	}

@@ -13,7 +13,7 @@ import (
 // names level flow unless the scenario has keys of packets.
 func TestAnnounceRun(t *testing.T) {
 	const text = "name = \"a2a\"\n[workload]\nkind = \"all-to-all\"\nmessage = \"1MB\"\n" +
-		"[fabric]\nkind = \"torus\"\ndims = [8, 8, 8]\n[policy]\nrouters = [\"dor\"]\n"
+		"[fabric]\nkind = \"torus\"\ndims = [8, 8, 8]\n[policy]\nrouters = [\"dor\"]\n[engine]\nlevel = \"packet\"\n"
 	file := filepath.Join(t.TempDir(), "a2a.toml")
 	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 		t.Fatal(err)

@@ -118,6 +118,8 @@ packet = "1000B"
 kind = "torus"
 dims = [4, 4, 4]
 failed_ocs = ["x0"]
+[engine]
+level = "packet"
 [policy]
 routers = ["wild-first"]
 [sweep]

@@ -21,7 +21,7 @@ import (
 
 // Engine holds the level of detail of a simulation and its options.
 type Engine struct {
-	Level       string      `key:"level" doc:"level of the simulation: 'packet', packets and queues, up to 100 billion packet hops; 'flow', fluid rates; 'static', paths and loads only" default:"packet" choices:"packet|flow|static"`
+	Level       string      `key:"level" doc:"level of the simulation: 'flow', fluid rates; 'packet', packets and queues, up to 100 billion packet hops; 'static', paths and loads only" else:"flow; packet if workload.source is given, and for uniform-random and data-tensor traffic" choices:"flow|packet|static"`
 	Until       engine.Time `key:"until" doc:"time at which the simulation ends, with packets in flight; '0s' means until all packets are delivered" default:"0s" when:"engine.level=packet"`
 	SampleEvery engine.Time `key:"sample_every" doc:"sampling interval of queue lengths for queues.csv; '0s' means none" default:"0s" when:"engine.level=packet"`
 	// MessageOverhead is engine.Graph.MessageOverhead, for transfers with dependencies.

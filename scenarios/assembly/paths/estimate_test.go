@@ -15,7 +15,7 @@ import (
 	"sim/scenarios/assembly/paths"
 )
 
-// smallTorus is all-to-all traffic on a torus of 64 nodes.
+// smallTorus is all-to-all traffic on a torus of 64 nodes, at level packet.
 const smallTorus = `
 [workload]
 kind = "all-to-all"
@@ -24,6 +24,8 @@ message = "8KB"
 kind = "torus"
 dims = [4, 4, 4]
 link_rate = "50GB/s"
+[engine]
+level = "packet"
 [policy]
 routers = ["dor"]
 `
@@ -90,6 +92,8 @@ architecture = {layers = 8, hidden = 256, heads = 4, ffn = 1024, vocab = 1024, e
 [fabric]
 kind = "torus"
 dims = [4, 4]
+[engine]
+level = "packet"
 [policy]
 routers = ["dor"]
 `
@@ -124,7 +128,7 @@ func TestEstimates(t *testing.T) {
 
 		if text == smallStep {
 			sets = []string{
-				"", "engine.level=packet", "workload.microbatches=5 workload.schedule=gpipe",
+				"", "engine.level=flow", "workload.microbatches=5 workload.schedule=gpipe",
 				"workload.pp=2", "workload.pp=1", "workload.tp=1",
 				"workload.tp=1 workload.cp=2", "workload.pp=2 workload.cp=2",
 				"workload.schedule=interleaved-1f1b workload.virtual_stages=2",

@@ -148,6 +148,10 @@ func newKinds() []*Kind {
 	})
 }
 
+// IsAtRates reports whether the traffic consists of packets at a rate, rather than of
+// messages. Level flow does not simulate it.
+func (k *Kind) IsAtRates() bool { return k.DrawsDestinations || k.Alternates }
+
 // allToAllTraffic returns the traffic of a message from each node to each other.
 func allToAllTraffic(_ *Scenario, nodes int, message int64) (*collective.Traffic, error) {
 	return collective.AllToAll(nodes, message, nil)
