@@ -14,8 +14,8 @@ func incast() string {
 	first := strings.Replace(row, "1000", "0", 1)
 	text := strings.Replace(smallTorus, `kind = "all-to-all"`+"\nmessage = \"8KB\"",
 		"kind = \"matrix\"\nmatrix = [\n"+first+strings.Repeat(row, 63)+"]", 1)
-	return strings.Replace(text, `["dor"]`, `["dor", "route-optimised", "multipath", "shortest"]`,
-		1) + "\n[engine]\nlevel = \"static\"\n"
+	text = strings.Replace(text, `["dor"]`, `["dor", "route-optimised", "multipath", "shortest"]`, 1)
+	return strings.Replace(text, `level = "packet"`, `level = "static"`, 1)
 }
 
 // TestSharedBound checks that the best bound that one router proves applies to all rows for
