@@ -15,6 +15,7 @@ import (
 
 	"sim/scenarios"
 	"sim/scenarios/result"
+	"sim/scenarios/study"
 )
 
 // TestArrange inserts flags at random positions among the files: flagsFirst returns the same
@@ -142,4 +143,32 @@ func TestPolicyProgress(t *testing.T) {
 	line("tiny: route-optimised, step 1 of 2, 80 % of it, about 5.0 s to go, after 25 s")
 	update("dor", 2, 2)
 	line("tiny: dor, step 2 of 2, after 25 s")
+}
+
+// TestSweepProgress: the progress line of a sweep predicts the remaining time from the start. The
+// prediction falls with the running time and is renewed after finished cells; a sweep that exceeds
+// it tells by how much.
+func TestSweepProgress(t *testing.T) {
+	c, _, _ := newBufferedCommand()
+	now := time.Unix(1000, 0)
+	c.now = func() time.Time { return now }
+	forecast := study.Forecast{Missing: 4, Seconds: 80, Rough: true}
+	m, update := c.startSweepProgress("tiny", 2, func() (*study.Forecast, error) { return &forecast, nil })
+	defer m.stop()
+	line := func(after time.Duration, want string) {
+		t.Helper()
+		now = now.Add(after)
+		if got := m.current().line; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	update(0, 4, 0)
+	line(0, "tiny: 0 of 4 cells, about 40 s to go")
+	line(10*time.Second, "tiny: 0 of 4 cells, about 30 s to go")
+	line(35*time.Second, "tiny: 0 of 4 cells, 5.0 s later than predicted")
+	forecast.Missing, forecast.Seconds = 3, 66
+	now = now.Add(5 * time.Second)
+	update(1, 4, 0)
+	line(0, "tiny: 1 of 4 cells, 0.02 a second, up to 33 s to go")
+	line(10*time.Second, "tiny: 1 of 4 cells, 0.0167 a second, up to 23 s to go")
 }

@@ -124,8 +124,8 @@ func (c *command) startRunProgress(name string) (m *progressMeter, update func(p
 func (c *command) startSweepProgress(name string, workers int, left func() (*study.Forecast, error)) (m *progressMeter, update func(done, total, failed int)) {
 	// first is the number of cells that were stored before, or -1 before the first update.
 	first, finished, total, failed := -1, 0, 0, 0
-	// guess is the predicted number of remaining seconds, and guessedAt the running time of that
-	// prediction. words precedes it in the line.
+	// guess is the predicted number of remaining seconds, or 0 before the first prediction.
+	// guessedAt is the running time of the prediction, and words precedes it in the line.
 	var guess, guessedAt float64
 	var words string
 	m = c.startMeter(func(spent float64) progressState {
@@ -133,14 +133,20 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 		if failed > 0 {
 			line += fmt.Sprintf(" (%d failed)", failed)
 		}
+		togo, how := guess-(spent-guessedAt), words
 		if n := finished + failed - first; first >= 0 && n > 0 && spent > 0 {
-			// Predict the remaining time from the forecast, if there is one.
 			rate := float64(n) / spent
-			togo, how := float64(total-finished-failed)/rate, "about "
-			if left != nil {
-				togo, how = max(guess-(spent-guessedAt), 0), words
+			line += fmt.Sprintf(", %.3g a second", rate)
+			if left == nil {
+				togo, how = float64(total-finished-failed)/rate, "about "
 			}
-			line += fmt.Sprintf(", %.3g a second, %s%s to go", rate, how, text.Roughly(max(togo, 1)))
+		}
+		switch {
+		case how == "": // no prediction yet
+		case togo < -1:
+			line += fmt.Sprintf(", %s later than predicted", text.Roughly(-togo))
+		default:
+			line += fmt.Sprintf(", %s%s to go", how, text.Roughly(max(togo, 1)))
 		}
 		return progressState{message: line, line: line, done: finished + failed, total: total}
 	})
@@ -154,12 +160,15 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 			guess, guessedAt, words = f.Wall(workers), c.now().Sub(m.start).Seconds(), "about "
 
 			// The longest cells are computed first.
-			if f.Rough {
+			if f.Rough && first >= 0 && finished+failed > first {
 				words = "up to "
 			}
 		})
 		return nil
 	})
+	if left != nil {
+		look.call()
+	}
 	return m, func(done, all, bad int) {
 		m.update(func() {
 			if first < 0 {
