@@ -255,3 +255,34 @@ func TestBounds(t *testing.T) {
 		t.Error("few are")
 	}
 }
+
+// TestDemandUnitBound verifies that a bound is never rounded up beyond a load that demands can have:
+// the sum of any of the demands.
+func TestDemandUnitBound(t *testing.T) {
+	units := 0
+	rapid.Check(t, func(t *rapid.T) {
+		part := rapid.SampledFrom([]float64{1, 0.1, 1.0 / 3, 1e-3, 0.03125}).Draw(t, "part")
+		in := &routeInstance{demand: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) float64 {
+			if rapid.Bool().Draw(t, "any") {
+				return rapid.Float64Range(0.1, 4).Draw(t, "demand")
+			}
+			return part * float64(rapid.IntRange(1, 4000).Draw(t, "parts"))
+		}), 1, 5).Draw(t, "demands")}
+		unit := in.demandUnit()
+		if unit > 0 {
+			units++
+		}
+		load := 0.0
+		for _, d := range in.demand {
+			if rapid.Bool().Draw(t, "counts") {
+				load += d
+			}
+		}
+		if got := in.roundUp(load, unit); got > load*(1+roundingTol) {
+			t.Fatalf("load %g in units of %g is rounded up to %g", load, unit, got)
+		}
+	})
+	if units == 0 {
+		t.Error("no demands have a unit")
+	}
+}

@@ -128,6 +128,18 @@ func (in *routeInstance) demandUnit() (unit float64) {
 			unit, d = d, math.Abs(math.Remainder(unit, d))
 		}
 	}
+	if unit == 0 {
+		return 0
+	}
+
+	// Remainders amplify rounding errors. The unit divides the largest demand exactly, and must
+	// divide the others closely enough for roundUp.
+	unit = maxDemand / math.Round(maxDemand/unit)
+	for _, d := range in.demand {
+		if math.Abs(d-math.Round(d/unit)*unit) > roundingTol/2*d {
+			return 0
+		}
+	}
 
 	return unit
 }
