@@ -14,17 +14,17 @@ import (
 // concurrent flow on single paths, as in the offline route optimiser of TPU v4 (Zu et al., NSDI
 // 24, Sec. 4.3).
 //
-// On tori the paths are wild-first paths, elsewhere any paths. If another deadlock-free router
-// has a smaller maximum load than the search finds, its paths are used. The search is a local
-// search over all classes of pairs at once. A lower bound for arbitrary paths limits the distance
-// to the optimum.
+// On tori the paths are wild-first paths, elsewhere any paths. If another router is better than
+// the search, its paths are used: freedom from deadlock comes first, then the neighbours' cap, then
+// the maximum load. The search is a local search over all classes of pairs at once. A lower bound
+// for arbitrary paths limits the distance to the optimum.
 //
 // Channels and paths are such that no traffic can deadlock. The exception are directed links over
 // which no such paths join all pairs.
 //
 // If transfers depend on each other (Problem.Graph), a second search minimises the time at which
 // the graph ends in the fluid model. It starts from these paths, from wild-first routing, and
-// from the paths of other routers.
+// from the paths of other routers. It is never worse than any of them.
 type OptimisedRouter struct {
 	// NeighbourCap is the maximum load of a link if every node sends one unit to each neighbour.
 	// Negative means no cap. 0 means 2 on tori with equal rates, which is the minimum under a
@@ -154,9 +154,15 @@ func (o OptimisedRouter) Route(ctx context.Context, p *Problem, options Options)
 	d.MakespanBoundSplit = r.result.LeastSplit
 	d.Metrics, d.Labels = maps.Clone(d.Metrics), maps.Clone(d.Labels)
 
+	// The labels and the comparison with routers need an independent check for deadlock.
+	cycle, err := packet.CheckChannels(ctx, p.Network, d.Paths, p.Flows)
+	if err != nil {
+		return nil, err
+	}
+
 	// Otherwise the choice minimises the end of the graph, not the load.
 	if p.Graph == nil {
-		if err := o.useBetterRouter(ctx, p, options, d); err != nil {
+		if cycle, err = o.useBetterRouter(ctx, p, options, d, cycle); err != nil {
 			return nil, err
 		}
 	}
@@ -171,11 +177,6 @@ func (o OptimisedRouter) Route(ctx context.Context, p *Problem, options Options)
 		d.BoundModel = ModelSinglePath
 	}
 
-	// The label states the result of an independent check.
-	cycle, err := packet.CheckChannels(ctx, p.Network, d.Paths, p.Flows)
-	if err != nil {
-		return nil, err
-	}
 	d.Labels["deadlock"] = "free: the channel dependency graph of the chosen walks has no cycle"
 	if cycle != nil {
 		d.Labels["deadlock"] = "possible: " + cycle.Names(p.Network)

@@ -48,7 +48,7 @@ type makespanSearch struct {
 const evaluationsPerTask = 8
 
 // shortenMakespan searches for the assignment with the smallest makespan, starting from the best
-// choice, from wild-first routing, and from all other routers free of deadlock.
+// choice, from wild-first routing, and from the paths of other routers.
 func (r *optimiser) shortenMakespan(ctx context.Context) error {
 	if err := r.setMakespanBounds(ctx); err != nil {
 		return err
@@ -57,15 +57,25 @@ func (r *optimiser) shortenMakespan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	others, err := r.routerChoices(ctx)
+	safe, unsafe, err := r.routerChoices(ctx)
 	if err != nil {
 		return err
 	}
 
-	// Search from each start; all starts are compared on one scale.
+	// Choices that may deadlock are accepted only if no other choice is known.
+	starts := append([]*routeChoice{r.best, wild}, safe...)
+	switch {
+	case r.mayDeadlock && len(safe) > 0:
+		starts, r.mayDeadlock = starts[1:], false
+	case r.mayDeadlock:
+		starts = append(starts, unsafe...)
+	}
+
+	// Search from each start; all starts are compared on one scale. The neighbours' cap has
+	// precedence over the makespan.
 	var best *makespanSearch
-	for _, f := range append([]*routeChoice{r.best, wild}, others...) {
-		if f == nil || f.s.bestExcess > r.best.s.bestExcess {
+	for _, f := range starts {
+		if f == nil || best != nil && f.s.bestExcess > best.assignment.bestExcess {
 			continue
 		}
 		x := newMakespanSearch(r, f, best)
@@ -76,7 +86,7 @@ func (r *optimiser) shortenMakespan(ctx context.Context) error {
 		if err := x.search(ctx, budget); err != nil {
 			return err
 		}
-		if best == nil || x.best.isBetter(best.best) {
+		if best == nil || f.s.bestExcess < best.assignment.bestExcess || x.best.isBetter(best.best) {
 			best = x
 		}
 	}

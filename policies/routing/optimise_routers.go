@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"sim/engine"
 	"sim/engine/packet"
@@ -20,12 +21,37 @@ func singlePathRouters() (all []Row) {
 	return all
 }
 
-// useBetterRouter replaces the paths of a decision by the paths of another router, if these have
-// a smaller maximum load, cannot deadlock and meet the neighbours' cap. The optimiser is
-// therefore never worse than a router whose paths it may choose. Paths that meet the cap also
-// count for the metric without regard to deadlock.
-func (o OptimisedRouter) useBetterRouter(ctx context.Context, p *Problem, options Options, d *Decision) error {
-	// The metrics to compare, and whether the decision meets the neighbours' cap.
+// pathQuality orders the paths of decisions: freedom from deadlock comes first, then the
+// neighbours' cap, then the maximum load.
+type pathQuality struct {
+	cycle    packet.Cycle // nil if the paths are free of deadlock
+	overload int          // sum of the neighbour loads of links above the cap
+	load     float64      // maximum link load, divided by relative rates if these differ
+}
+
+// isBetter reports whether q is better than other.
+func (q pathQuality) isBetter(other pathQuality) bool {
+	switch {
+	case (q.cycle == nil) != (other.cycle == nil):
+		return q.cycle == nil
+	case q.overload != other.overload:
+		return q.overload < other.overload
+	}
+	return q.load < other.load
+}
+
+// useBetterRouter replaces the paths of a decision by the paths of another router if these are
+// better. The optimiser is therefore never worse than another router with one path per pair.
+// Paths that meet the neighbours' cap also count for the metric without regard to deadlock.
+// cycle is a cycle of channels of the decision; it returns the cycle of the new paths.
+func (o OptimisedRouter) useBetterRouter(
+	ctx context.Context,
+	p *Problem,
+	options Options,
+	d *Decision,
+	cycle packet.Cycle,
+) (packet.Cycle, error) {
+	// The metrics to compare.
 	metric := "link_load"
 	if p.RatesDiffer() {
 		metric = "load_over_rate"
@@ -33,45 +59,48 @@ func (o OptimisedRouter) useBetterRouter(ctx context.Context, p *Problem, option
 	maxName := "max_" + metric
 	freeName := "unconstrained_max_" + metric
 	bound := d.Metrics["bound_"+maxName]
-	_, reached := d.Metrics[freeName]
 
-	// The decision exceeds the neighbours' cap, which has precedence over the load.
-	exceedsCap := !reached
-	if d.Metrics[maxName] <= bound && !exceedsCap {
-		return nil
+	// The quality of the decision. The unconstrained load is missing if no choice meets the cap.
+	best := pathQuality{cycle: cycle, load: d.Metrics[maxName]}
+	if _, reached := d.Metrics[freeName]; !reached {
+		best.overload = p.overload(d.Paths, o.neighbourCap(p))
+	}
+	isAdmissible := best.cycle == nil && best.overload == 0
+	if best.load <= bound && isAdmissible {
+		return cycle, nil
 	}
 
-	// A router is of interest if it improves the decision or the unconstrained load.
+	// A router is of interest if it can improve the decision or the unconstrained load.
 	for _, row := range singlePathRouters() {
 		load, err := row.maxLoad(ctx, p, options)
 		if errors.Is(err, ErrUnserved) {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		freeLoad, reached := d.Metrics[freeName] // missing if no choice meets the cap
-		if load >= d.Metrics[maxName] && (!reached || load >= freeLoad) && !exceedsCap {
+		freeLoad, reached := d.Metrics[freeName]
+		if load >= best.load && (!reached || load >= freeLoad) && isAdmissible {
 			continue
 		}
 
 		// Compute the paths and check them for cycles of channels only if the load is of
 		// interest.
-		other, safe, err := o.routeAdmissible(ctx, p, options, &row)
+		other, quality, err := o.evaluateRouter(ctx, p, options, &row, load)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if other == nil {
 			continue
 		}
-		if !reached || load < freeLoad {
+		if quality.overload == 0 && (!reached || load < freeLoad) {
 			d.Metrics[freeName] = load
 		}
 
-		if safe && (exceedsCap || load < d.Metrics[maxName]) {
-			exceedsCap = false
+		if quality.isBetter(best) {
+			best, isAdmissible = quality, quality.cycle == nil && quality.overload == 0
 			d.Paths, d.Metrics[maxName] = other.Paths, load
-			d.Metrics["nearest_neighbour_max_load"] = float64(p.maxNeighbourLoad(other.Paths))
+			d.Metrics["nearest_neighbour_max_load"] = float64(slices.Max(p.neighbourLoads(other.Paths)))
 			d.Labels["ways"] = row.Name
 			delete(d.Labels, "order")
 			delete(d.Labels, "wild")
@@ -81,25 +110,24 @@ func (o OptimisedRouter) useBetterRouter(ctx context.Context, p *Problem, option
 	if bound > 0 {
 		d.Metrics["gap"] = (d.Metrics[maxName] - bound) / bound
 	}
-	return nil
+	return best.cycle, nil
 }
 
-// routeAdmissible returns the decision of a router if it meets the neighbours' cap, otherwise
-// nil, and whether its paths are free of deadlock.
-func (o OptimisedRouter) routeAdmissible(
+// evaluateRouter returns the decision of a router with the given maximum load, and its quality.
+// The decision is nil if packets draw their paths.
+func (o OptimisedRouter) evaluateRouter(
 	ctx context.Context,
 	p *Problem,
 	options Options,
 	row *Row,
-) (d *Decision, safe bool, err error) {
-	if d, err = row.Router.Route(ctx, p, options); err != nil {
-		return nil, false, err
-	}
-	if limit := o.neighbourCap(p); d.Paths.Spread != nil || limit > 0 && p.maxNeighbourLoad(d.Paths) > limit {
-		return nil, false, nil
+	load float64,
+) (*Decision, pathQuality, error) {
+	d, err := row.Router.Route(ctx, p, options)
+	if err != nil || d.Paths.Spread != nil {
+		return nil, pathQuality{}, err
 	}
 	cycle, err := packet.CheckChannels(ctx, p.Network, d.Paths, p.Flows)
-	return d, cycle == nil, err
+	return d, pathQuality{cycle: cycle, overload: p.overload(d.Paths, o.neighbourCap(p)), load: load}, err
 }
 
 // routerMeetsBound reports whether a router that useBetterRouter would accept meets the present
@@ -118,11 +146,11 @@ func (r *optimiser) routerMeetsBound(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		d, safe, err := r.routeAdmissible(ctx, r.given, r.options, &row)
+		d, quality, err := r.evaluateRouter(ctx, r.given, r.options, &row, load)
 		if err != nil {
 			return false, err
 		}
-		if d != nil && safe {
+		if d != nil && quality.cycle == nil && quality.overload == 0 {
 			r.isRouterOptimal = true
 			return true, nil
 		}
@@ -171,16 +199,15 @@ func (r *Row) maxLoad(ctx context.Context, p *Problem, o Options) (float64, erro
 	return maxLoad, nil
 }
 
-// maxNeighbourLoad returns the maximum load if each node sends one unit to each neighbour to
+// neighbourLoads returns the load of each link if each node sends one unit to each neighbour to
 // which it has a flow, along the paths of these flows.
-func (p *Problem) maxNeighbourLoad(paths *engine.Paths) int {
+func (p *Problem) neighbourLoads(paths *engine.Paths) []int {
 	// The demand is one unit per directed link.
 	isNeighbour := make(map[engine.Flow]bool, len(p.Network.Links))
 	for _, l := range p.Network.Links {
 		isNeighbour[engine.Flow{Src: l.From, Dst: l.To}] = true
 	}
 	load := make([]int, len(p.Network.Links))
-	maxLoad := 0
 	for i, f := range p.Flows {
 		if !isNeighbour[f] || f.Src == f.Dst {
 			continue
@@ -189,36 +216,47 @@ func (p *Problem) maxNeighbourLoad(paths *engine.Paths) int {
 		for _, s := range paths.Steps(paths.ClassOf(int32(i))) {
 			l := paths.Out(node, s)
 			load[l]++
-			maxLoad = max(maxLoad, load[l])
 			node = p.Network.Links[l].To
 		}
 	}
 
-	return maxLoad
+	return load
 }
 
-// routerChoices returns the choices of all other routers that cannot deadlock. Each flow of the
-// problem must be a pair.
-func (r *optimiser) routerChoices(ctx context.Context) ([]*routeChoice, error) {
-	var all []*routeChoice
+// overload returns the sum of the neighbour loads of links above a cap; 0 if the cap is negative.
+func (p *Problem) overload(paths *engine.Paths, neighbourCap int) (excess int) {
+	if neighbourCap > 0 {
+		for _, x := range p.neighbourLoads(paths) {
+			excess += max(0, x-neighbourCap)
+		}
+	}
+	return excess
+}
+
+// routerChoices returns the choices of all other routers: those free of deadlock, and those that
+// may deadlock. Each flow of the problem must be a pair.
+func (r *optimiser) routerChoices(ctx context.Context) (safe, unsafe []*routeChoice, err error) {
 	for _, row := range singlePathRouters() {
 		d, err := row.Router.Route(ctx, r.problem, r.options)
 		if errors.Is(err, ErrUnserved) || err == nil && d.Paths.Spread != nil {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		cycle, err := packet.CheckChannels(ctx, r.problem.Network, d.Paths, r.problem.Flows)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		choice := &routeChoice{in: r.in, s: r.choiceOfPaths(d.Paths), rules: nil}
 		if cycle == nil {
-			all = append(all, &routeChoice{in: r.in, s: r.choiceOfPaths(d.Paths), rules: nil})
+			safe = append(safe, choice)
+		} else {
+			unsafe = append(unsafe, choice)
 		}
 	}
 
-	return all, nil
+	return safe, unsafe, nil
 }
 
 // choiceOfPaths returns an assignment in which each pair has one candidate, the path of its flow.
