@@ -147,7 +147,7 @@ func TestPolicyProgress(t *testing.T) {
 
 // TestSweepProgress: the progress line of a sweep predicts the remaining time from the start. The
 // prediction falls with the running time and is renewed after finished cells; a sweep that exceeds
-// it tells by how much.
+// it reports by how much.
 func TestSweepProgress(t *testing.T) {
 	c, _, _ := newBufferedCommand()
 	now := time.Unix(1000, 0)

@@ -233,8 +233,8 @@ func (p *Problem) overload(paths *engine.Paths, neighbourCap int) (excess int) {
 	return excess
 }
 
-// routerChoices returns the choices of all other routers: those free of deadlock, and those that
-// may deadlock. Each flow of the problem must be a pair.
+// routerChoices returns the choices of all other routers: safe ones are free of deadlock, unsafe
+// ones may deadlock. Each flow of the problem must be a pair.
 func (r *optimiser) routerChoices(ctx context.Context) (safe, unsafe []*routeChoice, err error) {
 	for _, row := range singlePathRouters() {
 		d, err := row.Router.Route(ctx, r.problem, r.options)

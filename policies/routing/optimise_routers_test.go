@@ -25,7 +25,7 @@ var neverWorseRouters = []string{"dor", "wild-first", "shortest", "ecmp", "rando
 func TestNeverWorse(t *testing.T) {
 	met := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		p := drawRoutedProblem(t, rt)
+		p := routedProblem(t, rt)
 		o := Options{Seed: 1}
 		o.Optimised = OptimisedRouter{Budget: 1, Rounds: 1, NeighbourCap: rapid.SampledFrom([]int{-1, 0, 1, 2, 3}).Draw(rt, "cap")}
 		best, err := ByName("route-optimised").Router.Route(t.Context(), p, o)
@@ -79,8 +79,8 @@ func TestNeverWorse(t *testing.T) {
 	}
 }
 
-// drawRoutedProblem draws a graph or a torus for TestNeverWorse, with its traffic.
-func drawRoutedProblem(t *testing.T, rt *rapid.T) *Problem {
+// routedProblem draws a graph or a torus for TestNeverWorse, with its traffic.
+func routedProblem(t *testing.T, rt *rapid.T) *Problem {
 	p := drawGraph(rt)
 	if rapid.Bool().Draw(rt, "torus") {
 		dims := rapid.SliceOfN(rapid.IntRange(1, 6), 1, 3).Draw(rt, "dims")
@@ -121,7 +121,7 @@ func drawRoutedProblem(t *testing.T, rt *rapid.T) *Problem {
 	return p
 }
 
-// objective returns what the optimiser minimises: the maximum link load, over the rate in units of
+// objective returns the objective of the optimiser: the maximum link load, over the rate in units of
 // the highest rate, or the makespan of transfers that depend on each other.
 func objective(t *rapid.T, p *Problem, paths *engine.Paths) (value float64) {
 	if p.Graph == nil {
