@@ -25,7 +25,7 @@ var neverWorseRouters = []string{"dor", "wild-first", "shortest", "ecmp", "rando
 func TestNeverWorse(t *testing.T) {
 	met := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		p := routedProblem(t, rt)
+		p := drawProblem(t, rt)
 		o := Options{Seed: 1}
 		o.Optimised = OptimisedRouter{Budget: 1, Rounds: 1, NeighbourCap: rapid.SampledFrom([]int{-1, 0, 1, 2, 3}).Draw(rt, "cap")}
 		best, err := ByName("route-optimised").Router.Route(t.Context(), p, o)
@@ -79,8 +79,8 @@ func TestNeverWorse(t *testing.T) {
 	}
 }
 
-// routedProblem draws a graph or a torus for TestNeverWorse, with its traffic.
-func routedProblem(t *testing.T, rt *rapid.T) *Problem {
+// drawProblem draws a graph or a torus for TestNeverWorse, with its traffic.
+func drawProblem(t *testing.T, rt *rapid.T) *Problem {
 	p := drawGraph(rt)
 	if rapid.Bool().Draw(rt, "torus") {
 		dims := rapid.SliceOfN(rapid.IntRange(1, 6), 1, 3).Draw(rt, "dims")
