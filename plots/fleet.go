@@ -14,61 +14,24 @@ import (
 	"sim/scenarios/result"
 )
 
-// chipTimeColors are the colours of the uses of chip-time other than the first, useful work,
-// which is blue.
-var chipTimeColors = []color.RGBA{
-	sheet.Faint, sheet.Orange, sheet.SkyBlue, sheet.Vermillion, sheet.Purple,
-	sheet.Green, sheet.Tint(sheet.Blue, 0.5), sheet.Black, sheet.Dim,
-	sheet.Tint(sheet.Vermillion, 0.5), sheet.Tint(sheet.Green, 0.5),
-	sheet.Tint(sheet.Purple, 0.5),
-}
-
 // secondsPerDay converts times to days, the unit of figures of fleets.
 const secondsPerDay = 86400
 
-// chipTimeFigure shows the uses of chip-time as stacked bars of 100 %, one per policy. Each part
-// of a bar has its percentage.
+// chipTimeFigure shows the uses of chip-time as bars of 100 %, one per policy.
 func chipTimeFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	// Each use of chip-time is a part with one value per policy; the values of a policy add to
 	// 1.
-	parts := result.PartsOf(result.ChipTime, doc.Rows)
+	parts := mergeSmallParts(result.PartsOf(result.ChipTime, doc.Rows))
 	if len(parts) == 0 {
 		return
 	}
-	t := &trackChart{count: len(doc.Rows), labelSize: sheet.NumberSize + 1.5}
 	s := &sheet.Sheet{Title: "Where chip-time goes"}
-
-	ends := make([]float64, len(doc.Rows))
-
-	// Stack the parts: ends has the end of the last bar of each row, in percent.
-	for k, part := range parts {
-		shade := sheet.Blue
-		if k > 0 {
-			shade = chipTimeColors[(k-1)%len(chipTimeColors)]
-		}
-		s.AddLegend(part.Words, sheet.BoxSample(shade))
-
-		for i, v := range part.Values {
-			t.bars = append(t.bars, bar{
-				track: i,
-				lo:    ends[i],
-				hi:    ends[i] + 100*v,
-				from:  0.12,
-				to:    0.88,
-				color: shade,
-				label: fmt.Sprintf("%.1f", 100*v),
-			})
-
-			ends[i] += 100 * v
-		}
-	}
-
-	p := t.plot()
-	const nameWidth, rowHeight, minHeight = 120, 36, 60 // points
-	t.nameTracks(p, nameWidth, func(i int) string { return doc.Rows[i].Policy })
+	p := addParts(s, parts, partColors,
+		func(v float64) string { return fmt.Sprintf("%.1f", 100*v) },
+		func(i int) string { return doc.Rows[i].Policy })
 	p.X.Label.Text = "share of chip-time, %"
-	sheet.SetRange(&p.X, 0, 100)
-	s.Add(vg.Length(max(minHeight, rowHeight*len(doc.Rows))), p)
+	sheet.SetRange(&p.X, 0, 1)
+	p.X.Tick.Marker = sheet.Ticker{Unit: sheet.Unit{Per: 100}, Count: 5}
 	add("chip-time", s)
 }
 

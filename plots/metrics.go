@@ -191,6 +191,41 @@ func addJobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 	page.Notes = append(page.Notes, own.Notes[:1]...) // the definition of the metric
 }
 
+// barsBy returns a bar chart by policy with one series per part, such as a job. list
+// calls add with the name of each part of a row, the metric and its value. All rows must use the
+// same metric. An error means that there is nothing to draw, or too much.
+func barsBy(
+	doc *result.Document,
+	d *result.Detail,
+	part string,
+	list func(r *result.Row, add func(part, metric string, v float64)),
+) (*sheet.Sheet, error) {
+	// The parts become the labels of an axis of a sweep.
+	by := result.Axis{Name: part, Keys: []string{part}}
+	s := &result.Sweep{Name: doc.Scenario, Title: d.Title}
+	spec := &result.Plot{Kind: "bars", X: "policy", Series: part}
+	for i := range doc.Rows {
+		list(&doc.Rows[i], func(part, metric string, v float64) {
+			at := slices.Index(by.Labels, part)
+			if at < 0 {
+				at = len(by.Labels)
+				by.Labels = append(by.Labels, part)
+			}
+
+			// Each part of a row becomes a cell of the sweep.
+			spec.Y = metric
+			s.Cells = append(s.Cells, result.Cell{
+				At:      []int{at},
+				Policy:  doc.Rows[i].Policy,
+				Metrics: map[string]float64{metric: v},
+			})
+		})
+	}
+
+	s.Axes = []result.Axis{by}
+	return chart.Sheet(spec, s, noTimings)
+}
+
 // metricNotes returns notes about the definition of a metric and the assumptions of its bounds.
 // models maps each policy to the assumptions of its bound, which may be empty.
 func metricNotes(m result.Metric, doc *result.Document, models map[string]string) []string {

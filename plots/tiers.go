@@ -3,63 +3,57 @@
 package plots
 
 import (
+	"cmp"
+	"fmt"
+	"math"
 	"slices"
 
-	"sim/plots/chart"
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
 
-// tiersFigure compares the exposed communication of each tier by policy. Runs with one tier have
-// no such figure.
-func tiersFigure(doc *result.Document, d *result.Detail, add addFigure) {
-	page, err := barsBy(doc, d, "tier",
-		func(r *result.Row, add func(tier, metric string, v float64)) {
-			for _, t := range result.Tiers(r) {
-				add(t.Name, result.TierExposed, t.ExposedS)
+// tiersFigure divides the iteration under each policy into the exposed time of each tier and the
+// rest. Runs with one tier have no such figure.
+func tiersFigure(doc *result.Document, _ *result.Detail, add addFigure) {
+	// The first part is the rest. Each other part is a tier.
+	totals := make([]float64, len(doc.Rows))
+	rest := result.WholePart{
+		Words:  "the rest: computing, and communication of several tiers at once",
+		Values: make([]float64, len(doc.Rows)),
+	}
+	parts := []result.WholePart{rest}
+	for i := range doc.Rows {
+		r := &doc.Rows[i]
+		totals[i] = cmp.Or(r.Metrics[result.IterationTime], r.Metrics[result.CompletionTime])
+		rest.Values[i] = totals[i]
+		for k, t := range result.Tiers(r) {
+			if k+1 == len(parts) {
+				parts = append(parts, result.WholePart{
+					Words:  "exposed by tier " + t.Name,
+					Values: make([]float64, len(doc.Rows)),
+				})
 			}
-		})
-	if err != nil {
-		// No tiers, or too many policies for bars.
+			parts[k+1].Values[i] = t.ExposedS
+			rest.Values[i] -= t.ExposedS
+		}
+		rest.Values[i] = max(rest.Values[i], 0)
+	}
+	if len(parts) == 1 || len(parts) > len(partColors) {
 		return
 	}
-	page.Title = "Time by tier"
-	page.Notes = append([]string{"Exposed by a tier is how much shorter the " +
-		"iteration would be if the tier took no time."}, page.Notes...)
-	add("tiers", page)
-}
 
-// barsBy returns a bar chart by policy with one series per part, such as a tier or a job. list
-// calls add with the name of each part of a row, the metric and its value. All rows must use the
-// same metric. An error means that there is nothing to draw, or too much.
-func barsBy(
-	doc *result.Document,
-	d *result.Detail,
-	part string,
-	list func(r *result.Row, add func(part, metric string, v float64)),
-) (*sheet.Sheet, error) {
-	// The parts become the labels of an axis of a sweep.
-	by := result.Axis{Name: part, Keys: []string{part}}
-	s := &result.Sweep{Name: doc.Scenario, Title: d.Title}
-	spec := &result.Plot{Kind: "bars", X: "policy", Series: part}
-	for i := range doc.Rows {
-		list(&doc.Rows[i], func(part, metric string, v float64) {
-			at := slices.Index(by.Labels, part)
-			if at < 0 {
-				at = len(by.Labels)
-				by.Labels = append(by.Labels, part)
-			}
-
-			// Each part of a row becomes a cell of the sweep.
-			spec.Y = metric
-			s.Cells = append(s.Cells, result.Cell{
-				At:      []int{at},
-				Policy:  doc.Rows[i].Policy,
-				Metrics: map[string]float64{metric: v},
-			})
+	s := &sheet.Sheet{Title: "Time by tier"}
+	s.Note("Exposed by a tier is how much shorter the iteration would be if the tier took no time.")
+	longest := slices.Max(totals)
+	u := sheet.TimeUnit(longest)
+	// The rest is inconspicuous.
+	colors := slices.Clone(partColors)
+	colors[0], colors[1] = colors[1], colors[0]
+	p := addParts(s, parts, colors,
+		func(v float64) string { return sheet.Digits(v*u.Per, 4) },
+		func(i int) string {
+			return fmt.Sprintf("%s: %s", doc.Rows[i].Policy, sheet.Duration(totals[i], 4))
 		})
-	}
-
-	s.Axes = []result.Axis{by}
-	return chart.Sheet(spec, s, noTimings)
+	sheet.TimeAxis(&p.X, "iteration time", 0, math.Max(longest, 1e-12), 8)
+	add("tiers", s)
 }

@@ -76,7 +76,11 @@ var (
 	Blue       = color.RGBA{0x00, 0x72, 0xb2, 0xff}
 	Vermillion = color.RGBA{0xd5, 0x5e, 0x00, 0xff}
 	Purple     = color.RGBA{0xcc, 0x79, 0xa7, 0xff}
+	Yellow     = color.RGBA{0xf0, 0xe4, 0x42, 0xff}
 )
+
+// Brown can be distinguished from the colours of Okabe and Ito by its luminance.
+var Brown = color.RGBA{0x66, 0x33, 0x00, 0xff}
 
 // Greys for text, axes and backgrounds, and tints for areas behind data.
 var (
