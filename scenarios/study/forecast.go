@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"sim/internal/parallel"
 	"sim/scenarios"
 	"sim/scenarios/result"
 )
@@ -51,7 +52,7 @@ func (p *Plan) costs(ctx context.Context) (func(variant int) scenarios.Cost, err
 	every := 1 + variants/maxCostEstimates
 	if p.costEstimates == nil {
 		list := make([]scenarios.Cost, 1+variants/every)
-		if err := parallel(ctx, runtime.GOMAXPROCS(0), (variants+every-1)/every, func(k int) {
+		if err := parallel.Do(ctx, runtime.GOMAXPROCS(0), (variants+every-1)/every, func(k int) {
 			if s, err := p.Study.Variant(k * every); err == nil { // invalid variants cost nothing
 				list[k], _ = s.Cost(ctx)
 			}

@@ -16,10 +16,9 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"sim/internal/alias"
+	"sim/internal/parallel"
 	"sim/scenarios"
 	"sim/scenarios/result"
 )
@@ -141,7 +140,7 @@ func indices(n int) []int {
 func checkVariants(ctx context.Context, st *scenarios.Study, variants []int, each func(i int, s *scenarios.Scenario)) error {
 	for batch := range slices.Chunk(variants, variantsPerCheck) {
 		faults := make([]scenarios.Diagnostics, len(batch))
-		err := parallel(ctx, runtime.GOMAXPROCS(0), len(batch), func(k int) {
+		err := parallel.Do(ctx, runtime.GOMAXPROCS(0), len(batch), func(k int) {
 			s, err := st.Variant(batch[k])
 			switch {
 			case err == nil:
@@ -166,21 +165,6 @@ func checkVariants(ctx context.Context, st *scenarios.Study, variants []int, eac
 		}
 	}
 	return nil
-}
-
-// parallel calls f for 0..n-1 from several goroutines. It fails only if ctx ends.
-func parallel(ctx context.Context, workers, n int, f func(i int)) error {
-	var wg sync.WaitGroup
-	var next atomic.Int64
-	for range min(workers, n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	wg.Wait()
-	return ctx.Err()
 }
 
 // Record is the result of a cell.
