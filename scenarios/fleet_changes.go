@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
 
 	"sim/engine"
+	"sim/internal/parallel"
 	"sim/scenarios/result"
 )
 
@@ -99,16 +99,16 @@ func (s *Scenario) fleetChanges(policy string) []fleetChange {
 
 // Effort of Gains.
 const (
-	// maxGainSeeds is the number of seeds per change for small fleets. Their differences
-	// give a standard error.
+	// maxGainSeeds is the number of seeds per change for small fleets that have one seed.
+	// The differences give a standard error.
 	maxGainSeeds = 5
 	// maxGainPodDays limits seeds times days times pods, to maxGainSeeds seeds of one pod
 	// in the default 60 days. Larger fleets use fewer seeds, at least one.
 	maxGainPodDays = 300
 )
 
-// Gains simulates single changes of a fleet under a placement, with as many seeds as it
-// returns. Each gain compares a change with the unchanged scenario for the same seeds. With
+// Gains simulates single changes of a fleet under a placement, with the seeds of the fleet or,
+// if it has one seed, with more. It returns the number of seeds. Each gain compares a change with the unchanged scenario for the same seeds. With
 // one seed, the standard error follows from the differences in equal parts of the simulated
 // time (batch means).
 // Gains returns nothing for scenarios that are not fleets.
@@ -117,7 +117,9 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 		return nil, 0, nil
 	}
 
-	seeds = max(1, min(maxGainSeeds, maxGainPodDays/(s.Workload.Fleet.Days*s.Fabric.Cubes.Pods)))
+	if seeds = s.Workload.Fleet.Seeds; seeds == 1 {
+		seeds = max(1, min(maxGainSeeds, maxGainPodDays/(s.Workload.Fleet.Days*s.Fabric.Cubes.Pods)))
+	}
 
 	// Element 0 is the unchanged scenario.
 	text := s.WithPolicy(policy).TOML()
@@ -126,34 +128,23 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 	failed := make([]error, len(changes))
 
 	// Simulate all changes in parallel, on all processors.
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range changes {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			for k := range seeds {
-				row, err := simulateChange(
-					ctx, text,
-					append(changes[i].overrides, fmt.Sprintf("seed=%d", s.Seed+uint64(k))),
-				)
-				if failed[i] = err; err != nil {
-					return
-				}
-				if seeds == 1 {
-					values[i] = row.BatchMeans
-				} else {
-					values[i] = append(values[i], row.Metrics["work_done"])
-				}
+	if err := parallel.Do(ctx, runtime.GOMAXPROCS(0), len(changes), func(i int) {
+		for k := range seeds {
+			row, err := simulateChange(
+				ctx, text,
+				append(changes[i].overrides, "workload.seeds=1", fmt.Sprintf("seed=%d", s.Seed+uint64(k))),
+			)
+			if failed[i] = err; err != nil {
+				return
 			}
-		}()
-	}
-
-	wait.Wait()
-	if ctx.Err() != nil {
-		return nil, 0, ctx.Err()
+			if seeds == 1 {
+				values[i] = row.BatchMeans
+			} else {
+				values[i] = append(values[i], row.Metrics["work_done"])
+			}
+		}
+	}); err != nil {
+		return nil, 0, err
 	}
 	if failed[0] != nil {
 		return nil, 0, failed[0]

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"sim/scenarios/result"
 )
 
 // TestFleetChanges checks the changes that a fleet's report evaluates. They include every other
@@ -132,5 +135,62 @@ placements=["reconfigurable", "folding"]
 	compareText(t, filepath.Join("testdata", "gains.txt"), lines.String())
 	if mean, se := pairedDifference([]float64{3}, []float64{1}); mean != 2 || se != 0 {
 		t.Errorf("one pair: got mean %g and standard error %g, want 2 and 0", mean, se)
+	}
+}
+
+// TestFleetSeeds compares a fleet with several seeds with one run per seed: metrics are the means
+// of the runs, with the standard errors of independent samples. The number of goroutines changes
+// nothing.
+func TestFleetSeeds(t *testing.T) {
+	const text = `seed = 7
+[workload]
+kind = "fleet"
+days = 8
+warm_up = 1
+[fabric]
+kind = "pods-of-cubes"
+[policy]
+placements = ["static-best-fit", "reconfigurable"]
+`
+	const seeds = 4
+	document := func(workers int, set ...string) result.Document {
+		t.Helper()
+		s, err := Parse("fleet.toml", []byte(text), set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := Run(t.Context(), s, RunOptions{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.Document
+	}
+
+	all := document(1, fmt.Sprintf("workload.seeds=%d", seeds))
+	if again := document(3, fmt.Sprintf("workload.seeds=%d", seeds)); !reflect.DeepEqual(all, again) {
+		t.Error("three goroutines give other results than one")
+	}
+	var runs []result.Document
+	for k := range seeds {
+		runs = append(runs, document(1, fmt.Sprintf("seed=%d", 7+k)))
+	}
+	for i, row := range all.Rows {
+		for name := range runs[0].Rows[i].Metrics {
+			mean, squares := 0.0, 0.0
+			for _, run := range runs {
+				mean += run.Rows[i].Metrics[name] / seeds
+			}
+			for _, run := range runs {
+				squares += math.Pow(run.Rows[i].Metrics[name]-mean, 2)
+			}
+			se := math.Sqrt(squares / (seeds - 1) / seeds)
+			got, gotSE := row.Metrics[name], row.Metrics[result.StandardErrorPrefix+name]
+			if math.Abs(got-mean) > 1e-9*math.Abs(mean) || math.Abs(gotSE-se) > 1e-9*math.Abs(mean) {
+				t.Errorf("%s: %s is %g ± %g, want %g ± %g", row.Policy, name, got, gotSE, mean, se)
+			}
+		}
+	}
+	if row := all.Row("reconfigurable"); row.Metrics["se_goodput"] <= 0 {
+		t.Error("the goodput is equal for all seeds")
 	}
 }

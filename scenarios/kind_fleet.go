@@ -74,9 +74,10 @@ func cubesKind() *kind {
 					return Cost{}, err
 				}
 
-				// The simulation processes the arrivals of jobs and the failures.
+				// The simulation of each seed processes the arrivals of jobs and the failures.
 				jobs, failures := s.fleetView().EstimateEvents(rates)
-				return assembly.Job.Scale(jobs).Add(assembly.Failure.Scale(failures)), nil
+				one := assembly.Job.Scale(jobs).Add(assembly.Failure.Scale(failures))
+				return one.Scale(float64(s.Workload.Fleet.Seeds)), nil
 			},
 		},
 		parts: func(s *Scenario) []schema.Part {
@@ -183,8 +184,8 @@ func checkFleet(c *checker) {
 		return
 	}
 
-	c.blame("workload.days fabric.pods",
-		cost.CheckLimits("the jobs and failures of so many days and pods", "fewer"))
+	c.blame("workload.days workload.seeds fabric.pods",
+		cost.CheckLimits("the jobs and failures of so many days, seeds and pods", "fewer"))
 	c.readJobLog()
 	c.readSteps()
 }

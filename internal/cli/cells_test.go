@@ -328,7 +328,7 @@ var goldenCells = []goldenCell{
 	{"pods-trace", `workload = {kind = "trace", files = "scenarios/compose/trace.txt"}` + "\n" + `fabric = {kind = "ocs-pods", gpus_per_pod_per_replica = 4, ports_per_pod = 3, port_bandwidth = "100Gbps"}`,
 		"policy.allocators", allocators, []string{"", "engine.level=packet"}},
 	{"fleets", "workload = {kind = \"fleet\", days = 12, warm_up = 1, load = 1.3}\nfabric = {kind = \"pods-of-cubes\"}\n",
-		"policy.placements", placements, append(seedOverrides(2, ""), "policy.queue.discipline=easy", "policy.queue.preemption=true", "policy.queue.discipline=easy; workload.estimates=3",
+		"policy.placements", placements, append(seedOverrides(2, ""), "workload.seeds=2", "policy.queue.discipline=easy", "policy.queue.preemption=true", "policy.queue.discipline=easy; workload.estimates=3",
 			"workload.faults.machine=0.02/day; workload.faults.host_availability=0.95; workload.faults.ocs=0.05/day; policy.fault.repair_crews=2; workload.faults.link=0.001/day")},
 }
 

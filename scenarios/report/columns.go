@@ -39,6 +39,9 @@ func formatCell(doc *result.Document, r *result.Row, m *result.Metric) string {
 		return "-"
 	}
 	shown := formatValue(v, m, doc.Rows)
+	if m.WinPhrase != "" { // in other columns, the table would be too wide
+		shown = formatMean(doc, r, m)
+	}
 	secondary, ok := doc.SecondaryValue(r, m)
 	if !ok {
 		return shown
@@ -75,6 +78,26 @@ func formatValue(v float64, m *result.Metric, rows []result.Row) string {
 		return formatGap(v)
 	}
 	return fmt.Sprintf("%.6g", v)
+}
+
+// formatMean formats a row's value of a metric with its standard error, such as "70.5 % ± 0.8 %",
+// if it has one.
+func formatMean(doc *result.Document, r *result.Row, m *result.Metric) string {
+	shown := formatValue(r.Metrics[m.Name], m, doc.Rows)
+	if se, ok := standardError(doc, r, m); ok {
+		shown += " ± " + se
+	}
+	return shown
+}
+
+// standardError formats the standard error of a row's value like the value. It returns "-" and
+// false without a standard error.
+func standardError(doc *result.Document, r *result.Row, m *result.Metric) (shown string, ok bool) {
+	se, ok := r.Metrics[result.StandardErrorPrefix+m.Name]
+	if !ok {
+		return "-", false
+	}
+	return formatValue(se, m, doc.Rows), true
 }
 
 // formatGap formats a relative distance to a bound. Distances up to provedGap are "optimal".

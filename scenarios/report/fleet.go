@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"sim/internal/text"
 	"sim/scenarios/result"
@@ -14,8 +15,9 @@ import (
 
 // printFleet prints the use of a fleet's chip-time under each policy.
 func (p *writer) printFleet(run *result.Run, row *result.Row) {
+	goodput, _ := result.Find(result.Goodput)
 	p.paragraph("%s turns %s of all chip-time into work that is kept.",
-		p.emphasize(row.Policy), text.Percent(row.Metrics[result.Goodput]))
+		p.emphasize(row.Policy), formatMean(&run.Document, row, &goodput))
 	// Build one column per policy and one row per use of chip-time.
 	heads := []string{"chip-time, %"}
 	parts := result.PartsOf(result.ChipTime, run.Document.Rows)
@@ -41,6 +43,28 @@ func (p *writer) printFleet(run *result.Run, row *result.Row) {
 		t.Row(part.Words, cells[k])
 	}
 	t.Row("all", cells[len(parts)])
+	p.table(t)
+
+	if _, ok := standardError(&run.Document, row, &goodput); ok {
+		p.printStandardErrors(&run.Document)
+	}
+}
+
+// printStandardErrors prints the standard errors of the columns of the table of results.
+func (p *writer) printStandardErrors(doc *result.Document) {
+	columns := doc.Columns()
+	for i, m := range columns {
+		columns[i].Head, _, _ = strings.Cut(m.Head, ",\n")
+	}
+	p.line("\nAll values are means over seeds. Their standard errors:")
+	t := text.NewTable(columnHeads("policy", columns)...)
+	for i := range doc.Rows {
+		cells := make([]string, len(columns))
+		for k := range columns {
+			cells[k], _ = standardError(doc, &doc.Rows[i], &columns[k])
+		}
+		t.Row(doc.Rows[i].Policy, cells)
+	}
 	p.table(t)
 }
 

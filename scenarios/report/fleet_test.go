@@ -21,6 +21,14 @@ func TestFleet(t *testing.T) {
 	if !strings.Contains(got, "work that is kept   33.3") || !strings.Contains(got, "all                100.00") {
 		t.Error(got)
 	}
+	if strings.Contains(got, "±") || strings.Contains(got, "means over seeds") {
+		t.Error("standard errors without seeds:", got)
+	}
+	run.Document.Rows[0].Metrics["se_goodput"] = 0.012
+	got = Explain(run, &result.Simulation{Policy: "one", Fleet: &result.Fleet{}}, text.Style{})
+	if !strings.Contains(got, "one turns 33.3 % ± 1.2 % of") || !strings.Contains(got, "\none       1.2 %\n") {
+		t.Error("standard errors are missing:", got)
+	}
 	got = Gains("one", []result.Gain{{Change: "a", Mean: -0.01}, {Change: "b", Mean: 0.02, SE: 0.001}, {Change: "c", Failed: "no"}}, 3, text.Style{})
 	a, b, c := strings.Index(got, "\na "), strings.Index(got, "\nb "), strings.Index(got, "\nc ")
 	if !(0 < b && b < a && a < c) || !strings.Contains(got, "+2.00") || !strings.Contains(got, "0.10") || !strings.Contains(got, "c: no") {

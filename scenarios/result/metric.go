@@ -136,6 +136,9 @@ func splitUnit(name string) (rest, unit string) {
 // ReferencePrefix begins the names of metrics of the ideal fabric.
 const ReferencePrefix = "reference."
 
+// StandardErrorPrefix begins the names of standard errors of metrics that are means over seeds.
+const StandardErrorPrefix = "se_"
+
 // Find returns the description of a metric and whether the table contains it. For an
 // unknown name, for example from an older file, the direction, words and unit are derived
 // from the name.
@@ -148,13 +151,18 @@ func Find(name string) (m Metric, known bool) {
 		return m, true
 	}
 
-	// A metric of the ideal fabric, a ratio of two metrics, and a metric of one of several jobs
+	// A metric of the ideal fabric, a standard error, a ratio of two metrics, and a metric of one of
+	// several jobs
 	// inherit the description of the metrics in their names.
 	if rest, ok := strings.CutPrefix(name, ReferencePrefix); ok {
 		m, known = Find(rest)
 		m.Name, m.Words, m.Axis, m.Base = name, m.Words+" on the ideal fabric", "", 0
 		m.Relative = ""
 		return m, known
+	}
+	if rest, ok := strings.CutPrefix(name, StandardErrorPrefix); ok {
+		m, known = Find(rest)
+		return Metric{Name: name, Words: "standard error of " + m.Words, Of: m.Of, Unit: m.Unit, Format: m.Format}, known
 	}
 	if over, under, ok := strings.Cut(name, "/"); ok {
 		a, knowsA := Find(strings.TrimSpace(over))

@@ -252,6 +252,7 @@ var Metrics = ungrouped([]metricGroup{
 		named("bound_slices_fit", Unrated, "mean maximum of additional slices of 8 cubes that fit as boxes of a static grid"),
 		named("spares_newsvendor", Unrated, "spare cubes of a pod by the newsvendor rule"),
 		{Name: "work_done", Better: Higher, Words: "goodput with work counted as on the requested slices", Format: Percent},
+		{Name: "se_*", Words: "standard error of a metric that is a mean over seeds", Since: 6},
 	}},
 	{of: ofJobs, metrics: []Metric{
 		named("pooled_*", Lower, "metrics of jobs that share their circuits"),

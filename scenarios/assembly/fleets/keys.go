@@ -28,6 +28,7 @@ import (
 // priorities of jobs over months.
 type Fleet struct {
 	Days           int     `key:"days" doc:"simulated days" default:"60" min:"1" max:"36500"`
+	Seeds          int     `key:"seeds" doc:"number of simulations, with the seeds from 'seed' on; metrics are their means, and metrics with the prefix se_ the standard errors of these means. Files and figures are of the first seed" default:"1" min:"1" max:"1000" implicit:""`
 	WarmUp         int     `key:"warm_up" doc:"number of first days that are not measured; fewer than days" default:"5" max:"36499"`
 	Arrivals       string  `key:"arrivals" doc:"arrival times of jobs: 'fig13' has the daily numbers of the TPU v4 paper's Fig. 13 times the pods; 'poisson' is random; 'log' reads [workload.log]" default:"fig13" choices:"fig13|poisson|log"`
 	JobsADay       float64 `key:"jobs_per_day" doc:"for 'poisson': mean number of jobs per day and pod" default:"139.2" above:"0" max:"100000" when:"arrivals=poisson"`

@@ -5,12 +5,17 @@ package fleets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"sim/engine"
+	"sim/internal/parallel"
 	"sim/internal/text"
 	"sim/policies/placement"
 	"sim/scenarios/assembly"
@@ -50,8 +55,12 @@ func (s *Scenario) Description() string {
 	if s.Fleet.Arrivals == "log" {
 		load = "jobs of " + filepath.Base(s.Log.File)
 	}
-	return fmt.Sprintf("%d days of %s, %s, %s", s.Fleet.Days, pods, load,
-		s.Policy.Queue.Discipline)
+	seeds := ""
+	if n := s.Fleet.Seeds; n > 1 {
+		seeds = fmt.Sprintf("; means of %d seeds", n)
+	}
+	return fmt.Sprintf("%d days of %s, %s, %s%s", s.Fleet.Days, pods, load,
+		s.Policy.Queue.Discipline, seeds)
 }
 
 // fleetTime converts a time of keys to a time of fleets.
@@ -241,23 +250,38 @@ func (s *Scenario) Config() (*Config, error) {
 
 // fleetSystem compares placements of a fleet. It implements assembly.System.
 type fleetSystem struct {
+	firstSeed    uint64
+	replications []*replication // simulations with different seeds, in the order of the seeds
+}
+
+// A replication is the fleet with one seed.
+type replication struct {
 	config       *Config
 	goodputBound float64 // upper bound on the goodput of all placements
 	spares       int     // spare cubes per pod by the newsvendor model
 }
 
-// New returns the system of a checked scenario. If record is true, simulations store
-// their events for files and figures, unless the fleet has too many jobs.
+// New returns the system of a checked scenario. If record is true, simulations with the first
+// seed store their events for files and figures, unless the fleet has too many jobs.
 func New(ctx context.Context, s *Scenario, record bool) (assembly.System, error) {
-	c, err := s.Config()
-	if err != nil {
-		return nil, err
+	y := &fleetSystem{firstSeed: s.Seed}
+	for k := range s.Fleet.Seeds {
+		one := *s
+		one.Seed += uint64(k)
+		c, err := one.Config()
+		if err != nil {
+			return nil, err
+		}
+		const maxRecordedJobs = 1e6 // their events take half a gigabyte
+		jobs, _ := s.EstimateEvents(c.Rates)
+		c.Record = record && k == 0 && jobs <= maxRecordedJobs
+		bound, err := goodputBound(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		y.replications = append(y.replications, &replication{c, bound, newsvendorSpares(c)})
 	}
-	const maxRecordedJobs = 1e6 // their events take half a gigabyte
-	jobs, _ := s.EstimateEvents(c.Rates)
-	c.Record = record && jobs <= maxRecordedJobs
-	bound, err := goodputBound(ctx, c)
-	return &fleetSystem{c, bound, newsvendorSpares(c)}, err
+	return y, nil
 }
 
 // Reference returns no metrics, because there is no ideal fleet. It implements
@@ -267,36 +291,79 @@ func (*fleetSystem) Reference() map[string]float64 { return map[string]float64{}
 // Begin adds the note about a log of jobs to the title. It implements
 // assembly.System.
 func (y *fleetSystem) Begin(_ context.Context, o *assembly.Outcome) error {
-	if y.config.LogNote != "" {
-		o.Detail.Title += "; of the log: " + y.config.LogNote
+	if note := y.replications[0].config.LogNote; note != "" {
+		o.Detail.Title += "; of the log: " + note
 	}
 	return nil
 }
 
-// Decide simulates the fleet under a placement. It implements assembly.System.
+// Decide simulates the fleet under a placement, with all seeds. It implements assembly.System.
 func (y *fleetSystem) Decide(
-	ctx context.Context, policy string, _ int, _ float64,
+	ctx context.Context, policy string, workers int, _ float64,
 ) (*assembly.PolicyResult, error) {
 	begin := time.Now()
-	for _, row := range placement.Table() {
-		if row.Name != policy {
-			continue
-		}
-		o, err := Simulate(ctx, y.config, row.New())
-		if err != nil {
-			return nil, err
-		}
-		a := &assembly.PolicyResult{
-			Row:     y.newRow(policy, o),
-			Timings: result.PolicyTimings{SimulateS: time.Since(begin).Seconds()},
-		}
-		a.Describe = func(_ context.Context, out *assembly.Outcome) {
-			y.config.describe(policy, o.recorder, out)
-		}
-		return a, nil
+	table := placement.Table()
+	k := slices.IndexFunc(table, func(row placement.Row) bool { return row.Name == policy })
+	if k < 0 {
+		return nil, fmt.Errorf("fleet: no placement %q", policy)
 	}
 
-	return nil, fmt.Errorf("fleet: no placement %q", policy)
+	// Simulate the replications.
+	n := len(y.replications)
+	outcomes := make([]*Outcome, n)
+	errs := make([]error, n)
+	if err := parallel.Do(ctx, max(1, workers), n, func(i int) {
+		outcomes[i], errs[i] = Simulate(ctx, y.replications[i].config, table[k].New())
+	}); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+
+	// The row has the means.
+	rows := make([]result.Row, n)
+	for i, r := range y.replications {
+		rows[i] = r.newRow(policy, outcomes[i])
+	}
+	a := &assembly.PolicyResult{
+		Row:     meanRow(rows, y.firstSeed),
+		Timings: result.PolicyTimings{SimulateS: time.Since(begin).Seconds()},
+	}
+	a.Describe = func(_ context.Context, out *assembly.Outcome) {
+		y.replications[0].config.describe(policy, outcomes[0].recorder, out)
+	}
+	return a, nil
+}
+
+// meanRow returns the row of a placement over several seeds: the means of the metrics that all
+// rows have, and the standard errors of the means. A label is of the first seed that has it.
+func meanRow(rows []result.Row, firstSeed uint64) result.Row {
+	if len(rows) == 1 {
+		return rows[0]
+	}
+	mean := result.Row{Policy: rows[0].Policy, Metrics: map[string]float64{}, Labels: map[string]string{}}
+	values := map[string][]float64{}
+	for i, r := range rows {
+		for name, v := range r.Metrics {
+			values[name] = append(values[name], v)
+		}
+		for name, label := range r.Labels {
+			if _, has := mean.Labels[name]; !has {
+				mean.Labels[name] = fmt.Sprintf("with seed %d, %s", firstSeed+uint64(i), label)
+			}
+		}
+	}
+
+	noWeights := []float64(nil)
+	for name, v := range values {
+		if len(v) == len(rows) {
+			m, deviation := stat.MeanStdDev(v, noWeights)
+			mean.Metrics[name] = m
+			mean.Metrics[result.StandardErrorPrefix+name] = stat.StdErr(deviation, float64(len(v)))
+		}
+	}
+	return mean
 }
 
 // describe adds the files of jobs and events under a placement, and the data of
@@ -317,10 +384,10 @@ func (c *Config) describe(policy string, r *recorder, o *assembly.Outcome) {
 }
 
 // newRow returns the row of a placement with the metrics of its outcome.
-func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
+func (r *replication) newRow(policy string, o *Outcome) result.Row {
 	m := map[string]float64{
 		"utilisation": o.Utilisation(), "goodput": o.Share(Work),
-		"bound_goodput": y.goodputBound,
+		"bound_goodput": r.goodputBound,
 		"efficiency":    o.Efficiency(), "expected_efficiency": o.ExpectedEfficiency,
 		"work_done": o.RequestedWork / (float64(o.Chips) * float64(o.Span)),
 
@@ -338,7 +405,7 @@ func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 		"interrupts": o.Interrupts, "evictions": o.Evictions,
 		"preflight_failures": o.PreflightFailures, "takeovers": o.Takeovers,
 		"preemptions": o.Preemptions, "migrations": o.Migrations,
-		"spares_newsvendor": y.spares,
+		"spares_newsvendor": r.spares,
 	} {
 		m[name] = float64(n)
 	}
@@ -355,13 +422,13 @@ func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 		m["goodput_of_healthy"] = o.Share(Work) / (1 - down)
 	}
 	if o.Share(Work) > 0 {
-		m["gap"] = y.goodputBound/o.Share(Work) - 1
+		m["gap"] = r.goodputBound/o.Share(Work) - 1
 	}
 	if o.BoundTurnaround > 0 {
 		m["gap_turnaround"] = o.Turnaround/o.BoundTurnaround - 1
 	}
 
-	o.availability.addMetrics(y.config, o.rewires, m)
+	o.availability.addMetrics(r.config, o.rewires, m)
 
 	for kind, name := range partNames {
 		m[name+"_failures"] = float64(o.Failures[kind])
@@ -398,7 +465,7 @@ func (y *fleetSystem) newRow(policy string, o *Outcome) result.Row {
 	labels := map[string]string{}
 	if first := &o.FirstRejected; o.Rejected > 0 {
 		reserve := ""
-		if n := y.config.Reserve; n > 0 {
+		if n := r.config.Reserve; n > 0 {
 			reserve = fmt.Sprintf(" and leave its reserve of %s free", text.Plural(n, "cube"))
 		}
 		labels["jobs_refused"] = fmt.Sprintf(
