@@ -277,8 +277,8 @@ func (b *barChart) reserveLabelSpace(a *plot.Axis, lo, hi, height float64) {
 	const gaps = 7 // below and above a number, in points
 	space := b.label.length + gaps
 
-	// Marks need space between bars and numbers.
-	if lo < b.base && len(b.v.marks) > 0 {
+	// Marks need space between bars and numbers. At the top this matters if a mark is the highest.
+	if _, top := minMax(b.means(allPanels)); len(b.v.marks) > 0 && (lo < b.base || hi > top) {
 		space += 2 * markRadius
 	}
 

@@ -132,6 +132,15 @@ func (b *barCanvas) drawNumber(cell *cellSummary, series, group int) {
 		}
 	}
 
+	// Clear the grid behind a horizontal number.
+	if w := style.Width(text) / 2; !b.label.upright {
+		low := at
+		if down {
+			low = at - b.label.length
+		}
+		sheet.FillBox(b.Canvas, sheet.White, mid-w-1, mid+w+1, low-1, low+b.label.length+2)
+	}
+
 	// Rotate upright numbers.
 	if b.label.upright {
 		style.XAlign = draw.XLeft

@@ -95,6 +95,8 @@ type Block struct {
 	YTitle string       // common title of the y axes
 	// SideWidth is the width of the area to the right of the plots.
 	SideWidth vg.Length
+	// indent moves the plots to the right, so that data areas of blocks are aligned.
+	indent vg.Length
 	// DrawSide draws in that area, for example a colour bar. It may be nil.
 	DrawSide func(c draw.Canvas)
 }
@@ -102,6 +104,7 @@ type Block struct {
 // Figure returns the figure of s with a file name. Its height is the sum of the heights of the
 // parts, rounded up to whole points so that snapped edges are sharp.
 func (s *Sheet) Figure(name string) Figure {
+	s.alignBlocks()
 	// Measure on a canvas that is higher than any figure.
 	top := vg.Length(1e5)
 	c := draw.NewCanvas(new(recorder.Canvas), Width, top)
@@ -117,6 +120,30 @@ func (s *Sheet) Figure(name string) Figure {
 		Width:  Width,
 		Height: height,
 		Draw:   s.draw,
+	}
+}
+
+// alignBlocks aligns the left edges of data areas of blocks with one plot per row.
+func (s *Sheet) alignBlocks() {
+	widest := vg.Length(0)
+	left := make([]vg.Length, len(s.Blocks)) // width of the axis, indexed by block; 0 is not aligned
+	c := draw.NewCanvas(new(recorder.Canvas), ContentWidth, Width)
+	for i, b := range s.Blocks {
+		if b.Cols > 1 {
+			continue
+		}
+		for _, p := range b.Plots {
+			left[i] = max(left[i], p.DataCanvas(c).Min.X)
+		}
+		if b.YTitle != "" && left[i] > 0 {
+			left[i] += axisTitleHeight
+		}
+		widest = max(widest, left[i])
+	}
+	for i := range s.Blocks {
+		if left[i] > 0 {
+			s.Blocks[i].indent = widest - left[i]
+		}
 	}
 }
 
@@ -257,6 +284,7 @@ func (b *Block) draw(c draw.Canvas) {
 	if b.YTitle != "" {
 		c.Min.X += axisTitleHeight
 	}
+	c.Min.X += b.indent
 	c.Max.X -= b.SideWidth
 	rows, tiles := b.grid()
 
