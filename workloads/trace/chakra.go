@@ -231,26 +231,31 @@ func (c *chakraReader) makeGroups(f File) error {
 	c.Groups = append(c.Groups, whole)
 	c.index = map[string]int32{"": 0, "0": 0} // both names stand for all ranks
 
+	file := f.Name
+	if c.options.GroupFile.Name != "" {
+		file = c.options.GroupFile.Name
+	}
+	return c.addGroups(c.sets, c.index, file)
+}
+
+// addGroups adds a group for each name in sets, which has the sets of ranks of a group, and stores
+// its number in index. file is the file with the groups.
+func (j *Job) addGroups(sets map[string][][]int32, index map[string]int32, file string) error {
 	// Bound the memory of Group.SetOf.
-	if n := len(c.sets); n > maxGroupRanks/c.Ranks {
-		return &Error{File: f.Name, Problem: fmt.Sprintf("%d groups of %d ranks", n, c.Ranks),
-			Want: fmt.Sprintf("at most %d", maxGroupRanks/c.Ranks)}
+	if n := len(sets); n > maxGroupRanks/j.Ranks {
+		return &Error{File: file, Problem: fmt.Sprintf("%d groups of %d ranks", n, j.Ranks),
+			Want: fmt.Sprintf("at most %d", maxGroupRanks/j.Ranks)}
 	}
 
-	for _, name := range slices.Sorted(maps.Keys(c.sets)) {
-		g, err := NewGroup(name, c.Ranks, c.sets[name])
+	for _, name := range slices.Sorted(maps.Keys(sets)) {
+		g, err := NewGroup(name, j.Ranks, sets[name])
 		if err != nil {
-			file := f.Name
-			if c.options.GroupFile.Name != "" {
-				file = c.options.GroupFile.Name
-			}
 			return &Error{File: file, Problem: err.Error(),
-				Want: fmt.Sprintf("ranks from 0 to %d, each once", c.Ranks-1)}
+				Want: fmt.Sprintf("ranks from 0 to %d, each once", j.Ranks-1)}
 		}
 
-		c.index[name] = int32(len(c.Groups))
-		c.Groups = append(c.Groups, g)
+		index[name] = int32(len(j.Groups))
+		j.Groups = append(j.Groups, g)
 	}
-
 	return nil
 }

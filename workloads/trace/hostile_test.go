@@ -31,6 +31,8 @@ func TestRefusedFilesTakeLittleMemory(t *testing.T) {
 		{"one name", "chakra", chakra(`{"NodeType":4}`, 1, `{"NodeType":9,"Name":"`+strings.Repeat("a", 10<<20)+`"}`), 40, "is of type 9"},
 		{"computes", "goal", []byte("num_ranks 1\nrank 0 {\n" + strings.Repeat("calc 1\n", 500_000) + "bad\n}\n"), 60, `"bad"`},
 		{"dependencies", "goal", []byte("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\n" + strings.Repeat("b requires a\n", 500_000) + "bad\n}\n"), 40, `"bad"`},
+		{"events", "kineto", []byte(`{"traceEvents": [` + strings.Repeat(`{"ph":"X","cat":"kernel","ts":1},`, MaxOperations/8) + `{"ph":"X","cat":"kernel","ts":"x"}]}`), 900, "invalid number"},
+		{"one list of ranks", "kineto", []byte(`{"traceEvents": [{"ph":"X","cat":"kernel","name":"nccl","ts":1,"args":{"Collective name":"barrier","Process Group Ranks":"[0` + strings.Repeat(",0", 1<<20) + `]"}}]}`), 60, "has rank 0 twice"},
 		{"rows", "simai", fmt.Appendf(nil, simai+"%sx\n", 500_000, strings.Repeat(row, 500_000)), 80, "a row of 1 columns"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

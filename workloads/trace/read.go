@@ -63,6 +63,8 @@ var Formats = []Format{
 		FileContent: "the whole matrix"},
 	{Name: "goal", Doc: "GOAL schedule of LogGOPSim and ATLAHS, text or binary", Matches: isGOAL,
 		Read: readGOAL, FileContent: "the whole schedule"},
+	{Name: "kineto", Doc: "trace of PyTorch's profiler (Kineto, JSON), one file per rank",
+		Matches: isKineto, Read: readKineto},
 	{Name: "chakra", Doc: "Chakra execution trace, protobuf or JSON, one file per rank",
 		Matches: isChakra, Read: readChakra},
 }
