@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -96,6 +98,9 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// ansiSequence matches a control sequence of a terminal.
+var ansiSequence = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
+
 // TestProgressBar: the bar is drawn on a terminal and erased at the end.
 func TestProgressBar(t *testing.T) {
 	c, _, stderr := newBufferedCommand()
@@ -108,6 +113,24 @@ func TestProgressBar(t *testing.T) {
 		t.Errorf("the bar was %q", got)
 	}
 
+	// The bar is never longer than a line, because only one line is erased.
+	const columns = 60
+	c, _, stderr = newBufferedCommand()
+	c.isTerminal = func(io.Writer) bool { return true }
+	c.terminalWidth = func(io.Writer) int { return columns }
+	p, update, _ = c.startRunProgress(strings.Repeat("long", 20))
+	update("delta-joint", 3, 7)
+	time.Sleep(barDelay + 300*time.Millisecond)
+	p.stop()
+	for line := range strings.SplitSeq(ansiSequence.ReplaceAllString(stderr.String(), ""), "\n") {
+		if n := utf8.RuneCountInString(line); n > columns {
+			t.Errorf("a line of the bar has %d characters, want at most %d: %q", n, columns, line)
+		}
+	}
+	if !strings.Contains(stderr.String(), "longlong") {
+		t.Errorf("the bar was %q", stderr.String())
+	}
+
 	c, _, stderr = newBufferedCommand()
 	c.isTerminal = func(io.Writer) bool { return true }
 	p, _, _ = c.startRunProgress("short")
@@ -118,7 +141,7 @@ func TestProgressBar(t *testing.T) {
 }
 
 // TestPolicyProgress: the progress line of a run contains the completed share of the current
-// policy and its remaining time at constant speed. Both start again with the next policy.
+// policy's search and its remaining time at constant speed. Both start again with the next search.
 func TestPolicyProgress(t *testing.T) {
 	c, _, _ := newBufferedCommand()
 	now := time.Unix(1000, 0)
@@ -141,8 +164,16 @@ func TestPolicyProgress(t *testing.T) {
 	now = now.Add(10 * time.Second)
 	share(0.8)
 	line("tiny: route-optimised, step 1 of 2, 80 % of it, about 5.0 s to go, after 25 s")
+	if got, want := m.current().message, "tiny: route-optimised (80 %, about 5.0 s to go)"; got != want {
+		t.Errorf("the bar has %q, want %q", got, want)
+	}
+	share(0.001)
+	line("tiny: route-optimised, step 1 of 2, after 25 s")
+	now = now.Add(10 * time.Second)
+	share(0.5)
+	line("tiny: route-optimised, step 1 of 2, 50 % of it, about 10 s to go, after 35 s")
 	update("dor", 2, 2)
-	line("tiny: dor, step 2 of 2, after 25 s")
+	line("tiny: dor, step 2 of 2, after 35 s")
 }
 
 // TestSweepProgress: the progress line of a sweep predicts the remaining time from the start. The

@@ -27,9 +27,13 @@ const (
 	barInterval = 100 * time.Millisecond
 )
 
-// Widths of the bar and of the text next to it, in characters. Together with the percentage and
-// the time they fit into a terminal of 100 columns.
-const barWidth, barMessageWidth = 24, 44
+// Widths in characters. Together with the percentage and the time, the bar and the text next to it
+// fit into a terminal of wideColumns. Narrower terminals have the narrow bar, and cut the text.
+const (
+	barWidth, narrowBarWidth = 24, 12
+	barMessageWidth          = 44
+	wideColumns              = 100
+)
 
 // progressState describes the progress of a run or a sweep.
 type progressState struct {
@@ -84,19 +88,22 @@ func (m *progressMeter) stop() {
 }
 
 // startRunProgress shows the progress of a run. update sets the policy that is being decided
-// and the number of policies done. share sets the completed share of that policy, if it is
-// known; the line then predicts the remaining time of the policy at constant speed.
+// and the number of policies done. share sets the completed share of that policy's search, if it is
+// known; the line then predicts the remaining time of the search at constant speed. A smaller share
+// than before begins a further search.
 func (c *command) startRunProgress(name string) (m *progressMeter, update func(policy string, done, total int), share func(float64)) {
 	// The state changes with each policy; the line has the running time and the prediction.
 	at := progressState{message: name, line: name}
-	// part is the completed share of the policy, and began is the running time at its start, in seconds.
+	// part is the completed share of the policy's search, and began is the running time at its start, in
+	// seconds. There is no prediction below minPart, because it would vary by orders of magnitude.
 	part, began := 0.0, 0.0
+	const minPart = 0.01
 	m = c.startMeter(func(spent float64) progressState {
 		s := at
-		if part > 0 {
-			togo := (spent - began) * (1 - part) / part
-			s.message += fmt.Sprintf(" (%.0f %%)", 100*part)
-			s.line += fmt.Sprintf(" %.0f %% of it, about %s to go,", 100*part, text.Roughly(max(togo, 1)))
+		if part >= minPart {
+			togo := text.Roughly(max((spent-began)*(1-part)/part, 1))
+			s.message += fmt.Sprintf(" (%.0f %%, about %s to go)", 100*part, togo)
+			s.line += fmt.Sprintf(" %.0f %% of it, about %s to go,", 100*part, togo)
 		}
 		s.line += fmt.Sprintf(" after %.0f s", spent)
 		return s
@@ -113,7 +120,12 @@ func (c *command) startRunProgress(name string) (m *progressMeter, update func(p
 				}
 			})
 		}, func(share float64) {
-			m.update(func() { part = share })
+			m.update(func() {
+				if share < part { // a further search, such as one without faults
+					began = c.now().Sub(m.start).Seconds()
+				}
+				part = share
+			})
 		}
 }
 
@@ -133,6 +145,7 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 		if failed > 0 {
 			line += fmt.Sprintf(" (%d failed)", failed)
 		}
+		message := line
 		togo, how := guess-(spent-guessedAt), words
 		if n := finished + failed - first; first >= 0 && n > 0 && spent > 0 {
 			rate := float64(n) / spent
@@ -141,14 +154,15 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 				togo, how = float64(total-finished-failed)/rate, "about "
 			}
 		}
+		prediction := ""
 		switch {
 		case how == "": // no prediction yet
 		case togo < -1:
-			line += fmt.Sprintf(", %s later than predicted", text.Roughly(-togo))
+			prediction = fmt.Sprintf(", %s later than predicted", text.Roughly(-togo))
 		default:
-			line += fmt.Sprintf(", %s%s to go", how, text.Roughly(max(togo, 1)))
+			prediction = fmt.Sprintf(", %s%s to go", how, text.Roughly(max(togo, 1)))
 		}
-		return progressState{message: line, line: line, done: finished + failed, total: total}
+		return progressState{message: message + prediction, line: line + prediction, done: finished + failed, total: total}
 	})
 	// look updates the forecast, which takes time itself.
 	look := c.newThrottle(func() error {
@@ -256,7 +270,13 @@ func (m *progressMeter) showBar() {
 	style.Options.TimeInProgressPrecision = time.Second
 	style.Visibility.Value, style.Visibility.Speed = false, false
 	pw.SetStyle(style)
+	// A longer line would continue on the next one, which the library does not erase.
+	columns := m.c.terminalWidth(unwrapWriter(m.c.stderr))
+	pw.SetTerminalWidth(columns)
 	pw.SetTrackerLength(barWidth)
+	if columns > 0 && columns < wideColumns {
+		pw.SetTrackerLength(narrowBarWidth)
+	}
 	tracker := &progress.Tracker{Message: text.Shown(m.current().message)}
 	pw.AppendTracker(tracker)
 	rendered := make(chan struct{})
