@@ -302,8 +302,8 @@ func checkTaskCount(c *checker) {
 		cost.CheckLimits("passes of stages and transfers between pods", "fewer"))
 }
 
-// podCost estimates the time to simulate training steps and programs of ranks on pods. It
-// is 0 for other work.
+// podCost estimates the cost of simulating training steps, programs of ranks and traffic on
+// pods.
 func (s *Scenario) podCost() (cost Cost) {
 	switch w := s.rankWork(); {
 	case s.hasSeveralJobs():
@@ -315,8 +315,13 @@ func (s *Scenario) podCost() (cost Cost) {
 			cost = cost.Add(assembly.QueuedHop.Scale(s.podPacketHops()))
 		}
 	case w != nil:
-		_, transfers, _ := w.Size()
-		cost = assembly.PodTask.Scale(transfers)
+		bytes, transfers, _ := w.Size()
+		if cost = assembly.PodTask.Scale(transfers); s.Engine.Level == "packet" {
+			hops := hopsPerPacket * (bytes/float64(max(1, s.Workload.Packet)) + transfers)
+			cost = cost.Add(assembly.QueuedHop.Scale(hops))
+		}
+	default:
+		cost = s.podTrafficCost()
 	}
 	return cost
 }

@@ -110,7 +110,10 @@ func (s *Scenario) PodsPerReplica() int { return s.circuitsView().PodsPerReplica
 // Cost estimates the time to simulate one policy. It is 0 if there is no estimate. Cost
 // returns the context's error if ctx is cancelled.
 func (s *Scenario) Cost(ctx context.Context) (Cost, error) {
-	if estimate := s.fabricDecision().cost; estimate != nil && !s.isCall() {
+	if s.isCall() {
+		return s.callCost(ctx)
+	}
+	if estimate := s.fabricDecision().cost; estimate != nil {
 		return estimate(ctx, s)
 	}
 	return Cost{}, nil

@@ -292,21 +292,75 @@ func checkCall(c *checker) {
 	}
 }
 
+// maxCountedRanks limits the ranks of calls whose transfers are counted for each of several
+// algorithms. The time to count grows with their square: at 256 it takes about 0.1 s.
+const maxCountedRanks = 256
+
+// callCost estimates the cost of the call by the algorithm that takes the longest, of the
+// algorithms that the scenario compares. It is 0 if no number of transfers is known; see maxCountedRanks.
+func (s *Scenario) callCost(ctx context.Context) (Cost, error) {
+	next := s.fabricDecision()
+	p, err := next.callProblem(s)
+	if err != nil || s.Engine.Level == "static" {
+		return Cost{}, err
+	}
+
+	// The cost of a packet between two nodes.
+	var perPacket func(src, dst int32) Cost
+	switch {
+	case s.Engine.Level != "packet":
+	case next.hasDomains:
+		perPacket = func(src, dst int32) Cost { return assembly.QueuedHop.Scale(hopsPerPacket) }
+	default:
+		allLinks := func(int) bool { return true }
+		hop, distances := s.pathsView().HopCost(), p.Network.Hops(allLinks)
+		perPacket = func(src, dst int32) Cost { return hop.Scale(float64(distances(src)[dst])) }
+	}
+
+	worst := Cost{}
+	names := s.comparedAlgorithms()
+	for _, name := range names {
+		call := s.withAlgorithm(name).collectiveCall()
+		if len(names) > 1 && len(p.Group) > maxCountedRanks && !call.HasKnownCount(p) {
+			continue
+		}
+		cost, err := call.Cost(ctx, p, int64(s.Workload.Packet), perPacket)
+		if ctx.Err() != nil {
+			return Cost{}, ctx.Err()
+		}
+		if err == nil { // the algorithm serves the call
+			worst = worst.Max(cost)
+		}
+	}
+	return worst, nil
+}
+
+// comparedAlgorithms returns the algorithms that may perform the call: the ones that the
+// scenario names, or all if it names none or searches the best one.
+func (s *Scenario) comparedAlgorithms() []string {
+	p := &s.Policy.Calls
+	names := p.Collectives
+	if p.Collective != "" {
+		names = []string{p.Collective}
+	}
+	if len(names) == 0 || slices.Contains(names, collective.BestName) {
+		return choiceNames("collectives")
+	}
+	return names
+}
+
 // checkAlgorithms rejects a call that none of its algorithms serves. It also rejects each
 // algorithm that the scenario names if it needs more memory, or more ports per pod, than
 // available.
 func checkAlgorithms(c *checker, problem *collective.Problem) {
 	p, key := &c.s.Policy.Calls, "policy.collectives"
-	names := p.Collectives
 	if p.Collective != "" {
-		names, key = []string{p.Collective}, "policy.collective"
+		key = "policy.collective"
 	}
 
 	// Without a list, or with "best", all algorithms are candidates.
-	listed := c.Given(key) && !slices.Contains(names, collective.BestName)
-	if !listed {
-		names = choiceNames("collectives")
-	}
+	names := c.s.comparedAlgorithms()
+	listed := c.Given(key) && p.Collective != collective.BestName && !slices.Contains(p.Collectives, collective.BestName)
 
 	// One algorithm that serves the call is enough, unless the scenario names several.
 	var refused []error

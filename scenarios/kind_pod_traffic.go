@@ -91,16 +91,12 @@ func podRandomParts(s *Scenario) []schema.Part {
 // level "packet" can simulate a limited number.
 func (c *checker) checkPodPoisson() {
 	s := c.s
-	switch w := &s.Workload; {
-	case s.Engine.Level == "flow":
+	switch s.Engine.Level {
+	case "flow":
 		c.conflictf("engine.level workload.kind",
 			`level "flow" simulates messages, source "poisson" has rates and times; set engine.level to "packet" or "static", or choose other traffic`)
-	case s.Engine.Level == "packet":
-		gpus := float64(s.Fabric.Pods * s.Fabric.GPUsPerPod)
-		seconds := (w.Warmup + w.Duration).Seconds()
-		bytes := gpus * seconds * w.Load * float64(s.Fabric.NICBandwidth) / 8
-		packets := bytes / float64(max(1, w.Packet))
-		c.checkPodPackets(min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth), hopsPerPacket*packets)
+	case "packet":
+		c.checkPodPackets(min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth), s.podPoissonHops())
 	}
 }
 
@@ -269,6 +265,43 @@ func (l *podLoad) add(from, to int, bytes int64) {
 	}
 }
 
+// podLoad returns the load of traffic between the nodes of pods.
+func (s *Scenario) podLoad(u fabric.UniformPods, t *collective.Traffic) podLoad {
+	load := podLoad{joined: make(circuits.PodNeighbours, s.Fabric.Pods), packet: s.Workload.Packet}
+	for i, flow := range t.Flows {
+		load.add(int(flow.Src)/u.NodesPerPod, int(flow.Dst)/u.NodesPerPod, t.Size(i))
+	}
+	return load
+}
+
+// podTrafficCost estimates the cost of simulating traffic between pods. It is 0 if the traffic
+// cannot be generated.
+func (s *Scenario) podTrafficCost() Cost {
+	u := s.uniformPods()
+	t, err := s.podTrafficFlows(u)
+	switch {
+	case err != nil || s.Engine.Level == "static":
+		return Cost{}
+	case s.traffic().DrawsDestinations:
+		return assembly.QueuedHop.Scale(s.podPoissonHops())
+	}
+	load := s.podLoad(u, t)
+	cost := assembly.PodTask.Scale(float64(load.crossing))
+	if s.Engine.Level == "packet" {
+		cost = cost.Add(assembly.QueuedHop.Scale(load.hops))
+	}
+	return cost
+}
+
+// podPoissonHops estimates the hops of packets that are sent at random times.
+func (s *Scenario) podPoissonHops() float64 {
+	w := &s.Workload
+	gpus := float64(s.Fabric.Pods * s.Fabric.GPUsPerPod)
+	seconds := (w.Warmup + w.Duration).Seconds()
+	bytes := gpus * seconds * w.Load * float64(s.Fabric.NICBandwidth) / 8
+	return hopsPerPacket * bytes / float64(max(1, w.Packet))
+}
+
 // checkPodPorts checks that every pod has a port per pod with which it exchanges data, and
 // returns false if one has not. key is a further key that can be at fault.
 func (c *checker) checkPodPorts(joined circuits.PodNeighbours, key string) bool {
@@ -296,10 +329,7 @@ func (c *checker) checkPodFlows() {
 		return
 	}
 
-	load := podLoad{joined: make(circuits.PodNeighbours, f.Pods), packet: s.Workload.Packet}
-	for i, flow := range t.Flows {
-		load.add(int(flow.Src)/u.NodesPerPod, int(flow.Dst)/u.NodesPerPod, t.Size(i))
-	}
+	load := s.podLoad(u, t)
 
 	// All messages one after the other on the slowest link bound the duration.
 	slowest := min(f.PortBandwidth, f.NICBandwidth)

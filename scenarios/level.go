@@ -31,6 +31,15 @@ func fileLevel(root map[string]any) string {
 	return "flow"
 }
 
+// Levels returns the levels at which the fabric of s can be simulated. Levels with times precede
+// level static, which has loads alone.
+func (s *Scenario) Levels() []string {
+	if k := s.schema().Key("engine.level"); k != nil {
+		return k.Choices()
+	}
+	return nil
+}
+
 // peekLevel sets the default of engine.level on links and between pods, before the keys are
 // read.
 func (c *checker) peekLevel() {

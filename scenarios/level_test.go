@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -63,5 +65,54 @@ func TestDefaultLevel(t *testing.T) {
 			t.Errorf("%s%s: got level %q and of the resolved scenario %v (%v), want %q",
 				text, c.set, s.Engine.Level, again, err, c.want)
 		}
+	}
+}
+
+// TestCallCost compares the estimated packet hops of collective calls with the hops of their
+// simulation, which the packets of all links sum up to. At level flow, the tasks are the
+// transfers: n(n-1) blocks of a ring among n ranks.
+func TestCallCost(t *testing.T) {
+	const text = `
+[workload]
+kind = "all-reduce"
+message = "1600KB"
+packet = "1KB"
+[fabric]
+kind = "torus"
+dims = [4, 4]
+[engine]
+level = "packet"
+`
+	for _, c := range []struct{ kind, algorithm string }{
+		{"all-reduce", "ring"}, {"all-reduce", "bidirectional-ring"}, {"all-reduce", "direct"},
+		{"all-reduce", "bucket"}, {"all-reduce", "halving-doubling"}, {"reduce-scatter", "ring"},
+		{"all-to-all", "direct"}, {"broadcast", "ring"}, {"send-receive", "direct"},
+	} {
+		set := []string{"workload.kind=" + c.kind, "policy.collective=" + c.algorithm}
+		s := mustParse(t, text, set...)
+		cost, err := s.Cost(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		hops := 0.0
+		for _, f := range runText(t, text, set...).Files {
+			if !strings.HasPrefix(f.Name, "links-") {
+				continue
+			}
+			for i, line := range strings.Split(strings.TrimSpace(string(f.Data)), "\n") {
+				if i > 0 {
+					packets, _ := strconv.ParseFloat(strings.Split(line, ",")[3], 64)
+					hops += packets
+				}
+			}
+		}
+		if hops == 0 || math.Abs(cost.Hops/hops-1) > 0.15 {
+			t.Errorf("%v: got an estimate of %g hops, want %g within 15 %%", set, cost.Hops, hops)
+		}
+	}
+
+	s := mustParse(t, text, "engine.level=flow", "policy.collective=ring")
+	if cost, err := s.Cost(t.Context()); err != nil || cost.Tasks != 2*16*15 || cost.Hops != 0 {
+		t.Errorf("got %+v (%v) at level flow, want %d tasks and no hops", cost, err, 2*16*15)
 	}
 }

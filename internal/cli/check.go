@@ -72,7 +72,10 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 		}
 		report := s.Report()
 		if cost, err := s.Cost(ctx); err == nil && cost != (scenarios.Cost{}) {
-			report += fmt.Sprintf("  %-16s about %v to simulate each policy\n", "cost", cost)
+			report += reportLine("cost", fmt.Sprintf("about %v to simulate each policy at level %s", cost, s.Engine.Level))
+			if cheaper := findCheaperLevel(ctx, file, overrides, s, cost); cheaper != nil {
+				report += reportLine("cheaper", cheaper.String())
+			}
 		}
 		return fmt.Appendf(nil, "%s: %s is OK\n%s", file, s.Name, c.fitReport(report)), nil
 	}
@@ -115,6 +118,9 @@ func collectDiagnostics(all *scenarios.Diagnostics, err error) error {
 	}
 	return nil
 }
+
+// reportLine returns a line of a report.
+func reportLine(name, text string) string { return fmt.Sprintf("  %-16s %s\n", name, text) }
 
 // fitReport breaks the lines of a report at the width of a terminal. Each line has a name and a
 // text that begins at reportColumn.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -147,7 +146,8 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*pr
 // before each step that makes results visible.
 func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlags) error {
 	s, begun := j.scenario, c.now()
-	c.announceRun(ctx, j)
+	cost, _ := s.Cost(ctx) // 0 without an estimate
+	c.announceRun(ctx, j, cost)
 	m, update, share := c.startRunProgress(s.Name)
 
 	// Simulate, with the options that the requested outputs need.
@@ -158,7 +158,7 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	if len(j.outputs.workloads) > 0 {
 		options.VisitWork = j.outputs.fillWorkloads
 	}
-	limitGarbage(ctx, s)
+	limitGarbage(s, cost)
 	outcome, err := c.run(ctx, s, options)
 	m.stop()
 	if err != nil {
@@ -267,24 +267,15 @@ func (c *command) printRun(j *preparedRun, r *result.Run, flags runFlags) error 
 	return err
 }
 
-// announceRun prints the estimated time of a long simulation before it starts, and names level
-// flow if it is cheaper and the scenario has no keys of packets.
-func (c *command) announceRun(ctx context.Context, j *preparedRun) {
-	s := j.scenario
-	cost, err := s.Cost(ctx)
-	if err != nil || cost.Seconds < minAnnouncedSeconds {
+// announceRun prints the estimated cost of a long simulation before it starts, and names a level
+// that is cheaper.
+func (c *command) announceRun(ctx context.Context, j *preparedRun, cost scenarios.Cost) {
+	if cost.Seconds < minAnnouncedSeconds {
 		return
 	}
-	hint := ""
-	if s.Engine.Level == "packet" {
-		const level = "engine.level=flow"
-		flow, err := scenarios.Load(j.file, append(slices.Clone(j.overrides), level))
-		if err == nil {
-			cheaper, err := flow.Cost(ctx)
-			if err == nil && cheaper.Seconds < cost.Seconds/2 {
-				hint = "; rates instead of packets take less: --set " + level
-			}
-		}
+	s, hint := j.scenario, ""
+	if cheaper := findCheaperLevel(ctx, j.file, j.overrides, s, cost); cheaper != nil {
+		hint = "; " + cheaper.String()
 	}
 	c.logf("%s: each policy takes about %s at level %s%s", s.Name, text.Roughly(cost.Seconds),
 		s.Engine.Level, hint)
@@ -293,12 +284,12 @@ func (c *command) announceRun(ctx context.Context, j *preparedRun) {
 // limitGarbage makes the garbage collector start earlier if a task graph takes gigabytes. Its arrays
 // contain few pointers, so that collections are cheap: a step of 4.9 million tasks then takes 3.3
 // instead of 5.1 GB, and as much CPU time. The variable GOGC has precedence.
-func limitGarbage(ctx context.Context, s *scenarios.Scenario) {
+func limitGarbage(s *scenarios.Scenario, cost scenarios.Cost) {
 	const largeBytes, percent = 1e9, 25
 	if os.Getenv("GOGC") != "" || s.Engine.Level != "flow" {
 		return // the cost of other levels is not known before the system is built
 	}
-	if cost, err := s.Cost(ctx); err == nil && cost.Bytes > largeBytes {
+	if cost.Bytes > largeBytes {
 		debug.SetGCPercent(percent)
 	}
 }

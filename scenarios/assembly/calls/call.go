@@ -69,12 +69,21 @@ func (c *Call) CheckSize(
 	if err != nil {
 		return err
 	}
-	if c.MayFold && !row.Searches && hasEqualBlocks(p) {
-		const oneSchedule = 1
-		return c.checkCount(ctx, p, row, assembly.FoldedTransfer, oneSchedule, visit)
-	}
-	return c.checkCount(ctx, p, row, c.TransferCost, maxSchedulesInMemory, visit)
+	unit, maxTransfers := c.limit(p, row)
+	return c.checkCount(ctx, p, row, unit, maxTransfers, visit)
 }
+
+// limit returns the cost of one transfer of the call, and the maximum number of transfers. It
+// assumes that transfers of a call that may be folded have classes.
+func (c *Call) limit(p *collective.Problem, row collective.Row) (unit assembly.Cost, maxTransfers int) {
+	if c.MayFold && !row.Searches && hasEqualBlocks(p) {
+		return assembly.FoldedTransfer, assembly.FoldedTransfer.MaxCount()
+	}
+	return c.TransferCost, c.maxSingleTransfers()
+}
+
+// maxSingleTransfers returns the maximum number of transfers that are simulated one by one.
+func (c *Call) maxSingleTransfers() int { return c.TransferCost.MaxCount() / maxSchedulesInMemory }
 
 // hasEqualBlocks reports whether the ranks of each team have blocks of one size. Otherwise few
 // transfers are identical.
@@ -90,15 +99,95 @@ func hasEqualBlocks(p *collective.Problem) bool {
 	return p.Sizes == nil
 }
 
-// checkCount is CheckSize for an algorithm, the cost of one transfer, and the number of
-// schedules in memory.
+// maxSampledTransfers is the number of transfers whose packets stand for all in Cost. Each may
+// take a search of the network.
+const maxSampledTransfers = 1 << 12
+
+// Cost estimates the cost of simulating the call by its algorithm. packetBytes is the size
+// of packets, and perPacket the cost of a packet between two nodes. perPacket is
+// nil without packets. The cost is 0 for algorithms that search. Cost fails if the algorithm
+// does not serve the call, or if the call is too large.
+func (c *Call) Cost(
+	ctx context.Context, p *collective.Problem, packetBytes int64,
+	perPacket func(src, dst int32) assembly.Cost,
+) (assembly.Cost, error) {
+	row, err := collective.ByName(c.Algorithm)
+	if err != nil || row.Searches {
+		return assembly.Cost{}, err
+	}
+	unit, maxTransfers := c.limit(p, row)
+	known := c.minTransfers(p) // exact if above 0
+	if known > maxTransfers {
+		return assembly.Cost{}, ErrTooLarge
+	}
+
+	// Count the transfers, unless their number is known.
+	counted, sampled := 0, assembly.Cost{}
+	errEnough := errors.New("enough transfers")
+	err = row.Count(ctx, p, c.Options, func(src, dst int32) error {
+		if perPacket != nil && counted < maxSampledTransfers {
+			sampled = sampled.Add(perPacket(p.Group[src], p.Group[dst]))
+		}
+		switch counted++; {
+		case known > 0 && counted >= maxSampledTransfers:
+			return errEnough
+		case counted > maxTransfers:
+			return ErrTooLarge
+		}
+		return nil
+	})
+	transfers := float64(counted)
+	switch {
+	case errors.Is(err, errEnough):
+		transfers = float64(known)
+	case err != nil || counted == 0:
+		return assembly.Cost{}, err
+	}
+
+	if transfers < minFoldedTransfers {
+		unit = c.TransferCost
+	}
+	cost := unit.Scale(transfers)
+	if perPacket != nil {
+		packets := transfers * math.Ceil(minBytes(p)/transfers/float64(packetBytes))
+		cost = cost.Add(sampled.Scale(packets / float64(min(counted, maxSampledTransfers))))
+	}
+	return cost, nil
+}
+
+// HasKnownCount reports whether the number of transfers is known without expanding the call.
+func (c *Call) HasKnownCount(p *collective.Problem) bool { return c.minTransfers(p) > 0 }
+
+// minBytes returns the minimum number of bytes that ranks send in a call of equal blocks.
+func minBytes(p *collective.Problem) (sum float64) {
+	teams := p.Teams
+	if teams == nil {
+		teams = []int{len(p.Group)}
+	}
+	for _, size := range teams {
+		others := float64(size - 1)
+		switch p.Kind {
+		case collective.AllReduce:
+			sum += 2 * others * float64(p.Bytes)
+		case collective.AllToAll:
+			sum += others * float64(size) * float64(p.Bytes)
+		case collective.SendReceive:
+			sum += float64(p.Bytes)
+		default:
+			sum += others * float64(p.Bytes)
+		}
+	}
+	return sum
+}
+
+// checkCount is CheckSize for an algorithm, the cost of one transfer, and the maximum number
+// of transfers.
 func (c *Call) checkCount(
 	ctx context.Context, p *collective.Problem, row collective.Row, unit assembly.Cost,
-	schedules int, visit func(src, dst int32),
+	maxTransfers int, visit func(src, dst int32),
 ) error {
 	// Transfers are counted up to twice the maximum. Calls beyond that are not counted
 	// exactly, and not at all if the lower bound exceeds it.
-	maxTransfers := unit.MaxCount() / schedules
 	n := 0
 	err := ErrTooLarge
 	if c.minTransfers(p) <= 2*maxTransfers {
@@ -186,7 +275,7 @@ func (c *Call) Expand(
 	// repeat the search.
 	if !row.Searches {
 		var visitNone func(src, dst int32)
-		if err := c.checkCount(ctx, p, row, c.TransferCost, maxSchedulesInMemory, visitNone); err != nil {
+		if err := c.checkCount(ctx, p, row, c.TransferCost, c.maxSingleTransfers(), visitNone); err != nil {
 			return nil, err
 		}
 	}

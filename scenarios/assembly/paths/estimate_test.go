@@ -120,6 +120,8 @@ func TestEstimates(t *testing.T) {
 			"fabric.queue=credit fabric.buffer=4KB",
 			"fabric.queue=2p workload.source=on-off workload.message=0B workload.rate=100GB/s workload.start=0s workload.duration=10us",
 			"engine.level=flow", "engine.level=static",
+			"engine.level=flow workload.kind=hotspot", "engine.level=flow policy.routers=[\"ecmp\"]",
+			"engine.level=flow fabric.failed_chips=[3] policy.routers=[\"wild-first\",\"shortest\"]",
 			"fabric.failed_chips=[3,9] policy.routers=[\"shortest\"]", "fabric.dims=[5,3]",
 			"fabric.dims=[2,2] fabric.open=[\"x\"]",
 			"workload.kind=hotspot workload.message=10TB engine.until=1ms",

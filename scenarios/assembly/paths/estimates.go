@@ -46,8 +46,7 @@ func (r *routingSystem) hasUniformRates(row *routing.Row, flows float64) bool {
 	o := &r.s.Policy.Routing.Settings
 	drawsPerHop := row.DrawsPerHop != nil && row.DrawsPerHop(o)
 	singleShortest := row.Shortest && !drawsPerHop
-	symmetric := r.s.trafficKind().IsUniform && r.Torus != nil && !r.s.Fabric.Faulty()
-	return symmetric && r.s.Fabric.LinkLatency == 0 && singleShortest &&
+	return r.isTranslationSymmetric() && r.s.Fabric.LinkLatency == 0 && singleShortest &&
 		assembly.UniformHop.Scale(flows*r.meanShortestHops()).IsAffordable()
 }
 
@@ -154,7 +153,7 @@ func (r *routingSystem) estimateRange(up int) (low, high workEstimate) {
 	// Each packet crosses at least one link. The mean of shortest paths is costly
 	// on graphs, so it is used only if the simulation may be too large.
 	low.hops, high.hops, high.flows = low.packets, high.packets*maxHops, pairs
-	if flows > 0 && up == int(r.Whole.Nodes) && !s.hopCost().Scale(high.hops).IsAffordable() {
+	if flows > 0 && up == int(r.Whole.Nodes) && !s.HopCost().Scale(high.hops).IsAffordable() {
 		mean := r.meanShortestHops()
 		if r.Torus != nil || !kind.HasOwnSizes {
 			high.hops = min(high.hops, maxPathStretch*high.packets*mean)

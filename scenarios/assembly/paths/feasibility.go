@@ -214,7 +214,7 @@ func (r *routingSystem) checkLimits(name string, x workEstimate, latency float64
 
 	// At level packet, the number of packet hops determines time and memory.
 	subject := fmt.Sprintf("%.2g packets of %s", x.packets, name)
-	if err := s.hopCost().Scale(x.hops).CheckLimits(subject, hopsRemedy(s)); err != nil {
+	if err := s.HopCost().Scale(x.hops).CheckLimits(subject, hopsRemedy(s)); err != nil {
 		key := "workload.packet"
 		switch {
 		case w.Source == "poisson":

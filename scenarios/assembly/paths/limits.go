@@ -11,29 +11,37 @@ import (
 
 	"sim/engine"
 	"sim/engine/static"
+	"sim/policies/routing"
 	"sim/scenarios/assembly"
 	"sim/scenarios/schema"
 )
 
-// Cost estimates the cost of simulating the decision of one policy. At level
-// packet it follows from the hops of shortest paths. At level flow it follows from
-// the transfers of work of ranks. Otherwise it is 0. Cost fails if the traffic
-// cannot be built, or with the error of a cancelled ctx.
+// Cost estimates the cost of simulating the decision of one policy, other than of a
+// collective call. It follows from the hops of shortest paths, and at level flow from the
+// flows, or the transfers of work of ranks. At level static it is 0. Cost fails if the
+// traffic cannot be built, or with the error of a cancelled ctx.
 func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 	switch w := s.Workload.Work; {
+	case s.Engine.Level == "static":
+		return assembly.Cost{}, nil
 	case s.Engine.Level == "flow" && w != nil:
 		_, tasks, _ := w.Size()
 		if s.folds() {
 			_, tasks = w.Tasks()
 		}
 		return assembly.LinkTask.Scale(tasks), nil
-	case s.Engine.Level != "packet":
-		return assembly.Cost{}, nil
 	}
 
 	r, err := build(ctx, s)
 	if err != nil {
 		return assembly.Cost{}, err
+	}
+	if s.Engine.Level == "flow" {
+		cost := assembly.Cost{}
+		for _, row := range s.routers() {
+			cost = cost.Max(r.messageCost(row))
+		}
+		return cost.Add(assembly.Flow.Scale(float64(len(r.load.flows)))), nil
 	}
 
 	cost := r.packetCost().Add(assembly.Flow.Scale(float64(len(r.load.flows))))
@@ -43,6 +51,31 @@ func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 	return cost, nil
 }
 
+// messageCost estimates the cost of messages that are all sent at once, at level flow, on
+// the paths of a router. It assumes shortest paths.
+func (r *routingSystem) messageCost(row *routing.Row) assembly.Cost {
+	flows := float64(len(r.load.flows))
+	hops := r.shortestHops * flows / r.totalMessages() // without the weights of sizes
+	isLarge := flows*hops > maxFlowLevelHops
+	switch {
+	// The messages of one node stand for all, as paths follow from the vector between nodes.
+	case r.isTranslationSymmetric() && (row.AnyGraph == nil || row.SharesPaths):
+		return assembly.FoldedHop.Scale(hops).Add(assembly.LinkTask.Scale(flows / float64(r.Whole.Nodes)))
+	case isLarge && r.hasUniformRates(row, flows):
+		return assembly.UniformHop.Scale(hops)
+	case r.load.demand == nil:
+		return assembly.LinkTask.Scale(flows).Add(assembly.EqualFlowHop.Scale(flows * hops))
+	}
+	return flowCost(flows, hops)
+}
+
+// isTranslationSymmetric reports whether the traffic and the fabric are the same for all
+// nodes: an all-to-all on a torus without faults.
+func (r *routingSystem) isTranslationSymmetric() bool {
+	return r.s.trafficKind().IsUniform && r.Torus != nil && !r.s.Fabric.Faulty() &&
+		len(r.s.Fabric.Open) == 0
+}
+
 // packetCost estimates the cost of all hops of packets. Bounds of loads and hops represent the
 // loads that a router would reach.
 func (r *routingSystem) packetCost() assembly.Cost {
@@ -50,12 +83,12 @@ func (r *routingSystem) packetCost() assembly.Cost {
 		system: r, bottleneckLoad: r.loadBound,
 		pathLoads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortestHops},
 	}
-	return r.s.hopCost().Scale(a.estimateHops(a.estimateInjection()))
+	return r.s.HopCost().Scale(a.estimateHops(a.estimateInjection()))
 }
 
-// hopCost returns the cost of one hop of one packet. Links with limited queues,
+// HopCost returns the cost of one hop of one packet. Links with limited queues,
 // errors or failures cannot schedule packets in advance.
-func (s *Scenario) hopCost() assembly.Cost {
+func (s *Scenario) HopCost() assembly.Cost {
 	if l := &s.Fabric; l.Queue != "unbounded" || l.BitErrors > 0 || l.FailAt > 0 {
 		return assembly.QueuedHop
 	}
