@@ -32,16 +32,26 @@ func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 		return assembly.LinkTask.Scale(tasks), nil
 	}
 
+	// Identical nodes have as many messages and hops as one of them, times the nodes.
+	if s.Engine.Level == "flow" {
+		hardware, err := s.Fabric.Build()
+		if err != nil {
+			return assembly.Cost{}, err
+		}
+		r := &routingSystem{s: s, System: hardware}
+		if r.isTranslationSymmetric() {
+			n := float64(r.Whole.Nodes)
+			return r.messageCost(n*(n-1), float64(r.Torus.Distances().Sum)), nil
+		}
+	}
+
 	r, err := build(ctx, s)
 	if err != nil {
 		return assembly.Cost{}, err
 	}
-	if s.Engine.Level == "flow" {
-		cost := assembly.Cost{}
-		for _, row := range s.routers() {
-			cost = cost.Max(r.messageCost(row))
-		}
-		return cost.Add(assembly.Flow.Scale(float64(len(r.load.flows)))), nil
+	if flows := float64(len(r.load.flows)); s.Engine.Level == "flow" {
+		// shortestHops counts a message by its size.
+		return r.messageCost(flows, r.shortestHops*flows/r.totalMessages()), nil
 	}
 
 	cost := r.packetCost().Add(assembly.Flow.Scale(float64(len(r.load.flows))))
@@ -52,21 +62,28 @@ func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 }
 
 // messageCost estimates the cost of messages that are all sent at once, at level flow, on
-// the paths of a router. It assumes shortest paths.
-func (r *routingSystem) messageCost(row *routing.Row) assembly.Cost {
-	flows := float64(len(r.load.flows))
-	hops := r.shortestHops * flows / r.totalMessages() // without the weights of sizes
-	isLarge := flows*hops > maxFlowLevelHops
-	switch {
-	// The messages of one node stand for all, as paths follow from the vector between nodes.
-	case r.isTranslationSymmetric() && (row.AnyGraph == nil || row.SharesPaths):
-		return assembly.FoldedHop.Scale(hops).Add(assembly.LinkTask.Scale(flows / float64(r.Whole.Nodes)))
-	case isLarge && r.hasUniformRates(row, flows):
-		return assembly.UniformHop.Scale(hops)
-	case r.load.demand == nil:
-		return assembly.LinkTask.Scale(flows).Add(assembly.EqualFlowHop.Scale(flows * hops))
+// the paths of the router that takes the longest. hops is the number of links of the
+// shortest paths of all messages.
+func (r *routingSystem) messageCost(messages, hops float64) assembly.Cost {
+	isSymmetric, isLarge := r.isTranslationSymmetric(), messages*hops > maxFlowLevelHops
+	costOf := func(row *routing.Row) assembly.Cost {
+		switch {
+		// The messages of one node stand for all, as paths follow from the vector between nodes.
+		case isSymmetric && (row.AnyGraph == nil || row.SharesPaths):
+			classes := messages / float64(r.Whole.Nodes)
+			return assembly.FoldedHop.Scale(hops).Add(assembly.LinkTask.Scale(classes))
+		case isLarge && r.hasUniformRates(row, messages):
+			return assembly.UniformHop.Scale(hops)
+		case isSymmetric || r.load.demand == nil:
+			return assembly.LinkTask.Scale(messages).Add(assembly.EqualFlowHop.Scale(messages * hops))
+		}
+		return flowCost(messages, hops)
 	}
-	return flowCost(flows, hops)
+	cost := assembly.Cost{}
+	for _, row := range r.s.routers() {
+		cost = cost.Max(costOf(row))
+	}
+	return cost.Add(assembly.Flow.Scale(messages))
 }
 
 // isTranslationSymmetric reports whether the traffic and the fabric are the same for all
