@@ -1,11 +1,15 @@
 package scenarios
 
 import (
+	"encoding/csv"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestDefaultLevel checks the level of scenarios that name none: flow, on every fabric of links
@@ -96,14 +100,8 @@ level = "packet"
 		}
 		hops := 0.0
 		for _, f := range runText(t, text, set...).Files {
-			if !strings.HasPrefix(f.Name, "links-") {
-				continue
-			}
-			for i, line := range strings.Split(strings.TrimSpace(string(f.Data)), "\n") {
-				if i > 0 {
-					packets, _ := strconv.ParseFloat(strings.Split(line, ",")[3], 64)
-					hops += packets
-				}
+			if strings.HasPrefix(f.Name, "links-") {
+				hops += floats.Sum(csvColumn(t, f.Data, "packets"))
 			}
 		}
 		if hops == 0 || math.Abs(cost.Hops/hops-1) > 0.15 {
@@ -115,4 +113,50 @@ level = "packet"
 	if cost, err := s.Cost(t.Context()); err != nil || cost.Tasks != 2*16*15 || cost.Hops != 0 {
 		t.Errorf("got %+v (%v) at level flow, want %d tasks and no hops", cost, err, 2*16*15)
 	}
+}
+
+// TestLinkFiles compares the bytes per link at level flow with the bytes of packets on the same
+// paths. The busiest link of a fluid all-to-all is busy until the end.
+func TestLinkFiles(t *testing.T) {
+	const trainingTable = `{kind = "training", model = "gpt-7b", sequence = 4096, microbatches = 4, tp = 2, pp = 4, gpus = 64}`
+	bytes := func(text string, set ...string) (columns [][]float64) {
+		for _, f := range runText(t, text, set...).Files {
+			if strings.HasPrefix(f.Name, "links-") {
+				columns = append(columns, csvColumn(t, f.Data, "bytes"), csvColumn(t, f.Data, "utilisation"))
+			}
+		}
+		return columns
+	}
+	for _, set := range [][]string{
+		{"workload.kind=all-to-all"}, {"workload.kind=hotspot"}, {`fabric.failed_links=["0 x+"]`, `policy.routers=["shortest"]`},
+		{"workload.kind=all-reduce", "policy.collective=ring"},
+		{"workload=" + trainingTable, "policy.routers=[\"dor\"]"},
+	} {
+		packets := bytes(smallTorus, set...)
+		fluid := bytes(smallTorus, append(set, "engine.level=flow")...)
+		if len(packets) != 2 || len(fluid) != 2 || !floats.EqualApprox(fluid[0], packets[0], 1e-6) || floats.Sum(fluid[0]) == 0 {
+			t.Fatalf("%v: got bytes %v at level flow, want %v as at level packet", set, fluid, packets)
+		}
+		if busiest := slices.Max(fluid[1]); busiest > 1+1e-9 || set[0] == "workload.kind=all-to-all" && busiest < 1-1e-9 {
+			t.Errorf("%v: got a maximum utilisation of %g, want at most 1, and 1 for an all-to-all", set, busiest)
+		}
+	}
+}
+
+// csvColumn returns the numbers of a column of a CSV file with a header.
+func csvColumn(t *testing.T, data []byte, name string) (values []float64) {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(string(data))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := slices.Index(rows[0], name)
+	for _, row := range rows[1:] {
+		v, err := strconv.ParseFloat(row[column], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, v)
+	}
+	return values
 }

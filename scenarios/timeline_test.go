@@ -164,13 +164,10 @@ collective = "ring"
 			for _, bytes := range carried {
 				maxBytes = max(maxBytes, bytes)
 			}
-			for _, file := range o.Files { // level packet counts the bytes per link independently
+			for _, file := range o.Files { // of links, whose bytes are counted independently
 				maxLinkBytes := 0.0
-				for _, row := range strings.Split(string(file.Data), "\n")[1:] {
-					if f := strings.Split(row, ","); strings.HasPrefix(file.Name, "links-") && len(f) > 4 {
-						bytes, _ := strconv.ParseFloat(f[4], 64)
-						maxLinkBytes = max(maxLinkBytes, bytes)
-					}
+				if file.Name == "links-"+o.Document.Rows[0].Policy+".csv" {
+					maxLinkBytes = slices.Max(csvColumn(t, file.Data, "bytes"))
 				}
 				if maxLinkBytes > 0 && math.Abs(maxBytes/maxLinkBytes-1) > 1e-6 {
 					t.Errorf("the maximum counter has %.0f B, want %.0f B as the busiest link",

@@ -6,10 +6,13 @@ package paths
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"slices"
+	"strconv"
 
 	"sim/engine"
 	"sim/fabric/torus"
+	"sim/internal/csvfield"
 	"sim/policies/routing"
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/composition"
@@ -37,6 +40,8 @@ func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
 	if s := a.Stats; s != nil {
 		p.MakespanS = s.End.Seconds()
 		o.Files = append(o.Files, a.DescribePackets(&p)...)
+	} else if a.finishTime > 0 {
+		o.Files = append(o.Files, a.linkFile())
 	}
 
 	a.addTimeline(ctx, &p, o.Timeline)
@@ -58,6 +63,27 @@ func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
 	}
 
 	o.Routes = append(o.Routes, routes)
+}
+
+// linkFile returns a CSV file with one row per link of a simulation at level flow: the bytes
+// that it carries, the time that they take at its rate, and the share of this time in the
+// completion time.
+func (a *routingResult) linkFile() result.File {
+	r := a.system
+	messageBits := 8 * float64(r.load.parts[0].traffic.Message)
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	rows := [][]string{{"link", "from", "to", "bytes", "busy_s", "utilisation"}}
+	for i, l := range r.Whole.Links {
+		bits := a.linkLoads[i] * messageBits
+		busy := bits / l.Rate
+		rows = append(rows, csvfield.Safe(
+			r.Whole.ResourceName(int32(i)), strconv.Itoa(int(l.From)), strconv.Itoa(int(l.To)),
+			number(bits/8), number(busy), number(busy/a.finishTime.Seconds()),
+		))
+	}
+	var b bytes.Buffer
+	csv.NewWriter(&b).WriteAll(rows) // writes to a buffer never fail
+	return result.File{Name: "links-" + a.Row.Policy + ".csv", Data: b.Bytes()}
 }
 
 // torusDetail returns the torus with the loads of its links, examples of detours
