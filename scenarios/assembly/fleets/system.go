@@ -57,7 +57,7 @@ func (s *Scenario) Description() string {
 	}
 	seeds := ""
 	if n := s.Fleet.Seeds; n > 1 {
-		seeds = fmt.Sprintf("; means of %d seeds", n)
+		seeds = fmt.Sprintf("; means of %d seeds, cubes with seed %d", n, s.Seed)
 	}
 	return fmt.Sprintf("%d days of %s, %s, %s%s", s.Fleet.Days, pods, load,
 		s.Policy.Queue.Discipline, seeds)
