@@ -15,22 +15,27 @@ import (
 // tiersFigure divides the iteration under each policy into the exposed time of each tier and the
 // rest. Runs with one tier have no such figure.
 func tiersFigure(doc *result.Document, _ *result.Detail, add addFigure) {
+	// Rows of policies that failed have no tiers.
+	rows := slices.DeleteFunc(slices.Clone(doc.Rows), func(r result.Row) bool {
+		return result.Tiers(&r) == nil
+	})
+
 	// The first part is the rest. Each other part is a tier.
-	totals := make([]float64, len(doc.Rows))
+	totals := make([]float64, len(rows))
 	rest := result.WholePart{
 		Words:  "the rest: computing, and communication of several tiers at once",
-		Values: make([]float64, len(doc.Rows)),
+		Values: make([]float64, len(rows)),
 	}
 	parts := []result.WholePart{rest}
-	for i := range doc.Rows {
-		r := &doc.Rows[i]
+	for i := range rows {
+		r := &rows[i]
 		totals[i] = cmp.Or(r.Metrics[result.IterationTime], r.Metrics[result.CompletionTime])
 		rest.Values[i] = totals[i]
 		for k, t := range result.Tiers(r) {
 			if k+1 == len(parts) {
 				parts = append(parts, result.WholePart{
 					Words:  "exposed by tier " + t.Name,
-					Values: make([]float64, len(doc.Rows)),
+					Values: make([]float64, len(rows)),
 				})
 			}
 			parts[k+1].Values[i] = t.ExposedS
@@ -52,7 +57,7 @@ func tiersFigure(doc *result.Document, _ *result.Detail, add addFigure) {
 	p := addParts(s, parts, colors,
 		func(v float64) string { return sheet.Digits(v*u.Per, 4) },
 		func(i int) string {
-			return fmt.Sprintf("%s: %s", doc.Rows[i].Policy, sheet.Duration(totals[i], 4))
+			return fmt.Sprintf("%s: %s", rows[i].Policy, sheet.Duration(totals[i], 4))
 		})
 	sheet.TimeAxis(&p.X, "iteration time", 0, math.Max(longest, 1e-12), 8)
 	add("tiers", s)

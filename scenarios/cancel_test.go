@@ -73,3 +73,45 @@ func TestPrepareIsCancelled(t *testing.T) {
 		}
 	}
 }
+
+// TestInterruptedRows: a run that is cancelled after some policies has their rows, as the whole run
+// has them, and rows of the other policies that state the interrupt.
+func TestInterruptedRows(t *testing.T) {
+	s, err := Load("gpt7b", []string{`policy.allocators=["prop-alloc","sqrt-alloc","delta-fast"]`, "policy.delta-fast.stall_generations=5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := Run(t.Context(), s, RunOptions{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for finished := range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		o, err := Run(ctx, s, RunOptions{Workers: 1, Progress: func(policy string, done, _ int) {
+			if policy != "reference" && done == finished {
+				cancel()
+			}
+		}})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("error %v, want context.Canceled", err)
+		}
+		if finished == 0 {
+			if o != nil {
+				t.Errorf("an outcome without finished rows: %v", o.Document.Rows)
+			}
+			continue
+		}
+		if len(o.Document.Rows) != 3 || len(o.Detail.Policies) != finished || len(o.Timings.Policies) != finished {
+			t.Fatalf("after %d policies: %d rows, %d simulations, %d timings", finished, len(o.Document.Rows), len(o.Detail.Policies), len(o.Timings.Policies))
+		}
+		for i, r := range o.Document.Rows {
+			want := whole.Document.Rows[i]
+			if i < finished && r.Metrics["makespan_s"] != want.Metrics["makespan_s"] || r.Policy != want.Policy || (r.Labels["failed"] == "") != (i < finished) {
+				t.Errorf("after %d policies row %d is %v, want %v", finished, i, r, want)
+			}
+		}
+		if err := o.Document.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+}

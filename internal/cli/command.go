@@ -198,13 +198,17 @@ func (c *command) reportError(ctx context.Context, err error) int {
 		}
 		return code
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		// An interrupted sweep has stored some cells.
-		var part *sweepInterrupt
-		if errors.As(err, &part) {
-			c.logf("%v", part)
-			return exitInterrupted
+		// An interrupted sweep has stored some cells, and an interrupted run some rows.
+		var cells *sweepInterrupt
+		var rows *runInterrupt
+		switch {
+		case errors.As(err, &cells):
+			c.logf("%v", cells)
+		case errors.As(err, &rows):
+			c.logf("%v", rows)
+		default:
+			c.logf("interrupted; %s", nothingWrittenNote)
 		}
-		c.logf("interrupted; %s", nothingWrittenNote)
 		return exitInterrupted
 	}
 	// Regressions and invalid inputs have their own format.

@@ -110,7 +110,7 @@ const maxInterruptWait = 10 * time.Second
 
 // TestInterruptedInTime interrupts commands at random times, or within the first three
 // quarters of their duration if they end earlier. Each exits with 130 within a second and
-// leaves no new files, except the finished cells of a sweep.
+// leaves no new files, except the finished cells of a sweep and the finished rows of a run.
 func TestInterruptedInTime(t *testing.T) {
 	if !*long {
 		t.Skip("takes minutes")
@@ -193,7 +193,7 @@ func interruptAt(t *testing.T, home string, args []string, moment time.Duration)
 		t.Errorf("%s, interrupted at %v, ended %v later with %d: %s", strings.Join(args, " "), moment, took, code, &output)
 	}
 	for _, name := range pathsBelow(t, home) {
-		if isOutput := strings.HasPrefix(name, "sweep") || strings.HasPrefix(name, "figures"); !slices.Contains(before, name) && (!isOutput || strings.Contains(name, "tmp")) {
+		if isOutput := strings.HasPrefix(name, "sweep") || strings.HasPrefix(name, "figures") || strings.Contains(output.String(), "rows, which are kept in"); !slices.Contains(before, name) && (!isOutput || strings.Contains(name, "tmp")) {
 			t.Errorf("%s, interrupted at %v, leaves %s", strings.Join(args, " "), moment, name)
 		}
 	}
@@ -244,6 +244,32 @@ func TestAbandoned(t *testing.T) {
 	}
 	close(end)
 	<-ended
+}
+
+// TestFinishedRows: an interrupted run with finished rows stores and prints them without figures,
+// unless a previous run is in its directory.
+func TestFinishedRows(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	for _, want := range []string{"interrupted after 3 of 4 rows, which are kept in " + dir, "interrupted after 3 of 4 rows, a previous run stays in its directory"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, stdout, stderr := newBufferedCommand()
+		c.run = func(context.Context, *scenarios.Scenario, scenarios.RunOptions) (*scenarios.Outcome, error) {
+			cancel()
+			o := fakeOutcome()
+			o.Document.Rows[3] = result.Row{Policy: "delta-joint", Metrics: map[string]float64{}, Labels: map[string]string{"failed": "the run was interrupted"}}
+			return o, context.Canceled
+		}
+		if code := c.main(ctx, []string{"sim", "run", "deepseek671b", "--out", dir, "--force"}); code != exitInterrupted || !strings.Contains(stderr.String(), want) {
+			t.Errorf("exit code %d: %s, want %s", code, stderr, want)
+		}
+		if text := stdout.String(); !strings.Contains(text, "* delta-fast") || !strings.Contains(text, "delta-joint failed: the run was interrupted") {
+			t.Errorf("it prints %s", text)
+		}
+		names := pathsBelow(t, dir)
+		if !slices.Contains(names, "result.json") || slices.Contains(names, result.PlotsDir) {
+			t.Errorf("the directory has %v", names)
+		}
+	}
 }
 
 // TestAbandonedDir: the directory of an abandoned run is not committed.

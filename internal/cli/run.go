@@ -161,26 +161,18 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	limitGarbage(s, cost)
 	outcome, err := c.run(ctx, s, options)
 	m.stop()
+	if outcome != nil && ctx.Err() != nil {
+		return c.keepFinished(j, outcome, begun, flags)
+	}
 	if err != nil {
 		if errors.Is(err, scenarios.ErrInput) || errors.Is(err, context.Canceled) {
 			return err
 		}
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 
 	// Write the results, the figures and the requested files to the temporary directory.
-	run := &result.Run{
-		Manifest: c.manifest(s.Name, s.Digest(), begun, c.now()),
-		Scenario: s.TOML(),
-		Document: outcome.Document,
-		Timings:  outcome.Timings,
-		Detail:   outcome.Detail,
-		Files:    outcome.Files,
-	}
-	run.Manifest.Schema, run.Manifest.Seed = result.ManifestSchema, s.Seed
+	run := c.resultOf(s, outcome, begun)
 	if err := j.dir.Write(run); err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
@@ -198,7 +190,7 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 		return err
 	}
 	c.cleanup.setResultNote("the run is kept in " + j.dir.Path())
-	if err := c.printRun(j, run, flags); err != nil {
+	if err := c.printRun(j.dir.Path(), run, flags); err != nil {
 		return err
 	}
 
@@ -211,6 +203,66 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	}
 	return joinErrors(failed...)
 }
+
+// resultOf returns the result of a scenario whose run began at a time.
+func (c *command) resultOf(s *scenarios.Scenario, outcome *scenarios.Outcome, begun time.Time) *result.Run {
+	run := &result.Run{
+		Manifest: c.manifest(s.Name, s.Digest(), begun, c.now()),
+		Scenario: s.TOML(),
+		Document: outcome.Document,
+		Timings:  outcome.Timings,
+		Detail:   outcome.Detail,
+		Files:    outcome.Files,
+	}
+	run.Manifest.Schema, run.Manifest.Seed = result.ManifestSchema, s.Seed
+	return run
+}
+
+// keepFinished stores and prints the finished rows of an interrupted run, without figures and
+// without the files that flags request. A previous run in its directory stays there.
+func (c *command) keepFinished(
+	j *preparedRun, outcome *scenarios.Outcome, begun time.Time, flags runFlags,
+) error {
+	c.cleanup.requireWait()
+	run, stopped := c.resultOf(j.scenario, outcome, begun), &runInterrupt{total: len(outcome.Document.Rows)}
+	for _, r := range outcome.Document.Rows {
+		if r.Labels["failed"] == "" {
+			stopped.finished++
+		}
+	}
+	if !j.dir.Replaces() {
+		j.outputs.abort()
+		if err := j.dir.Write(run); err != nil {
+			return fmt.Errorf("%s: %w", j.scenario.Name, err)
+		}
+		if err := j.dir.Commit(); err != nil {
+			return err
+		}
+		stopped.dir = j.dir.Path()
+	}
+	if err := c.printRun(stopped.dir, run, flags); err != nil {
+		return err
+	}
+	return stopped
+}
+
+// runInterrupt is the error of an interrupted run with finished rows.
+type runInterrupt struct {
+	finished, total int    // rows
+	dir             string // directory with the finished rows; empty if a previous run is there
+}
+
+// Error implements error.
+func (e *runInterrupt) Error() string {
+	where := "a previous run stays in its directory"
+	if e.dir != "" {
+		where = "which are kept in " + e.dir
+	}
+	return fmt.Sprintf("interrupted after %d of %d rows, %s; run the same command for all rows", e.finished, e.total, where)
+}
+
+// Unwrap makes the error match context.Canceled.
+func (e *runInterrupt) Unwrap() error { return context.Canceled }
 
 // manifest returns the manifest of a run or sweep: the version of sim, the command line, and the
 // start and end times in UTC.
@@ -251,10 +303,11 @@ func (c *command) drawFigures(ctx context.Context, j *preparedRun, r *result.Run
 	return nil
 }
 
-// printRun prints the result table, or the result document with the timings if --json is set.
-func (c *command) printRun(j *preparedRun, r *result.Run, flags runFlags) error {
+// printRun prints the result table, or the result document with the timings if --json is set. dir
+// is the directory of the result; empty if it is not stored.
+func (c *command) printRun(dir string, r *result.Run, flags runFlags) error {
 	if !flags.json {
-		_, err := io.WriteString(c.stdout, report.Run(r, j.dir.Path(), c.style()))
+		_, err := io.WriteString(c.stdout, report.Run(r, dir, c.style()))
 		return err
 	}
 	doc := r.Document

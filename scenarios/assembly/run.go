@@ -36,7 +36,8 @@ type Options struct {
 // If the simulation of a policy does not complete, the other policies are still called;
 // see Outcome.PolicyErrors. A policy that cannot serve the system has a row with the
 // reason. If no policy can, the error is of type schema.Diagnostics. If ctx is cancelled,
-// Run returns early with its error.
+// Run returns early with its error, and with the outcome if some policies are finished. The
+// rows of the other policies then have the label failed.
 func Run(
 	ctx context.Context, sys System, policies []string, doc result.Document, title string,
 	start time.Time, opt Options,
@@ -61,10 +62,43 @@ func Run(
 		}
 	}
 
-	// Call the policies one after the other. Results whose sources adapt to the load are
-	// collected by the index of their simulation in o.Detail.Policies.
+	rejections, err := callPolicies(ctx, sys, policies, o, opt)
+	if ctx.Err() != nil && len(o.Document.Rows) > 0 {
+		o.failRemaining(policies)
+		o.Timings.WallS = time.Since(start).Seconds()
+		return o, ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	// If no policy can serve the system, the input is invalid.
+	if len(rejections) == len(policies) {
+		var diagnostics schema.Diagnostics
+		for _, rejection := range rejections {
+			if f := rejection(); !slices.Contains(diagnostics, f) {
+				diagnostics = append(diagnostics, f)
+			}
+		}
+		return nil, diagnostics
+	}
+	o.deriveMetrics()
+	if opt.Progress != nil {
+		opt.Progress("done", len(policies), len(policies))
+	}
+	o.Timings.WallS = time.Since(start).Seconds()
+	return o, nil
+}
+
+// callPolicies calls the policies one after the other and collects their results in o. If ctx is
+// cancelled, o has the results of the policies that are finished. rejections are the reasons of
+// policies that cannot serve the system.
+func callPolicies(
+	ctx context.Context, sys System, policies []string, o *Outcome, opt Options,
+) (rejections []func() schema.Diagnostic, err error) {
+	// Results whose sources adapt to the load are collected by the index of their simulation in
+	// o.Detail.Policies.
 	adaptive := map[int]*PolicyResult{}
-	var rejections []func() schema.Diagnostic
 	for i, name := range policies {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -82,44 +116,44 @@ func Run(
 		}
 		o.Document.Rows = append(o.Document.Rows, a.Row)
 		o.Timings.Policies[name] = a.Timings
+		described := len(o.Detail.Policies)
 		a.Describe(ctx, o)
 		if a.DelayAt != nil {
 			adaptive[len(o.Detail.Policies)-1] = a
 		}
 		if err := ctx.Err(); err != nil {
+			o.Document.Rows, o.Detail.Policies = o.Document.Rows[:i], o.Detail.Policies[:described]
 			return nil, err
 		}
 		if a.Rejection != nil {
 			rejections = append(rejections, a.Rejection)
 		}
 	}
+	err = compareAtSharedLoad(adaptive, o.Detail.Policies)
+	return rejections, ContextErrorOr(ctx, err)
+}
 
-	// If no policy can serve the system, the input is invalid.
-	if len(rejections) == len(policies) {
-		var diagnostics schema.Diagnostics
-		for _, rejection := range rejections {
-			if f := rejection(); !slices.Contains(diagnostics, f) {
-				diagnostics = append(diagnostics, f)
-			}
-		}
-		return nil, diagnostics
+// failRemaining adds rows for the policies without one, which an interrupt prevented.
+func (o *Outcome) failRemaining(policies []string) {
+	o.deriveMetrics()
+	for _, name := range policies[len(o.Document.Rows):] {
+		delete(o.Timings.Policies, name)
+		o.Document.Rows = append(o.Document.Rows, result.Row{
+			Policy:  name,
+			Metrics: map[string]float64{},
+			Labels:  map[string]string{"failed": "the run was interrupted"},
+		})
 	}
-	err := compareAtSharedLoad(adaptive, o.Detail.Policies)
-	if err := ContextErrorOr(ctx, err); err != nil {
-		return nil, err
-	}
+}
 
-	// Bounds of one row may improve the gaps of others. Derived metrics come last.
+// deriveMetrics completes the rows. Bounds of one row may improve the gaps of others. Derived
+// metrics come last.
+func (o *Outcome) deriveMetrics() {
 	result.ShareBounds(o.Document.Rows)
 	for i := range o.Document.Rows {
 		r := &o.Document.Rows[i]
 		r.Metrics = result.Derive(r.Metrics, o.Document.Reference)
 	}
-	if opt.Progress != nil {
-		opt.Progress("done", len(policies), len(policies))
-	}
-	o.Timings.WallS = time.Since(start).Seconds()
-	return o, nil
 }
 
 // progressKey is the context key of Options.ReportProgress.

@@ -13,7 +13,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// Run describes the results of all policies of a run stored in dir: the table with one row per
+// Run describes the results of all policies of a run stored in dir, or in no directory if dir is
+// empty: the table with one row per
 // policy, notes, and the circuits of the best policy. style is the layout; the best row is
 // highlighted.
 func Run(run *result.Run, dir string, style text.Style) string {
@@ -52,6 +53,9 @@ func Run(run *result.Run, dir string, style text.Style) string {
 	// A port-borrowing job's table also shows the circuits of the job that lends ports.
 	if r := lenderRow(doc); r != nil {
 		p.printCircuits("the port-lending job", r.Labels["lender_topology"])
+	}
+	if dir == "" {
+		return p.String()
 	}
 	p.line("\nKept in %s", dir)
 

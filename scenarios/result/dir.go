@@ -94,6 +94,12 @@ func Create(path string, c Claim) (*Dir, error) {
 	return d, nil
 }
 
+// Replaces reports whether Commit replaces a previous run.
+func (d *Dir) Replaces() bool {
+	_, err := os.Lstat(filepath.Join(d.path, ManifestFile))
+	return err == nil
+}
+
 // removeStaleTmp removes <dir>.tmp if a killed run left it. If that run was about to
 // replace a previous run, the previous run is restored.
 func (d *Dir) removeStaleTmp() error {
