@@ -72,7 +72,7 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 		}
 		report := s.Report()
 		if cost, err := s.Cost(ctx); err == nil && cost != (scenarios.Cost{}) {
-			report += reportLine("cost", fmt.Sprintf("about %v to simulate each policy at level %s", cost, s.Engine.Level))
+			report += reportLine("cost", fmt.Sprintf("about %v to simulate each policy%s", cost, atLevel(s)))
 			if cheaper := findCheaperLevel(ctx, file, overrides, s, cost); cheaper != nil {
 				report += reportLine("cheaper", cheaper.String())
 			}

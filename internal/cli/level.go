@@ -49,3 +49,11 @@ func findCheaperLevel(
 	}
 	return nil
 }
+
+// atLevel names the level of a scenario, such as " at level flow"; "" if it has none, as a fleet.
+func atLevel(s *scenarios.Scenario) string {
+	if s.Engine.Level == "" {
+		return ""
+	}
+	return " at level " + s.Engine.Level
+}

@@ -330,8 +330,7 @@ func (c *command) announceRun(ctx context.Context, j *preparedRun, cost scenario
 	if cheaper := findCheaperLevel(ctx, j.file, j.overrides, s, cost); cheaper != nil {
 		hint = "; " + cheaper.String()
 	}
-	c.logf("%s: each policy takes about %s at level %s%s", s.Name, text.Roughly(cost.Seconds),
-		s.Engine.Level, hint)
+	c.logf("%s: each policy takes about %s%s%s", s.Name, text.Roughly(cost.Seconds), atLevel(s), hint)
 }
 
 // limitGarbage makes the garbage collector start earlier if a task graph takes gigabytes. Its arrays
