@@ -173,3 +173,55 @@ func (s *NextHops) check(ctx context.Context, n *Network, flows []Flow) error {
 	}
 	return nil
 }
+
+// maxListedSteps limits the hops of all paths that NextHops.Paths lists, to 128 MiB of steps.
+const maxListedSteps = 1 << 26
+
+// Paths lists all paths that packets of flows can take, each with its probability as its share.
+// Flows with equal paths form a class. It returns an error if a flow has no path, or if the paths
+// have more than maxListedSteps hops.
+func (s *NextHops) Paths(flows []Flow) (*Paths, error) {
+	paths := &Paths{Degree: s.Degree, Link: s.Link, First: []int32{0}}
+	var steps []Step // from the source to the present node
+	var extend func(node, dst int32, share float64)
+	extend = func(node, dst int32, share float64) {
+		if node == dst {
+			paths.Add(steps...)
+			paths.Share = append(paths.Share, share)
+			return
+		}
+		s.Shares(node, dst, func(port int, linkShare float64) {
+			if len(paths.Step) <= maxListedSteps {
+				const channel = 0
+				steps = append(steps, MakeStep(port%s.Degree, channel))
+				extend(s.To[port], dst, share*linkShare)
+				steps = steps[:len(steps)-1]
+			}
+		})
+	}
+
+	classes := map[string]int32{} // by the steps and shares of all paths
+	for _, f := range flows {
+		if s.Hops[f.Dst] == nil || s.Hops[f.Dst][f.Src] == NoPath {
+			return nil, fmt.Errorf("engine: no path leads from node %d to node %d", f.Src, f.Dst)
+		}
+		first, start := len(paths.Start), len(paths.Step)
+		const certain = 1
+		extend(f.Src, f.Dst, certain)
+		if len(paths.Step) > maxListedSteps {
+			return nil, fmt.Errorf("engine: all shortest paths have more than %d hops; want fewer flows", maxListedSteps)
+		}
+
+		key := fmt.Sprint(paths.Step[start:], paths.Share[first:])
+		class, known := classes[key]
+		if known {
+			paths.Start, paths.Share, paths.Step = paths.Start[:first], paths.Share[:first], paths.Step[:start]
+		} else {
+			class = int32(len(classes))
+			classes[key] = class
+			paths.First = append(paths.First, int32(len(paths.Start)))
+		}
+		paths.Class = append(paths.Class, class)
+	}
+	return paths, nil
+}

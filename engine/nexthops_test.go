@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -79,7 +80,7 @@ func shortestPaths(n *engine.Network, s *engine.NextHops, node, dst int32, path 
 }
 
 // TestNextHops compares next hops with an enumeration of all shortest paths: as routes of a
-// transfer, as loads of links, and as links drawn one after the other.
+// transfer, as loads of links, as listed paths, and as links drawn one after the other.
 func TestNextHops(t *testing.T) {
 	const draws = 840 // a multiple of nearly all sums of weights in these networks
 	rapid.Check(t, func(t *rapid.T) {
@@ -113,12 +114,26 @@ func TestNextHops(t *testing.T) {
 				t.Fatalf("%s is %v, want %v", what, got, want)
 			}
 		}
+		listed, err := s.Paths(flows)
+		if err == nil {
+			err = listed.Check(context.Background(), n, flows)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		plain, weighted := make([]float64, len(n.Links)), make([]float64, len(n.Links))
 		plainHops, weightedHops, maxHops := 0.0, 0.0, int32(0)
 		for i, f := range flows {
 			want := make([]float64, len(n.Links))
 			first := make([]float64, len(n.Links))
+			class := listed.ClassOf(int32(i))
+			nextListed, endListed := listed.Of(class)
 			shortestPaths(n, s, f.Src, f.Dst, nil, 1, func(path []int32, p float64) {
+				if got := slices.Collect(listed.Links(f.Src, nextListed, n.Links)); !slices.Equal(got, path) {
+					t.Fatalf("listed path %v, want %v", got, path)
+				}
+				equal("the share of a path", listed.ShareOf(class, nextListed), p)
+				nextListed++
 				first[path[0]] += p
 				for _, l := range path {
 					want[l] += p
@@ -127,6 +142,9 @@ func TestNextHops(t *testing.T) {
 				weightedHops += demand[i] * p * float64(len(path))
 				maxHops = max(maxHops, int32(len(path)))
 			})
+			if nextListed != endListed {
+				t.Fatalf("%d paths are listed too many", endListed-nextListed)
+			}
 			for _, u := range routes.Of(int32(i)) {
 				want[u.Resource] -= u.Weight
 				plain[u.Resource] += u.Weight

@@ -15,8 +15,8 @@ import (
 //
 // Flows that use tier t are routed by outer on the network of that tier; indices are their
 // positions in flows. Flows of inner tiers, and all flows if outer is nil, take the default
-// router of the tier. The error wraps ErrUnserved if packets draw their links, and if no tier
-// joins two GPUs.
+// router of the tier. The error wraps ErrUnserved if no tier joins two GPUs, and if there are too
+// many paths from which packets draw.
 func RouteTiers(
 	ctx context.Context,
 	z *links.Tiers,
@@ -39,8 +39,13 @@ func RouteTiers(
 		} else {
 			paths, err = routeTierByDefault(ctx, z, i, tierFlows, seed)
 		}
-		if err == nil && paths.Spread != nil {
-			err = fmt.Errorf("%w: packets draw links at each node, where tiers are indistinguishable; want one path per flow", ErrUnserved)
+		if err != nil || paths.Spread == nil {
+			return paths, err
+		}
+		// A GPU has links to several tiers, and its distance to a destination does not select one.
+		// Packets therefore draw a whole path at their source instead of a link at each node.
+		if paths, err = paths.Spread.Paths(tierFlows); err != nil {
+			err = fmt.Errorf("%w: %w", ErrUnserved, err)
 		}
 		return paths, err
 	})
