@@ -10,7 +10,8 @@ import (
 // Packets is a job on pods for the packet level. Every NIC set becomes a link out and a link in
 // with the total rate of its interfaces. Every direction of a bundle that is used becomes a
 // link. A packet between pods is stored at the pod it leaves and at the pod it enters. Inside a
-// pod, packets are stored at each node of its network if that is modelled.
+// pod, packets are stored at each node of its network if that is modelled, and between hosts of a
+// pod at its leaf switch.
 type Packets struct {
 	// Graph is the graph of the job with two changes. A transfer between nodes with several
 	// NIC sets is split into one task per set. A transfer inside a pod that uses no resource
@@ -85,6 +86,7 @@ type packetBuilder struct {
 	port        []int                // port of a link at its node, indexed by link
 	pod         []int32              // indexed by NIC set
 	firstInside int32                // first link of the networks inside pods
+	firstLeaf   int32                // first link of leaf switches, one per pod; see buildNetwork
 	hasPath     map[engine.Flow]bool // flows that have a path
 }
 
@@ -143,10 +145,24 @@ func (b *packetBuilder) buildNetwork(provisioned *engine.Network) error {
 		}
 	}
 
+	// Hosts of a pod exchange data through its leaf switch, which does not block: a link with the
+	// total rate of all NICs of the pod.
+	b.firstLeaf = int32(len(n.Links))
+	if p.hasHosts() {
+		for pod := range int32(len(p.Pods)) {
+			n.Links = append(n.Links, engine.Link{From: b.exitNode(pod), To: b.entryNode(pod)})
+		}
+		for c, pod := range b.pod {
+			n.Links[b.firstLeaf+pod].Rate += n.Links[2*c].Rate
+		}
+	}
+
 	n.ResourceNamer = func(r int32) string {
 		switch {
 		case r < nics:
 			return p.GroupName(r)
+		case r >= b.firstLeaf:
+			return "leaf switch of " + p.Pods[r-b.firstLeaf].Name
 		case r >= b.firstInside:
 			return p.GroupName(r - b.firstInside + nics)
 		}
@@ -198,7 +214,7 @@ func (b *packetBuilder) addTask(id int32, t engine.Task) {
 	case !b.pods.UsesNetwork(&t):
 		add(engine.Task{})
 		return
-	case !b.pods.IsInterPod(&t):
+	case !b.pods.usesNICs(t.Src, t.Dst):
 		var links []int32
 		for _, l := range b.pods.Inside.Path(t.Src, t.Dst) {
 			links = append(links, b.firstInside+l)
@@ -210,7 +226,10 @@ func (b *packetBuilder) addTask(id int32, t engine.Task) {
 	}
 
 	// Part k uses NIC set k at both ends. The node with fewer sets uses its last set several times.
-	link := b.optical.Routes.Of(id)[0].Resource
+	link := b.firstLeaf + b.pods.Nodes[t.Src].Pod
+	if b.pods.IsInterPod(&t) {
+		link = b.Circuits + b.optical.Routes.Of(id)[0].Resource
+	}
 	from, to := b.pods.Nodes[t.Src].NICs, b.pods.Nodes[t.Dst].NICs
 	parts := int64(max(len(from), len(to)))
 	for k := range parts {
@@ -220,7 +239,7 @@ func (b *packetBuilder) addTask(id int32, t engine.Task) {
 		part.Src, part.Dst = b.sendNode(out), b.receiveNode(in)
 		add(part)
 		outLink, inLink := 2*out, 2*in+1 // see buildNetwork
-		b.addPath(engine.Flow{Src: part.Src, Dst: part.Dst}, outLink, b.Circuits+link, inLink)
+		b.addPath(engine.Flow{Src: part.Src, Dst: part.Dst}, outLink, link, inLink)
 	}
 }
 

@@ -13,6 +13,10 @@ type PodNetwork struct {
 	// Path returns the links from one node of a pod to another, in order.
 	Path func(src, dst int32) []int32
 	Rate units.Rate // rate of a GPU's link to a non-blocking switch; 0 for other networks
+	// HostNodes is the number of consecutive nodes of a host, if the network joins only the nodes
+	// of a host. Hosts of a pod then exchange data over their NICs. 0 means that it joins all nodes
+	// of a pod.
+	HostNodes int
 }
 
 // SwitchedNetwork returns a network with a non-blocking switch in each pod. GPUs have a link of
@@ -37,6 +41,17 @@ func (p *Pods) SwitchedNetwork(rate units.Rate) *PodNetwork {
 		Rate:    rate}
 }
 
+// HostNetwork returns a network with a non-blocking switch in each host, to which a node has links
+// of the given rate. A host holds hostNodes consecutive nodes of a pod.
+//
+// The links are the links of SwitchedNetwork. They end at one node per pod, but never carry data from
+// one host to another.
+func (p *Pods) HostNetwork(hostNodes int, rate units.Rate) *PodNetwork {
+	hosts := p.SwitchedNetwork(rate)
+	hosts.HostNodes = hostNodes
+	return hosts
+}
+
 // ArrivalDelays returns the latency of transfers inside pods, indexed by task: the time from the
 // last bit sent to its arrival. It returns nil if no transfer has a latency.
 func (p *Pods) ArrivalDelays(g *engine.Graph) []engine.Time {
@@ -46,7 +61,7 @@ func (p *Pods) ArrivalDelays(g *engine.Graph) []engine.Time {
 
 	delays, hasDelay := make([]engine.Time, len(g.Tasks)), false
 	for i := range g.Tasks {
-		if t := &g.Tasks[i]; t.Kind == engine.Transfer && !p.BetweenPods(t.Src, t.Dst) {
+		if t := &g.Tasks[i]; t.Kind == engine.Transfer && !p.usesNICs(t.Src, t.Dst) {
 			for _, l := range p.Inside.Path(t.Src, t.Dst) {
 				delays[i] += p.Inside.Network.Links[l].Latency
 			}

@@ -123,16 +123,28 @@ func (p *Pods) BetweenPods(src, dst int32) bool {
 // Interfaces appends the uses of a transfer outside the circuits: the NICs at both ends, or the
 // links inside the pod. group is the resource number of the first of Groups.
 func (p *Pods) Interfaces(uses []engine.Use, group, src, dst int32) []engine.Use {
-	if !p.BetweenPods(src, dst) {
-		if p.Inside != nil {
-			for _, l := range p.Inside.Path(src, dst) {
-				uses = append(uses, engine.Use{Resource: group + 2*int32(len(p.NICs)) + l, Weight: 1})
-			}
-		}
-		return uses
+	if p.usesNICs(src, dst) {
+		return p.NICUses(uses, group, src, dst)
 	}
-	return p.NICUses(uses, group, src, dst)
+	if p.Inside != nil {
+		for _, l := range p.Inside.Path(src, dst) {
+			uses = append(uses, engine.Use{Resource: group + 2*int32(len(p.NICs)) + l, Weight: 1})
+		}
+	}
+	return uses
 }
+
+// usesNICs reports whether a transfer between two nodes uses their NICs: between pods, and between
+// hosts of a pod that has a network inside hosts only.
+func (p *Pods) usesNICs(src, dst int32) bool {
+	if p.BetweenPods(src, dst) {
+		return true
+	}
+	return p.hasHosts() && int(src)/p.Inside.HostNodes != int(dst)/p.Inside.HostNodes
+}
+
+// hasHosts reports whether the network inside pods joins only the nodes of a host.
+func (p *Pods) hasHosts() bool { return p.Inside != nil && p.Inside.HostNodes > 0 }
 
 // NICUses appends the uses of the NICs at both ends of a transfer. group is the resource of
 // Groups()[0].

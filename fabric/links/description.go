@@ -24,6 +24,9 @@ func plural(n int, what string) string {
 // Description describes the fabric for people: its shape, its twist, and the parts that are down
 // or drained.
 func (l *Links) Description() string {
+	if l.Summary != "" {
+		return l.Summary
+	}
 	if len(l.InnerTiers) > 0 {
 		var all []string
 		for _, t := range l.InnerTiers {

@@ -29,6 +29,7 @@ type Links struct {
 	Domain     Domain            // of kind "electrical"; zero for the others
 	InnerTiers []*Links          // tiers inside this one, the innermost first
 	KindName   string            // kind of the fabric
+	Summary    string            // describes all tiers in one line; "" means that Description does
 }
 
 // Domain describes GPUs behind an electrical switch.

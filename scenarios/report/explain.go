@@ -171,7 +171,7 @@ const (
 // shareLabels are the names of the parts of a critical path.
 var shareLabels = [...]string{
 	computePart:  "compute inside pods",
-	fullRatePart: "transfers between pods, at the full rate of their NICs",
+	fullRatePart: "transfers, at the full rate of their NICs",
 	circuitPart:  "more, because there are fewer circuits than flows",
 	sharingPart:  "more, because others use the same circuits or NICs",
 	waitPart:     "with no task of the chain at work",

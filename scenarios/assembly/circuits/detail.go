@@ -287,7 +287,14 @@ func (sys *circuitSystem) topology(circuits []int) *result.Topology {
 	return t
 }
 
-// criticalPath returns the critical path with one step per inter-pod transfer. LagS of a
+// isPathStep reports whether a critical path has a step for task id: a transfer between pods, and
+// in a cluster of hosts any transfer.
+func (sys *circuitSystem) isPathStep(id int32) bool {
+	return sys.isInterPod(id) ||
+		sys.scenario.Fabric.HostGPUs > 0 && sys.graph.Tasks[id].Kind == engine.Transfer
+}
+
+// criticalPath returns the critical path with one step per transfer; see isPathStep. LagS of a
 // step is the time of compute and other fixed delays before its transfer. A last step
 // holds the compute after the last transfer.
 //
@@ -303,7 +310,7 @@ func (sys *circuitSystem) criticalPath(
 		if assembly.Cancelled(ctx, i) {
 			return nil
 		}
-		if !sys.isInterPod(id) {
+		if !sys.isPathStep(id) {
 			continue
 		}
 
@@ -366,15 +373,19 @@ func (sys *circuitSystem) transferDurations(
 	o := sys.optical
 	rate := math.Inf(1) // in bits per second
 	uses := o.Routes.Of(id)
-	for _, u := range uses[1:] { // uses[0] is the link of the bundle
+	if sys.isInterPod(id) {
+		uses = uses[1:] // the first one is the link of the bundle
+	}
+	for _, u := range uses {
 		rate = min(rate, o.Network.Rate(u.Resource)/u.Weight)
 	}
 	bits := 8 * float64(sys.graph.Tasks[id].Bytes)
 	ideal = bits / rate
 
 	// The bundle of the transfer limits the rate to the sum of its circuits.
+	link := o.Routes.Of(id)[0].Resource
 	for e, n := range circuits {
-		if b := &o.Bundles[e]; slices.Contains(b.Links, uses[0].Resource) {
+		if b := &o.Bundles[e]; slices.Contains(b.Links, link) {
 			rate = min(rate, float64(n)*o.Rate(e))
 		}
 	}

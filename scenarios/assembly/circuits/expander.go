@@ -47,6 +47,13 @@ func (s *Scenario) newExpander(spec *training.Spec, gpus int) *calls.Expander {
 	// unset one is 0.
 	podGPUs := max(s.Fabric.GPUsPerPodPerReplica, s.Workload.Pods.NodesPerPod)
 	domains := append(s.tierGPUs(), podGPUs)
+	switch s.Fabric.HostGPUs {
+	case 0:
+	case 1:
+		domains = nil
+	default: // hosts are the domains, as in a cluster of packet switches
+		domains = []int{s.Fabric.HostGPUs}
+	}
 	return &calls.Expander{
 		Expansion: s.Workload.Calls,
 		Spec:      spec,

@@ -62,6 +62,9 @@ func (s *Scenario) trafficSummary() string {
 	case s.Title != "":
 		text = s.Title + ": " + text
 	}
+	if f.HostGPUs > 0 {
+		return text + " on a " + f.Cluster.Description()
+	}
 	return text + fmt.Sprintf(" on %s of %s, each with %s",
 		assembly.Plural(f.Pods, "pod"), assembly.Plural(f.GPUsPerPod, "GPU"), s.portSummary())
 }

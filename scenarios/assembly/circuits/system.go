@@ -250,8 +250,8 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 	if sys.scenario.isEndless() {
 		return nil
 	}
-	// The ideal fabric limits only what network interfaces send and receive. If transfers inside
-	// pods count, they are tasks of the complete graph alone.
+	// The ideal fabric limits only what network interfaces and switches inside hosts carry. If all
+	// transfers inside pods count, they are tasks of the complete graph alone.
 	graph, countsAll := sys.interPodGraph, sys.scenario.countsInterfaces()
 	if countsAll {
 		graph = sys.undelayedGraph
@@ -306,14 +306,16 @@ func (sys *circuitSystem) simulateReference(ctx context.Context) error {
 }
 
 // countsInterfaces reports whether the reference counts transfers inside pods.
-func (s *Scenario) countsInterfaces() bool { return s.Fabric.Reference == "interfaces" }
+func (s *Scenario) countsInterfaces() bool {
+	return s.Fabric.Reference == "interfaces" || s.Fabric.HostGPUs > 0
+}
 
 // connectIdeal routes the transfers of g over the ideal fabric between the pods.
 func (s *Scenario) connectIdeal(p *fabric.Pods, g *engine.Graph) (*engine.Network, *engine.Routes, error) {
-	if s.countsInterfaces() {
+	if s.countsInterfaces() && s.Fabric.HostGPUs == 0 {
 		return electrical.ConnectInterfaces(p, g)
 	}
-	return electrical.Connect(p, g)
+	return electrical.Connect(p, g) // with hosts, it counts all transfers
 }
 
 // intraPodBytes returns the bytes of all replicas' transfers inside pods, which use no network

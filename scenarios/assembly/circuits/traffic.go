@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"sim/engine"
+	"sim/policies/mapping"
 )
 
 // buildTraffic builds the system of work on all GPUs of the pods: traffic, a collective
@@ -21,14 +22,22 @@ func buildTraffic(ctx context.Context, s *Scenario) (*circuitSystem, error) {
 		}
 		sys.nameTransfers()
 	} else {
-		sys.expander = s.GPUExpander()
+		if sys.expander, err = s.PlacedExpander(ctx, s.Mapping.Mapping); err != nil {
+			return nil, err
+		}
 		if sys.iteration, _, err = w.Work.Build(ctx, sys.expander); err != nil {
 			return nil, err
 		}
-		// Without inner tiers, a switch joins the GPUs of a pod.
-		if sys.graph = sys.iteration.Graph; len(s.Fabric.InnerTiers) == 0 {
-			sys.pods.Inside = sys.pods.SwitchedNetwork(s.Fabric.InsideBandwidth)
-		}
+		sys.graph = sys.iteration.Graph
+	}
+
+	// Without inner tiers, a switch joins the GPUs of a host. Pods without hosts have a switch that
+	// joins the GPUs of a pod, which traffic and single calls ignore.
+	switch f := &s.Fabric; {
+	case f.HostGPUs > 0:
+		sys.pods.Inside = sys.pods.HostNetwork(f.HostGPUs, f.InsideBandwidth)
+	case w.Work != nil && len(f.InnerTiers) == 0:
+		sys.pods.Inside = sys.pods.SwitchedNetwork(f.InsideBandwidth)
 	}
 
 	if err := sys.routeGraph(ctx); err != nil {
@@ -37,7 +46,18 @@ func buildTraffic(ctx context.Context, s *Scenario) (*circuitSystem, error) {
 	if err := sys.defineProblem(ctx); err != nil {
 		return nil, err
 	}
-	return sys, sys.simulateReference(ctx)
+	if !s.Mapping.IsSet() {
+		return sys, sys.simulateReference(ctx)
+	}
+
+	// Mappings are compared with the reference of the default order.
+	inOrder := *s
+	inOrder.Mapping = mapping.Keys{}
+	if sys.inOrder, err = buildTraffic(ctx, &inOrder); err != nil {
+		return nil, err
+	}
+	sys.IdealReference = sys.inOrder.IdealReference
+	return sys, nil
 }
 
 // nameTransfers sets the names and the numbers of flows of the transfers of traffic. A

@@ -22,6 +22,7 @@ type OCSPods struct {
 	Reverse              bool        `key:"reverse" doc:"whether stages are mapped to pods in reverse order" default:"false" when:"of-training"`
 	Delay                engine.Time `key:"reconfiguration_delay" doc:"time for which a moving circuit carries nothing, from its release at both ends" default:"10ms" when:"switches"`
 	Switching            string      `key:"switching" doc:"circuits that are down during a reconfiguration: the moving ones, or all circuits of the switch" default:"per-circuit" choices:"per-circuit|per-switch" when:"switches"`
+	HostGPUs             int         // GPUs of a host, whose pods have switches inside hosts only, with links of InsideBandwidth; 0 if these join a pod
 	Pods                 int         `key:"pods" doc:"number of pods; with several jobs, of a row of replicas" else:"as many as the jobs name; of traffic required" min:"1" max:"1048576" when:"shared-pods"`
 }
 

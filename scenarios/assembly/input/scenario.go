@@ -90,6 +90,7 @@ type WorkloadKeys struct {
 
 // Fabric is the hardware, with the keys of all kinds of fabrics.
 type Fabric struct {
+	Cluster links.Cluster
 	OCSPods
 	links.Links
 	ScaleUp ScaleUp
