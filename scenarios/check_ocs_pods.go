@@ -310,7 +310,7 @@ func (s *Scenario) podCost() (cost Cost) {
 		for i := range s.Jobs {
 			cost = cost.Add(s.Jobs[i].Scenario.podCost())
 		}
-	case s.isTraining():
+	case !s.isPodTraffic() && s.isTraining():
 		if cost = assembly.PodTask.Scale(s.passCount()); s.Engine.Level == "packet" {
 			cost = cost.Add(assembly.QueuedHop.Scale(s.podPacketHops()))
 		}

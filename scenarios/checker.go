@@ -86,6 +86,7 @@ func (c *checker) resolve() {
 	c.peekPolicies()
 	c.peekTrace()
 	c.peekTopology()
+	c.peekSpine()
 	c.peekLevel()
 	if complete {
 		found[0], found[1] = workloadForm(c.s), fabricForm(c.s) // in the order of sections
@@ -129,6 +130,11 @@ func (c *checker) resolve() {
 		return
 	}
 
+	for _, k := range found {
+		if k.expand != nil {
+			k.expand(c)
+		}
+	}
 	c.checkMappings()
 	for _, k := range found {
 		if k.check != nil {
@@ -173,8 +179,12 @@ func (c *checker) sectionForm(section string) *form {
 
 	c.MarkGiven(path)
 	if w := t.Keys[0].Set(onlyElement, v); w != nil {
-		c.rejectf(path, "%s; %s", w.Problem, w.Remedy)
 		name, _ := v.(string)
+		if section == "fabric" && slices.Contains(clusterNames, name) {
+			c.rejectf(path, "%s; %s", w.Problem, clusterRemedy(name))
+			return assume(clusterKindName)
+		}
+		c.rejectf(path, "%s; %s", w.Problem, w.Remedy)
 		return assume(text.Nearest(name, allowed))
 	}
 	return assume(v.(string))

@@ -183,7 +183,7 @@ func (s *Scenario) decision() decision {
 // canMapRanks reports whether the ranks of s can be placed by a mapping.
 func (s *Scenario) canMapRanks() bool {
 	k := s.workload()
-	return s.hasSeveralJobs() || s.isTraining() || k != nil && k.hasMappings && s.usesRouters()
+	return s.hasSeveralJobs() || s.isTraining() || k != nil && k.hasMappings && (s.usesRouters() || s.hasCluster())
 }
 
 // decisionAfterMapping returns the decision that remains when the positions of all ranks
@@ -270,6 +270,8 @@ func (s *Scenario) NoTraceReason() string {
 			"fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\", \"torus\" and \"graph\" has",
 			s.Fabric.Kind,
 		)
+	case s.isPodTraffic() && s.isTraining():
+		return `fabric.spine = "circuits" has no timelines; "packets" has`
 	case s.isPodTraffic():
 		return fmt.Sprintf(
 			"workload.kind = %q has no timelines; workload.kind = \"training\" has",

@@ -62,7 +62,7 @@ func (s *Scenario) input() *input.Scenario {
 
 	// Pods build training steps themselves. All other work is described here.
 	onPods := s.fabricDecision().policyKey == "allocators"
-	if !onPods || !s.isTraining() {
+	if !onPods || s.isPodTraffic() {
 		in.Workload.Work = s.rankWork()
 		if onPods {
 			s.addPodWork(&in.Workload)

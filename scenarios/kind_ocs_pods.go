@@ -73,21 +73,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 				return []any{&d}
 			},
 		},
-		{
-			Path:  "policy",
-			Doc:   "The allocators of circuits to compare.",
-			Specs: []any{&s.Policy.Allocation, &s.Policy.Calls, &s.Policy.Mapping},
-			Defaults: func(int) []any {
-				d := s.Policy.Allocation
-				d.LenderTolerance = d.PortTolerance
-
-				// If algorithms or mappings are compared, one allocator serves all of them.
-				d.Allocators = topology.DefaultAllocators(
-					s.comparesAlgorithms() || s.Policy.Mapping.ComparesMappings(),
-				)
-				return []any{&d, s.callDefaults()}
-			},
-		},
+		allocatorPart(s),
 
 		// Training of a single job: replicas that differ, and trials.
 		{
@@ -117,14 +103,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 		},
 
 		// Other work of a single job.
-		{
-			Path:     "engine",
-			When:     "one-job",
-			Doc:      "The level of the simulation on the circuits, which are always decided at level flow.",
-			Specs:    []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: circuitsLevelTags}},
-			Defaults: func(int) []any { return []any{&s.Engine} },     // peekLevel has set the level
-			Omit:     func() bool { return s.Engine.Level == "flow" }, // the usual default is not written
-		},
+		circuitLevelPart(s),
 
 		// Several jobs.
 		{Path: "policy", Specs: []any{&s.Policy.JointOptions}},
@@ -133,5 +112,36 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			Doc: "One of several jobs that share the pods and their ports. `[job.workload]` and `[job.fabric]` below it set the differences " +
 				"from `[workload]` and `[fabric]`: all keys of a workload, and of a fabric gpus_per_pod_per_replica, nic_bandwidth and reverse.",
 		},
+	}
+}
+
+// allocatorPart is the table [policy] of allocators.
+func allocatorPart(s *Scenario) schema.Part {
+	return schema.Part{
+		Path:  "policy",
+		Doc:   "The allocators of circuits to compare.",
+		Specs: []any{&s.Policy.Allocation, &s.Policy.Calls, &s.Policy.Mapping},
+		Defaults: func(int) []any {
+			d := s.Policy.Allocation
+			d.LenderTolerance = d.PortTolerance
+
+			// If algorithms or mappings are compared, one allocator serves all of them.
+			d.Allocators = topology.DefaultAllocators(
+				s.comparesAlgorithms() || s.Policy.Mapping.ComparesMappings(),
+			)
+			return []any{&d, s.callDefaults()}
+		},
+	}
+}
+
+// circuitLevelPart is the table [engine] of circuits.
+func circuitLevelPart(s *Scenario) schema.Part {
+	return schema.Part{
+		Path:     "engine",
+		When:     "one-job",
+		Doc:      "The level of the simulation on the circuits, which are always decided at level flow.",
+		Specs:    []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: circuitsLevelTags}},
+		Defaults: func(int) []any { return []any{&s.Engine} },     // peekLevel has set the level
+		Omit:     func() bool { return s.Engine.Level == "flow" }, // the usual default is not written
 	}
 }

@@ -19,11 +19,11 @@ import (
 	"sim/workloads/collective"
 )
 
-// isPodTraffic reports whether s is work of all GPUs of pods on a fabric of pods, and not a
-// training step.
+// isPodTraffic reports whether s is work whose ranks fill pods in order, such as traffic, on a
+// fabric of pods. It is false for a training step whose stages fill pods.
 func (s *Scenario) isPodTraffic() bool {
 	f := workloadForm(s)
-	return f != nil && !f.isTraining && f.supports(circuitCarrier)
+	return f != nil && f.supports(circuitCarrier) && (!f.isTraining || f.checkOnPods != nil)
 }
 
 // podTrafficForm is the form of a kind of traffic among the GPUs of pods.
@@ -112,11 +112,14 @@ func (s *Scenario) uniformPods() fabric.UniformPods {
 		PortRate:    f.PortBandwidth,
 		NICRate:     f.NICBandwidth,
 	}
-	if s.traffic().IsUniform && len(s.Tiers) == 0 {
+	if s.traffic().IsUniform && s.ignoresPodNetwork() {
 		u.NodesPerPod, u.GPUsPerNode = 1, f.GPUsPerPod
 	}
 	return u
 }
+
+// ignoresPodNetwork reports whether traffic inside pods takes no time.
+func (s *Scenario) ignoresPodNetwork() bool { return len(s.Tiers) == 0 && s.Fabric.HostGPUs == 0 }
 
 // podTrafficFlows returns the traffic between the nodes of pods.
 func (s *Scenario) podTrafficFlows(u fabric.UniformPods) (*collective.Traffic, error) {
@@ -179,7 +182,7 @@ func checkPodTraffic(c *checker) {
 	// transfers is an upper bound: every pair of GPUs, or every pair of pods if the GPUs of
 	// a pod are one node.
 	transfers := gpus * gpus
-	if s.isCall() || kind.IsUniform && len(s.Tiers) == 0 {
+	if s.isCall() || kind.IsUniform && s.ignoresPodNetwork() {
 		transfers = float64(f.Pods) * float64(f.Pods-1)
 	}
 

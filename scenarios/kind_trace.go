@@ -421,26 +421,26 @@ func checkPodTrace(c *checker) {
 			"no traffic crosses pods: all %d ranks are in the first; choose smaller pods",
 			j.Ranks)
 	case c.OK("fabric", "policy", "engine"):
-		checkPodTransfers(c, j)
+		// Build the graph with ranks in order, pod by pod.
+		built, _, err := (&traceWork{s}).Build(context.Background(), s.circuitsView().GPUExpander())
+		if err != nil {
+			c.rejectTrace(err)
+			return
+		}
+		checkPodTransfers(c, built.Graph, j.Compute().Seconds(), "workload.files")
 	}
 }
 
 // checkPodTransfers checks the transfers between pods against their ports, and all
-// transfers against simulated time and the number of packets.
-func checkPodTransfers(c *checker, j *trace.Job) {
+// transfers against simulated time and the number of packets. compute is the time of all
+// computes in seconds, and key the key that determines the transfers.
+func checkPodTransfers(c *checker, g *engine.Graph, compute float64, key string) {
 	s, f := c.s, &c.s.Fabric
-
-	// Build the graph with ranks in order, pod by pod.
-	built, _, err := (&traceWork{s}).Build(context.Background(), s.circuitsView().GPUExpander())
-	if err != nil {
-		c.rejectTrace(err)
-		return
-	}
 
 	// Sum the transfers between pods.
 	joined, crossing, bytes, hops := make(circuits.PodNeighbours, f.Pods), 0, 0.0, 0.0
-	for i := range built.Graph.Tasks {
-		t := &built.Graph.Tasks[i]
+	for i := range g.Tasks {
+		t := &g.Tasks[i]
 		bytes += float64(t.Bytes)
 		hops += hopsPerPacket * math.Ceil(float64(t.Bytes)/float64(max(1, s.Workload.Packet)))
 		if t.Kind == engine.Transfer && joined.Add(int(t.Src)/f.GPUsPerPod, int(t.Dst)/f.GPUsPerPod) {
@@ -451,12 +451,12 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 	// All computes, and all transfers one after the other on the slowest link, bound the
 	// duration.
 	slowest := min(f.PortBandwidth, f.NICBandwidth, f.InsideBandwidth)
-	switch long := 8*bytes/float64(slowest) + j.Compute().Seconds(); {
+	switch long := 8*bytes/float64(slowest) + compute; {
 	case crossing == 0:
-		c.conflictf("fabric.gpus_per_pod workload.files", "no traffic crosses pods; choose smaller pods")
+		c.conflictf("fabric.gpus_per_pod fabric.hosts_per_pod "+key, "no traffic crosses pods; choose smaller pods")
 	case long > maxIterationSeconds:
-		c.conflictf("workload.files fabric.port_bandwidth fabric.nic_bandwidth",
-			"the trace may take %.3g s, which is too long to simulate; stay within %d s",
+		c.conflictf(key+" fabric.port_bandwidth fabric.nic_bandwidth",
+			"the work may take %.3g s, which is too long to simulate; stay within %d s",
 			long, maxIterationSeconds)
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, hops)

@@ -24,7 +24,7 @@ var trainingPacketTags = schema.Tags{
 }
 
 // trainingKind describes the workload "training". Its second form is for scale-up domains,
-// which simulate the all-to-alls of experts.
+// which simulate the all-to-alls of experts. The third is for pods that the ranks fill in order.
 func trainingKind() *kind {
 	return &kind{
 		name: "training", keyGroups: []string{"exchange", "step-exchange"}, hasMappings: true,
@@ -55,6 +55,16 @@ func trainingKind() *kind {
 					prepareTraining(c)
 					prepareExchange(c)
 				},
+			},
+			{
+				doc:              "A training step whose ranks fill the hosts of a cluster in order, or by a mapping.",
+				acceptedCarriers: []carrier{circuitCarrier},
+				onlyFabric:       clusterKindName,
+				isTraining:       true,
+				parts:            trainingParts,
+				prepare:          prepareTraining,
+				check:            checkTraining,
+				checkOnPods:      checkPodTraining,
 			},
 		},
 	}

@@ -54,16 +54,20 @@ type form struct {
 	parts func(s *Scenario) []schema.Part
 	// prepare runs after the keys are read and before defaults are applied. It may be nil.
 	prepare func(c *checker)
+	// expand sets fields that follow from the keys, when all keys of the form have values. It runs
+	// before all checks and may be nil.
+	expand func(c *checker)
 	// check checks keys against each other, when all keys have values. It may be nil.
 	check func(c *checker)
 
 	// Of workloads.
 	acceptedCarriers []carrier // the fabric must have one of these carriers
+	onlyFabric       string    // kind of the only fabric of the form; "" means all with a carrier
 	isTraining       bool      // a training step of a model with its parallelism
 	isCall           bool      // a collective call that an algorithm expands
 	canBeCall        bool      // a collective call if an algorithm is named
-	// checkOnPods checks the work against pods. It is nil for training steps and for work
-	// that pods do not carry.
+	// checkOnPods checks the work against pods. It is nil for training steps whose stages fill
+	// pods, and for work that pods do not carry.
 	checkOnPods func(c *checker)
 
 	// Of fabrics.
@@ -121,6 +125,7 @@ func listKinds() []*kind {
 		ocsPodsKind(),
 		torusKind(),
 		graphKind(),
+		clusterKind(),
 		electricalKind(),
 		tierKind(),
 		scaleUpKind(),
@@ -225,7 +230,8 @@ func workloadForm(s *Scenario) *form {
 	// Prefer the last form, since the first one is general.
 	if fabric := fabricForm(s); fabric != nil {
 		for _, f := range slices.Backward(k.forms) {
-			if slices.Contains(f.acceptedCarriers, fabric.carrier) && (f.when == nil || f.when(s)) {
+			isOfFabric := f.onlyFabric == "" || f.onlyFabric == fabric.name
+			if slices.Contains(f.acceptedCarriers, fabric.carrier) && isOfFabric && (f.when == nil || f.when(s)) {
 				return f
 			}
 		}
@@ -299,8 +305,11 @@ func (k *kind) requirement(s *Scenario) string {
 // fabrics returns the names of the fabrics that simulate a workload; for the form of a
 // fabric, that fabric.
 func (f *form) fabrics() []string {
-	if f.section == "fabric" {
+	switch {
+	case f.section == "fabric":
 		return []string{f.name}
+	case f.onlyFabric != "":
+		return []string{f.onlyFabric}
 	}
 	return kindsWhere(
 		"fabric",

@@ -244,7 +244,7 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 
 		// Mappings place stages of a pipeline in pods.
 		"in-pods": when(
-			placedBy, `set fabric.kind = "ocs-pods"`, func() bool { return !s.usesRouters() },
+			placedBy, `set fabric.kind = "ocs-pods"`, func() bool { return !s.usesRouters() && !s.isPodTraffic() },
 			"fabric.kind",
 		),
 
@@ -268,7 +268,9 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 		"reduced": when(
 			func() string { return "fabric " + schema.Quote(s.Fabric.Kind) },
 			`set fabric.kind = "ocs-pods" or "scaleup"`,
-			func() bool { return s.carrier() == circuitCarrier || s.carrier() == planCarrier },
+			func() bool {
+				return s.carrier() == planCarrier || s.carrier() == circuitCarrier && !s.hasCluster()
+			},
 			"fabric.kind", "fabric.topology",
 		),
 
