@@ -295,13 +295,16 @@ func (c *checker) traceFileExists(fileName string) bool {
 	return err == nil
 }
 
-// rejectTrace reports an error of the files.
-func (c *checker) rejectTrace(err error) {
+// rejectTrace reports an error of the files, at the key workload.files.
+func (c *checker) rejectTrace(err error) { c.rejectTraceAt("workload.files", err) }
+
+// rejectTraceAt reports an error of the files at a key that they contradict.
+func (c *checker) rejectTraceAt(key string, err error) {
 	problem, want, ok := strings.Cut(err.Error(), "; want ")
 	if !ok {
 		want = "a file that docs/traces.md describes"
 	}
-	c.Reject("workload.files", problem, "give "+want)
+	c.Reject(key, problem, "give "+want)
 }
 
 // prepareTraceFiles reads the job from the files. A trace of a pipeline stage also becomes
@@ -322,6 +325,9 @@ func prepareTraceFiles(c *checker) {
 		return
 	}
 
+	c.conflictIf(keys.ScaledGroup != "" && keys.Ranks == 0, "workload.scaled_group workload.ranks",
+		"a group is scaled to no number of ranks; set workload.ranks")
+
 	// Reading depends on keys whose defaults are applied later. The rate inside a stage
 	// defaults to the rate of a network interface, which defaults to the rate of a port.
 	f := &c.s.Fabric
@@ -333,6 +339,13 @@ func prepareTraceFiles(c *checker) {
 	if keys.Job, err = trace.Read(t.format, t.files, h); err != nil {
 		c.rejectTrace(err)
 		return
+	}
+
+	if keys.Ranks > 0 {
+		if keys.Job, err = keys.Job.Scale(keys.Ranks, keys.ScaledGroup); err != nil {
+			c.rejectTraceAt("workload.ranks", err)
+			return
+		}
 	}
 
 	keys.SHA256, t.files = t.digest, nil
@@ -514,8 +527,13 @@ func (w *traceWork) Description(title string) string {
 // Ranks returns the number of ranks in the files.
 func (w *traceWork) Ranks() int { return w.job().Ranks }
 
-// RankKeys returns the key of the files, which determine the number of ranks.
-func (w *traceWork) RankKeys() []string { return []string{"workload.files"} }
+// RankKeys returns the keys that determine the number of ranks.
+func (w *traceWork) RankKeys() []string {
+	if w.s.Workload.Trace.Keys.Ranks > 0 {
+		return []string{"workload.ranks", "workload.files"}
+	}
+	return []string{"workload.files"}
+}
 
 // Dims returns the dimensions of parallelism that the trace names, or a single dimension
 // "dp" of all ranks.

@@ -26,6 +26,8 @@ type Keys struct {
 	ControlCycles   string     `key:"control_cycles" doc:"treatment of control dependencies that form a cycle with data dependencies: 'drop' removes and counts them, 'refuse' rejects the trace" default:"drop" choices:"drop|refuse" implicit:"" when:"format=chakra"`
 	PeakTFLOPS      float64    `key:"peak_tflops" doc:"rate of a rank, in 1e12 operations per second, for computes with operations but no time; 0 means that these take no time" default:"0.0" max:"1000000" implicit:"" when:"format=chakra"`
 	MemoryBandwidth units.Rate `key:"memory_bandwidth" doc:"memory bandwidth of a rank, used with peak_tflops; '0bps' means unlimited" default:"0bps" max:"1e18" implicit:"" when:"format=chakra"`
+	Ranks           int        `key:"ranks" doc:"number of ranks to which the trace is scaled; 0 keeps the number of the files" default:"0" max:"131072" implicit:"" when:"format=chakra|kineto"`
+	ScaledGroup     string     `key:"scaled_group" doc:"communicator group of the dimension whose ranks become more or fewer; '' is the only one that can" default:"" implicit:"" when:"format=chakra|kineto"`
 	RankMap         []int      `key:"rank_map" doc:"number in the simulation for each rank of the files, a permutation; ranks are assigned to nodes and pods by number" else:"in order" max:"131071" implicit:"" when:"by-rank"`
 	Calls           string     `key:"collectives" doc:"how collective calls are sent: in the 'graph', expanded by policy.collective, or 'neighbours', where each rank sends all its data to its ring neighbour in one transfer" default:"graph" choices:"graph|neighbours" implicit:"" when:"by-rank"`
 }
@@ -104,7 +106,7 @@ func Detect(f File) *Format {
 	return nil
 }
 
-// Read reads a job, checks it and applies ReadOptions.RankMap.
+// Read reads a job, checks it and applies ReadOptions.RankMap. Job.Scale applies Keys.Ranks.
 func Read(f *Format, files []File, h *ReadOptions) (*Job, error) {
 	if len(files) > 1 && f.FileContent != "" {
 		return nil, &Error{File: files[1].Name,
