@@ -325,7 +325,7 @@ func prepareTraceFiles(c *checker) {
 		return
 	}
 
-	c.conflictIf(keys.ScaledGroup != "" && keys.Ranks == 0, "workload.scaled_group workload.ranks",
+	c.conflictIf(keys.GrowthGroup != "" && keys.Ranks == 0, "workload.growth_group workload.ranks",
 		"a group is scaled to no number of ranks; set workload.ranks")
 
 	// Reading depends on keys whose defaults are applied later. The rate inside a stage
@@ -342,7 +342,7 @@ func prepareTraceFiles(c *checker) {
 	}
 
 	if keys.Ranks > 0 {
-		if keys.Job, err = keys.Job.Scale(keys.Ranks, keys.ScaledGroup); err != nil {
+		if keys.Job, err = keys.Job.Scale(keys.Ranks, keys.GrowthGroup); err != nil {
 			c.rejectTraceAt("workload.ranks", err)
 			return
 		}

@@ -99,7 +99,7 @@ files = "none"
 		if i == 3 {
 			level = "engine.level=packet"
 		}
-		scale := []string{gpus, level, fmt.Sprint("workload.ranks=", 4*c[1]), `workload.scaled_group="data 0 0"`}
+		scale := []string{gpus, level, fmt.Sprint("workload.ranks=", 4*c[1]), `workload.growth_group="data 0 0"`}
 		got := runMetrics(t, fabric, append(writeChakraStep(t, c[0]), scale...)...)
 		want := runMetrics(t, fabric, append(writeChakraStep(t, c[1]), gpus, level)...)
 		if len(got) != len(want) {

@@ -27,7 +27,7 @@ type Keys struct {
 	PeakTFLOPS      float64    `key:"peak_tflops" doc:"rate of a rank, in 1e12 operations per second, for computes with operations but no time; 0 means that these take no time" default:"0.0" max:"1000000" implicit:"" when:"format=chakra"`
 	MemoryBandwidth units.Rate `key:"memory_bandwidth" doc:"memory bandwidth of a rank, used with peak_tflops; '0bps' means unlimited" default:"0bps" max:"1e18" implicit:"" when:"format=chakra"`
 	Ranks           int        `key:"ranks" doc:"number of ranks to which the trace is scaled; 0 keeps the number of the files" default:"0" max:"131072" implicit:"" when:"format=chakra|kineto"`
-	ScaledGroup     string     `key:"scaled_group" doc:"communicator group of the dimension whose ranks become more or fewer; '' is the only one that can" default:"" implicit:"" when:"format=chakra|kineto"`
+	GrowthGroup     string     `key:"growth_group" doc:"communicator group of the dimension whose ranks become more or fewer; '' is the only one that can" default:"" implicit:"" when:"format=chakra|kineto"`
 	RankMap         []int      `key:"rank_map" doc:"number in the simulation for each rank of the files, a permutation; ranks are assigned to nodes and pods by number" else:"in order" max:"131071" implicit:"" when:"by-rank"`
 	Calls           string     `key:"collectives" doc:"how collective calls are sent: in the 'graph', expanded by policy.collective, or 'neighbours', where each rank sends all its data to its ring neighbour in one transfer" default:"graph" choices:"graph|neighbours" implicit:"" when:"by-rank"`
 }

@@ -81,7 +81,7 @@ func (j *Job) Scale(ranks int, group string) (*Job, error) {
 		for i := range possible {
 			names += fmt.Sprintf(" or %v", &possible[i])
 		}
-		return fail("workload.scaled_group, a group of the data-parallel dimension",
+		return fail("workload.growth_group, a group of the data-parallel dimension",
 			"the dimension may be that of group %s", names[len(" or "):])
 	}
 

@@ -238,7 +238,7 @@ func TestScaleRefused(t *testing.T) {
 		{make22(callSecond), 4, "no matter", ""},
 		{make22(callSecond), 5, "", "the other dimensions have 2; want a multiple of 2 up to 131072"},
 		{make22(callSecond), 1 << 18, "", "want a multiple of 2 up to 131072"},
-		{make22(callFirst, callSecond), 8, "", `the dimension may be that of group "mask 1 of 0" (2 ranks in steps of 1) or "mask 2 of 0" (2 ranks in steps of 2); want workload.scaled_group`},
+		{make22(callFirst, callSecond), 8, "", `the dimension may be that of group "mask 1 of 0" (2 ranks in steps of 1) or "mask 2 of 0" (2 ranks in steps of 2); want workload.growth_group`},
 		{make22(callFirst, callSecond), 8, "mask 2 of 0", ""},
 		{make22(callFirst, callSecond), 8, "dp", `group "dp" has no such ranks; want a group whose ranks are in equal steps`},
 		{make22(callFirst, callBoth), 8, "mask 3 of 0", `along "mask 3 of 0" (4 ranks in steps of 1), group "mask 1 of 0" has some of the ranks of a line, such as 0; want groups that are a product`},
