@@ -6,6 +6,7 @@ package scenarios
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -355,6 +356,12 @@ func (s *Scenario) rejectForeignKey(path, name string) *schema.Rejection {
 	}
 
 	if len(users) == 0 {
+		if path == "fabric" && slices.Contains(routingNames, name) {
+			return &schema.Rejection{
+				Problem: "unknown key",
+				Remedy:  fmt.Sprintf("write [policy] with %s = [...]", s.fabricDecision().policyKey),
+			}
+		}
 		return nil
 	}
 

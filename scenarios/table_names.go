@@ -32,6 +32,9 @@ var otherTableNames = map[string]string{
 	"traffic":      "workload",
 }
 
+// routingNames are keys of [fabric] that people try for the policies of the fabric.
+var routingNames = []string{"load_balancing", "router", "routers", "routing"}
+
 // rejectOtherTableNames rejects tables at the top of the file under names that stand for
 // another table, and names that table. The other table, with its keys, is then not reported
 // as missing.
