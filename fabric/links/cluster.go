@@ -56,7 +56,7 @@ func (c *Cluster) Uplinks() int {
 func (l *Links) BuildPacketNetwork(c *Cluster) {
 	l.LinkRate, l.Summary = c.NICBandwidth, c.Description()
 	if c.GPUsPerHost > 1 {
-		host := &Links{LinkOptions: l.LinkOptions, Domain: Domain{GPUs: c.GPUsPerHost}, KindName: "electrical"}
+		host := &Links{LinkOptions: l.LinkOptions, Domain: Domain{GPUs: c.GPUsPerHost}, KindName: "hosts"}
 		host.LinkRate = c.HostBandwidth
 		host.BuildSwitchedDomain()
 		l.InnerTiers = []*Links{host}

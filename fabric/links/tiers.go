@@ -255,6 +255,9 @@ func (z *System) NodeName(node int32) string {
 			continue
 		}
 		if i == len(m)-1 {
+			if l := z.Tiers.Links[i]; len(l.Names) > 0 && l.Domain.GPUs == 0 {
+				return l.Names[t.GPUs+int(index)]
+			}
 			return fmt.Sprintf("switch %d of tier %d", index, i+1)
 		}
 		return fmt.Sprintf("switch %d of domain %d of tier %d", index%switches, index/switches, i+1)
