@@ -192,6 +192,51 @@ message="64KB"
 [engine]
 level="flow"
 `, []string{"workload.source"}, nil}, // has an effect at level packet; accepted so that the level can be changed
+	{"cluster of packets", `seed=3
+[fabric]
+kind="cluster"
+hosts=4
+gpus_per_host=2
+hosts_per_pod=2
+[workload]
+kind="all-reduce"
+message="64KB"
+[engine]
+level="packet"
+`, nil, []string{
+		"fabric.hosts", "fabric.gpus_per_host", "fabric.hosts_per_pod", "fabric.host_bandwidth", "fabric.nic_bandwidth",
+		"fabric.uplink_bandwidth", "fabric.oversubscription", "fabric.rails", "fabric.spine", "fabric.link_latency",
+		"fabric.queue",
+	}},
+	{"cluster of circuits", `seed=3
+[fabric]
+kind="cluster"
+spine="circuits"
+hosts=4
+gpus_per_host=2
+hosts_per_pod=2
+[workload]
+kind="training"
+sequence=256
+microbatches=2
+tp=2
+pp=2
+gpus=8
+collectives="graph"
+[workload.architecture]
+layers=4
+hidden=256
+heads=4
+ffn=1024
+vocab=1024
+effective_tflops=10
+[policy]
+allocators=["prop-alloc", "delta-during"]
+`, nil, []string{
+		"fabric.hosts", "fabric.gpus_per_host", "fabric.hosts_per_pod", "fabric.host_bandwidth", "fabric.nic_bandwidth",
+		"fabric.uplink_bandwidth", "fabric.oversubscription", "fabric.spine", "policy.mapping", "workload.pieces",
+		"workload.overlap_calls",
+	}},
 	{"torus all-to-all packet", `seed=3
 [fabric]
 kind="torus"
