@@ -123,7 +123,7 @@ func (c *checker) ringAlias() {
 	if w["message"] == nil {
 		set(w, "workload.message", "message", "64KB")
 	}
-	if w["packet"] == nil && fileLevel(c.Root) == "packet" && fileKind(c.Root, "fabric").hasCoordinates {
+	if w["packet"] == nil && fileLevel(c.Root, linkCarrier) == "packet" && fileKind(c.Root, "fabric").hasCoordinates {
 		set(w, "workload.packet", "packet", "1KB")
 	}
 	c.s.Deprecated = append(

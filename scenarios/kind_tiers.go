@@ -109,7 +109,7 @@ func (c *checker) resolveTiers() {
 	last := len(rows) - 1
 	hasCircuits := findKind("fabric", keys[last].Kind).supports(circuitCarrier)
 	innerLevel := "flow"
-	if isJoint && !hasCircuits && fileLevel(c.Root) == "packet" {
+	if isJoint && !hasCircuits && fileLevel(c.Root, linkCarrier) == "packet" {
 		innerLevel = "packet"
 	}
 	for i, row := range rows[:last] {

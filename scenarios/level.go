@@ -8,10 +8,10 @@ import (
 )
 
 // fileLevel returns the level of the simulation that a decoded file describes, on links or
-// between pods. Without engine.level it is "flow". It is "packet" for traffic that consists
+// between pods, as fabric states. Without engine.level it is "flow". It is "packet" for traffic that consists
 // of packets at a rate, which level flow does not have, and for traffic on links whose
 // source of packets the file names.
-func fileLevel(root map[string]any) string {
+func fileLevel(root map[string]any, fabric carrier) string {
 	if level, given := schema.Child(root, "engine")["level"].(string); given {
 		return level
 	}
@@ -23,9 +23,8 @@ func fileLevel(root map[string]any) string {
 	// Collective calls, and traffic between pods, have no source.
 	policy := schema.Child(root, "policy")
 	isCall := policy["collective"] != nil || policy["collectives"] != nil
-	isOnLinks := !fileKind(root, "fabric").supports(circuitCarrier)
 	namesSource := schema.Child(root, "workload")["source"] != nil
-	if namesSource && traffic.Name != "" && isOnLinks && !isCall {
+	if namesSource && traffic.Name != "" && fabric == linkCarrier && !isCall {
 		return "packet"
 	}
 	return "flow"
@@ -44,6 +43,6 @@ func (s *Scenario) Levels() []string {
 // read.
 func (c *checker) peekLevel() {
 	if carrier := c.s.carrier(); carrier == linkCarrier || carrier == circuitCarrier {
-		c.s.Engine.Level = fileLevel(c.Root)
+		c.s.Engine.Level = fileLevel(c.Root, carrier)
 	}
 }

@@ -21,6 +21,7 @@ func TestDefaultLevel(t *testing.T) {
 	const pods = `kind = "ocs-pods", pods = 3, gpus_per_pod = 2, port_bandwidth = "100Gbps"`
 	const tiers = `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "torus", dims = [4, 4]}]`
 	const domain = `kind = "scaleup", topology = "static-ring"`
+	const cluster = `kind = "cluster", hosts = 8, gpus_per_host = 2, hosts_per_pod = 4`
 	const step = `kind = "training", model = "gpt-7b", sequence = 4096, microbatches = 2, tp = 2, pp = 2, gpus = 8`
 	const remedy = `is not used by level "flow"; leave it out, or set engine.level = "packet"`
 	for _, c := range []struct{ workload, fabric, set, want string }{
@@ -30,6 +31,10 @@ func TestDefaultLevel(t *testing.T) {
 		{`kind = "all-to-all"`, domain, "", "flow"},
 		{`kind = "all-to-all"`, tiers, "", "flow"},
 		{`kind = "all-to-all"`, pods, "", "flow"},
+		{`kind = "all-to-all"`, cluster, "", "flow"},
+		{`kind = "all-to-all"`, cluster, "fabric.spine=circuits", "flow"},
+		{`kind = "all-to-all", source = "greedy"`, cluster, "", "packet"},
+		{`kind = "all-to-all"`, cluster, "fabric.queue=credit", "fabric.queue: " + remedy},
 		{`kind = "all-to-all"`, `kind = "scaleup"`, "", "plan"},
 		{`kind = "all-reduce"`, torus, "", "flow"},
 		{`kind = "ring-all-reduce"`, torus, "", "flow"},
