@@ -13,7 +13,6 @@ import (
 // otherTableNames maps names that people try for tables to the tables of scenarios.
 var otherTableNames = map[string]string{
 	"application":  "workload",
-	"cluster":      "fabric",
 	"collective":   "workload",
 	"datacenter":   "fabric",
 	"hardware":     "fabric",
