@@ -1,6 +1,9 @@
 package flow
 
-import "context"
+import (
+	"context"
+	"sync"
+)
 
 // pollEvery is the work after which a run checks its context. Work counts the starts and ends of tasks
 // and the transfers and resources visited when capacity is shared. This much work takes a few
@@ -14,10 +17,32 @@ func (z *sim) interrupted(work int) bool {
 	if z.workSincePoll += work; z.workSincePoll >= pollEvery {
 		z.polledWork += int64(z.workSincePoll)
 		z.workSincePoll = 0
+		z.progress.add(z.numEnded - z.numReported)
+		z.numReported = z.numEnded
 		z.exceededWork = z.exceededWork || z.maxWork > 0 && z.polledWork-z.workBeforeRun > z.maxWork
 		z.cancelled = z.cancelled || z.exceededWork || z.ctx.Err() != nil
 	}
 	return z.cancelled
+}
+
+// progress adds up the ended tasks of a run and its parts, which may run concurrently.
+type progress struct {
+	report func(share float64)
+	total  int // tasks of the run
+
+	mu    sync.Mutex // protects ended, and orders the reports
+	ended int
+}
+
+// add reports the progress after some more tasks have ended. A nil progress reports nothing.
+func (p *progress) add(tasks int) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended += tasks
+	p.report(float64(p.ended) / float64(p.total))
 }
 
 // SetContext makes the following runs and bounds stop early when ctx is cancelled. Makespan

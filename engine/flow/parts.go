@@ -149,7 +149,7 @@ func (z *sim) modelOf(p *part) *model {
 // newPart returns the simulator of a part with the service, capacities and tolerance of z.
 func (z *sim) newPart(p *part) *sim {
 	y := newSim(z.modelOf(p), z.service)
-	y.ctx, y.tolerance = z.ctx, z.tolerance
+	y.ctx, y.tolerance, y.progress = z.ctx, z.tolerance, z.progress
 	for k, r := range p.resources {
 		y.initialCapacity[k] = z.initialCapacity[r]
 	}
@@ -191,6 +191,7 @@ func (z *sim) runParts(cutoff engine.Time) bool {
 			if !y.run(cutoff) {
 				failed.Store(true)
 			}
+			z.progress.add(y.numEnded - y.numReported)
 			for i, id := range parts[k].tasks {
 				z.ready[id] = y.ready[i]
 				if z.ends != nil {

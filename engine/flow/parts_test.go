@@ -163,3 +163,20 @@ func BenchmarkParts(b *testing.B) {
 		}
 	}
 }
+
+// TestProgress: the reported share of ended tasks never decreases, and comes near 1, with and
+// without parts.
+func TestProgress(t *testing.T) {
+	in := joinInstances(switchTraffic(t, 40, true), switchTraffic(t, 40, true))
+	for _, workers := range []int{0, 1, 2} {
+		var shares []float64
+		if _, err := flow.Run(t.Context(), in.g, in.n, in.r, flow.Options{
+			Workers: workers, Progress: func(share float64) { shares = append(shares, share) },
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(shares); n < 2 || !slices.IsSorted(shares) || shares[n-1] < 0.5 || shares[n-1] > 1 {
+			t.Errorf("%d workers: progress %v", workers, shares)
+		}
+	}
+}

@@ -30,6 +30,9 @@ type Options struct {
 	// together. All other numbers give the same trace. It differs from the trace of 0 by rounding at most,
 	// unless there is a Tolerance: then each part bundles its own events.
 	Workers int
+	// Progress receives the share of tasks that have ended, from 0 to 1, from one goroutine at a
+	// time. It may be nil.
+	Progress func(share float64)
 }
 
 // Run simulates g on n with routes r to its end. g must be frozen. It returns an
@@ -52,6 +55,9 @@ func Run(ctx context.Context, g *engine.Graph, n *engine.Network, r *engine.Rout
 	z := newSim(m, opt.Service)
 	z.ctx = ctx
 	z.givenTails, z.tolerance, z.workers = tails, opt.Tolerance, opt.Workers
+	if opt.Progress != nil {
+		z.progress = &progress{report: opt.Progress, total: z.tasks}
+	}
 	z.record(opt.Rates)
 	if !z.run(engine.Never) {
 		if err := ctx.Err(); err != nil {

@@ -111,6 +111,8 @@ type sim struct {
 	workSincePoll int             // work since the context was last checked
 	polledWork    int64           // work before that check
 	cancelled     bool            // ctx was cancelled, or the run exceeded maxWork
+	progress      *progress       // nil if no progress is reported
+	numReported   int             // ended tasks that were reported
 	maxWork       int64           // limit on the work of a run; 0 for no limit
 	workBeforeRun int64           // polledWork at the start of the run
 	exceededWork  bool            // the run exceeded maxWork

@@ -94,6 +94,9 @@ type Options struct {
 	// Stop is called regularly, by one goroutine at a time. If it returns true, the run
 	// ends with ErrStopped. nil means never.
 	Stop func() bool
+	// Progress receives the completed share of the run, from 0 to 1, like Stop, if the share is
+	// known. It may be nil.
+	Progress func(share float64)
 	// MaxBytes limits the memory of a run; 0 means DefaultMaxBytes. The memory is
 	// estimated before the run and counted when packets are injected.
 	MaxBytes int64

@@ -144,6 +144,10 @@ func simulate(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o 
 		s.tasks = newTaskState(g, packetBytes)
 	}
 
+	if o.Progress != nil {
+		s.share = s.newShare(w, g)
+	}
+
 	// Each of the two faster simulators is nil if the run does not meet its conditions.
 	s.components, s.lps = s.newComponentSim(w), s.newLPSim()
 	s.scheduleSenders()

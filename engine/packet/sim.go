@@ -20,10 +20,11 @@ type sim struct {
 	flows                     []engine.Flow
 	paths                     pathTable
 	calendar                  *calendar
-	records                   recordStore // packets
-	maxChunks                 int64       // limit of records.numChunks
-	outOfMemory               bool        // the limit was exceeded, or the run was stopped
-	stopped                   bool        // Options.Stop returned true
+	records                   recordStore    // packets
+	maxChunks                 int64          // limit of records.numChunks
+	outOfMemory               bool           // the limit was exceeded, or the run was stopped
+	stopped                   bool           // Options.Stop returned true
+	share                     func() float64 // completed share of the run; nil if it is not reported
 	injectors                 []injector
 	senderBase                int32       // event id of the first injector
 	windowInjector            []int32     // indexed by flow: its injector if it has a window, otherwise -1; nil without windows
@@ -222,8 +223,9 @@ func (z *sim) simulate() error {
 // corresponds to a few milliseconds.
 const eventsPerStopCheck = 1 << 16
 
-// stopRequested calls Options.Stop and reports whether the run must end.
+// stopRequested reports the progress, calls Options.Stop and reports whether the run must end.
 func (z *sim) stopRequested() bool {
+	z.reportProgress()
 	if z.options.Stop != nil && z.options.Stop() {
 		z.outOfMemory, z.stopped = true, true
 	}

@@ -2,6 +2,7 @@ package packet_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"sim/engine"
@@ -35,6 +36,14 @@ func TestStopWhileQueuesDrain(t *testing.T) {
 			t.Errorf("%s: asked %d times in %d hops", name, calls, links*packets)
 		}
 		remaining := calls - 1
+		var shares []float64
+		o.Progress = func(share float64) { shares = append(shares, share) }
+		if _, err := packet.Run(n, work, o); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if last := shares[len(shares)-1]; !slices.IsSorted(shares) || last < 0.8 || last > 1 {
+			t.Errorf("%s: progress %v", name, shares)
+		}
 		o.Stop = func() bool { remaining--; return remaining <= 0 }
 		if _, err := packet.Run(n, work, o); !errors.Is(err, packet.ErrStopped) {
 			t.Errorf("%s: %v, want %v", name, err, packet.ErrStopped)

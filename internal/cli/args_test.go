@@ -157,23 +157,29 @@ func TestPolicyProgress(t *testing.T) {
 	line("tiny after 0 s")
 	now = now.Add(5 * time.Second)
 	update("route-optimised", 1, 2)
-	line("tiny: route-optimised, step 1 of 2, after 5 s")
+	line("tiny: route-optimised, 1 of 2 rows done, after 5 s")
 	now = now.Add(10 * time.Second)
 	share(0.25)
-	line("tiny: route-optimised, step 1 of 2, 25 % of it, about 30 s to go, after 15 s")
+	line("tiny: route-optimised, 1 of 2 rows done, 25 % of the next, about 30 s to go, after 15 s")
 	now = now.Add(10 * time.Second)
 	share(0.8)
-	line("tiny: route-optimised, step 1 of 2, 80 % of it, about 5.0 s to go, after 25 s")
-	if got, want := m.current().message, "tiny: route-optimised (80 %, about 5.0 s to go)"; got != want {
+	line("tiny: route-optimised, 1 of 2 rows done, 80 % of the next, about 5.0 s to go, after 25 s")
+	if got, want := m.current().message, "tiny: route-optimised, 1 of 2 rows (80 %, about 5.0 s to go)"; got != want {
 		t.Errorf("the bar has %q, want %q", got, want)
 	}
 	share(0.001)
-	line("tiny: route-optimised, step 1 of 2, after 25 s")
+	line("tiny: route-optimised, 1 of 2 rows done, after 25 s")
 	now = now.Add(10 * time.Second)
 	share(0.5)
-	line("tiny: route-optimised, step 1 of 2, 50 % of it, about 10 s to go, after 35 s")
+	line("tiny: route-optimised, 1 of 2 rows done, 50 % of the next, about 10 s to go, after 35 s")
 	update("dor", 2, 2)
-	line("tiny: dor, step 2 of 2, after 35 s")
+	line("tiny: dor, 2 of 2 rows done, after 35 s")
+
+	// Each row that follows takes as long as the rows before.
+	update("a", 0, 3)
+	now = now.Add(15 * time.Second)
+	share(0.75)
+	line("tiny: a, 0 of 3 rows done, 75 % of the next, about 45 s to go, after 50 s")
 }
 
 // TestSweepProgress: the progress line of a sweep predicts the remaining time from the start. The

@@ -37,9 +37,10 @@ const (
 
 // progressState describes the progress of a run or a sweep.
 type progressState struct {
-	message     string // text next to the bar
-	line        string // text without a terminal
-	done, total int    // steps
+	message     string  // text next to the bar
+	line        string  // text without a terminal
+	done, total int     // steps
+	part        float64 // completed share of the next step; 0 if it is unknown
 }
 
 // progressMeter shows the progress of work on stderr: as a bar on a terminal, otherwise as
@@ -87,23 +88,32 @@ func (m *progressMeter) stop() {
 	m.display.Wait()
 }
 
-// startRunProgress shows the progress of a run. update sets the policy that is being decided
-// and the number of policies done. share sets the completed share of that policy's search, if it is
-// known; the line then predicts the remaining time of the search at constant speed. A smaller share
-// than before begins a further search.
+// startRunProgress shows the progress of a run. update sets the policy whose row is computed and
+// the number of rows done. share sets the completed share of its search or simulation, if it is
+// known. A smaller share than before begins a further one. The line then predicts the remaining
+// time: this search or simulation continues at constant speed, and each row that follows takes
+// as long as the rows before on average.
 func (c *command) startRunProgress(name string) (m *progressMeter, update func(policy string, done, total int), share func(float64)) {
 	// The state changes with each policy; the line has the running time and the prediction.
 	at := progressState{message: name, line: name}
-	// part is the completed share of the policy's search, and began is the running time at its start, in
-	// seconds. There is no prediction below minPart, because it would vary by orders of magnitude.
-	part, began := 0.0, 0.0
+	// part is the completed share of the search or simulation. rowBegan and partBegan are the running
+	// times in seconds at the starts of the row and of the search. There is no prediction below
+	// minPart, because it would vary by orders of magnitude.
+	part, rowBegan, partBegan := 0.0, 0.0, 0.0
 	const minPart = 0.01
 	m = c.startMeter(func(spent float64) progressState {
 		s := at
 		if part >= minPart {
-			togo := text.Roughly(max((spent-began)*(1-part)/part, 1))
-			s.message += fmt.Sprintf(" (%.0f %%, about %s to go)", 100*part, togo)
-			s.line += fmt.Sprintf(" %.0f %% of it, about %s to go,", 100*part, togo)
+			togo := (spent - partBegan) * (1 - part) / part
+			row := spent - rowBegan + togo // duration of this row
+			if at.done > 0 {
+				row = (rowBegan + row) / float64(at.done+1)
+			}
+			togo += row * float64(max(at.total-at.done-1, 0))
+			words := text.Roughly(max(togo, 1))
+			s.part = part
+			s.message += fmt.Sprintf(" (%.0f %%, about %s to go)", 100*part, words)
+			s.line += fmt.Sprintf(" %.0f %% of the next, about %s to go,", 100*part, words)
 		}
 		s.line += fmt.Sprintf(" after %.0f s", spent)
 		return s
@@ -111,18 +121,22 @@ func (c *command) startRunProgress(name string) (m *progressMeter, update func(p
 	return m, func(policy string, done, total int) {
 			m.update(func() {
 				at = progressState{message: name, done: done, total: total}
-				part, began = 0, c.now().Sub(m.start).Seconds()
+				part, rowBegan = 0, c.now().Sub(m.start).Seconds()
+				partBegan = rowBegan
 				if policy != "" {
 					at.message += ": " + policy
 				}
 				if at.line = at.message; total > 0 {
-					at.line += fmt.Sprintf(", step %d of %d,", done, total)
+					at.line += fmt.Sprintf(", %d of %s done,", done, text.Plural(total, "row"))
+				}
+				if total > 1 {
+					at.message += fmt.Sprintf(", %d of %d rows", done, total)
 				}
 			})
 		}, func(share float64) {
 			m.update(func() {
 				if share < part { // a further search, such as one without faults
-					began = c.now().Sub(m.start).Seconds()
+					partBegan = c.now().Sub(m.start).Seconds()
 				}
 				part = share
 			})
@@ -292,10 +306,12 @@ func (m *progressMeter) showBar() {
 	defer tick.Stop()
 	for {
 		s := m.current()
-		tracker.UpdateTotal(int64(max(s.total, 1)))
+		const partsPerStep = 1000
+		total, done := partsPerStep*int64(max(s.total, 1)), partsPerStep*int64(s.done)+int64(partsPerStep*s.part)
+		tracker.UpdateTotal(total)
 
 		// Never full before the work has ended.
-		tracker.SetValue(int64(min(s.done, max(s.total-1, 0))))
+		tracker.SetValue(min(done, total-1))
 		tracker.UpdateMessage(fmt.Sprintf("%-*s", barMessageWidth, text.Shown(s.message)))
 		select {
 		case <-m.quit:

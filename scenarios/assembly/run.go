@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"sim/engine"
 	"sim/scenarios/result"
 	"sim/scenarios/schema"
 	"sim/workloads/trace"
@@ -25,8 +26,8 @@ type Options struct {
 	// Progress is called before each policy and at the end, from one goroutine at a time;
 	// may be nil.
 	Progress func(policy string, done, total int)
-	// ReportProgress receives the approximate progress of the current policy, from 0 to
-	// 1; may be nil.
+	// ReportProgress receives the progress of the current search or simulation; see
+	// engine.WithProgress. It may be nil.
 	ReportProgress func(share float64)
 }
 
@@ -106,7 +107,7 @@ func callPolicies(
 		if opt.Progress != nil {
 			opt.Progress(name, i, len(policies))
 		}
-		a, err := Decide(withProgressFunc(ctx, opt.ReportProgress), sys, name, opt.Workers)
+		a, err := Decide(engine.WithProgress(ctx, opt.ReportProgress), sys, name, opt.Workers)
 		if err != nil {
 			return nil, WrapPolicyError(name, err)
 		}
@@ -154,25 +155,6 @@ func (o *Outcome) deriveMetrics() {
 		r := &o.Document.Rows[i]
 		r.Metrics = result.Derive(r.Metrics, o.Document.Reference)
 	}
-}
-
-// progressKey is the context key of Options.ReportProgress.
-type progressKey struct{}
-
-// withProgressFunc returns a context in which ProgressFunc returns report. If report is
-// nil, it returns ctx.
-func withProgressFunc(ctx context.Context, report func(share float64)) context.Context {
-	if report == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, progressKey{}, report)
-}
-
-// ProgressFunc returns the function that receives the progress of the current policy,
-// from 0 to 1; nil if no one is interested.
-func ProgressFunc(ctx context.Context) func(share float64) {
-	report, _ := ctx.Value(progressKey{}).(func(float64))
-	return report
 }
 
 // WrapPolicyError adds the name of the policy to an error, except to diagnostics of the

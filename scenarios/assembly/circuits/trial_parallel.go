@@ -7,6 +7,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"sim/engine"
 )
 
 // maxWorkers bounds the number of goroutines that simulate trials, whatever -j requests.
@@ -23,6 +25,7 @@ func forEach(ctx context.Context, n, workers int, start func() func(i int) error
 		failed atomic.Bool
 		errs   = make([]error, n)
 		group  sync.WaitGroup
+		parts  = engine.SplitProgress(ctx, n)
 	)
 	for range min(max(1, workers), maxWorkers, n) {
 		group.Go(func() {
@@ -34,6 +37,9 @@ func forEach(ctx context.Context, n, workers int, start func() func(i int) error
 				}
 				if errs[i] = run(i); errs[i] != nil {
 					failed.Store(true)
+				}
+				if report := engine.Progress(parts[i]); report != nil {
+					report(1)
 				}
 			}
 		})

@@ -55,6 +55,7 @@ func Simulate(ctx context.Context, level string, j *Job, d *Decision) (*Result, 
 	}
 	p.Options.MaxBytes = MaxPacketBytes
 	p.Options.Stop = func() bool { return ctx.Err() != nil }
+	p.Options.Progress = engine.Progress(ctx)
 	r := &Result{Packets: p}
 	if j.Sources != nil {
 		r.Stats, err = injectSources(j, d, p)
@@ -121,7 +122,9 @@ func simulateFlow(ctx context.Context, j *Job, d *Decision) (r *Result, err erro
 		r.Trace = d.Known.traceOf(simulated, d.Network, routes, o.Tolerance)
 	}
 	if r.Trace == nil {
-		if r.Trace, err = flow.Run(ctx, simulated, d.Network, routes, d.Flow); err != nil {
+		o := d.Flow
+		o.Progress = engine.Progress(ctx)
+		if r.Trace, err = flow.Run(ctx, simulated, d.Network, routes, o); err != nil {
 			return nil, err
 		}
 	}

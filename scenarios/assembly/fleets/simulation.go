@@ -208,10 +208,16 @@ func (s *simulation) drawArrival() {
 
 // run simulates until the end of the measured time.
 func (s *simulation) run() error {
+	report := engine.Progress(s.ctx)
 	for n := 0; s.events.Len() > 0; n++ {
 		const checkEvery = 1024 // events between checks of ctx
-		if n%checkEvery == 0 && s.ctx.Err() != nil {
-			return s.ctx.Err()
+		if n%checkEvery == 0 {
+			if s.ctx.Err() != nil {
+				return s.ctx.Err()
+			}
+			if report != nil {
+				report(float64(s.now) / float64(s.config.End))
+			}
 		}
 		id, at := s.events.Pop()
 		if fleet.Time(at) >= s.config.End {

@@ -312,8 +312,9 @@ func (y *fleetSystem) Decide(
 	n := len(y.replications)
 	outcomes := make([]*Outcome, n)
 	errs := make([]error, n)
+	parts := engine.SplitProgress(ctx, n)
 	if err := parallel.Do(ctx, max(1, workers), n, func(i int) {
-		outcomes[i], errs[i] = Simulate(ctx, y.replications[i].config, table[k].New())
+		outcomes[i], errs[i] = Simulate(parts[i], y.replications[i].config, table[k].New())
 	}); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"sim/engine"
 	"sim/engine/static"
 	"sim/policies/routing"
-	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
 
@@ -105,7 +104,7 @@ func (r *routingSystem) callRouter(
 	ctx context.Context, row *routing.Row, n *engine.Network,
 ) (*routing.Decision, routing.Sums, error) {
 	p, level, o := r.routingProblem(n), r.s.Engine.Level, r.s.options()
-	o.Progress = assembly.ProgressFunc(ctx)
+	o.Progress = engine.Progress(ctx)
 	many := r.shortestHops > maxTracedHops && r.Whole.Nodes > maxTableNodes
 	flowLimit := level == "flow" && float64(len(p.Flows))*r.shortestHops > maxFlowLevelHops
 	packetLimit := level == "packet" && many && r.s.Fabric.Queue != "credit"
