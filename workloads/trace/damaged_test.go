@@ -20,6 +20,20 @@ func outcome(format string, files []File, h *ReadOptions) string {
 	return fmt.Sprint(j.Format, j.Ranks, j.Groups, j.Ops, j.EagerBytes, j.Buffered)
 }
 
+// kinetoPair returns the trace of one of two ranks with a kernel, a call of a record, a wait and an
+// all-to-all with split sizes.
+func kinetoPair(rank int) File {
+	return kinetoJSON(rank, 2,
+		hostEvent("cpu_op", "record_param_comms", 1, with(callArgs("allreduce", 8, 8, "Float", "0, 1"), map[string]any{"External id": 5})),
+		hostEvent("cpu_op", "record_param_comms", 3, with(callArgs("wait", 0, 0, "Byte", "0, 1"), map[string]any{"External id": 6})),
+		hostEvent("cuda_runtime", "cudaLaunchKernel", 4, map[string]any{"correlation": 3}),
+		kernelEvent("gemm", 1000, 500, map[string]any{"stream": 7}),
+		kernelEvent("ncclDevKernel_AllReduce", 1600, 500, map[string]any{"stream": 9, "External id": 5}),
+		kernelEvent("gemm", 2200, 500, map[string]any{"stream": 7, "correlation": 3}),
+		kernelEvent("ncclDevKernel_SendRecv", 3000, 500, with(callArgs("all_to_allv", 12, 12, "Half", "0, 1"), map[string]any{
+			"stream": 9, "In split size": "[2, 4]", "Out split size": "[2, 4]"})))
+}
+
 // TestDamaged truncates a sample of each format at each byte and replaces each of its bytes. It
 // compares the job, or the record and byte of the error, with stored outcomes, so that a dropped
 // error or a changed bound is found.
@@ -35,6 +49,7 @@ func TestDamaged(t *testing.T) {
 	}{
 		{"chakra", "chakra", []File{chTrace(0), chTrace(1)}, ReadOptions{Keys: Keys{PeakTFLOPS: 1}}, 0x19b989b06d17f33c},
 		{"chakra in JSON", "chakra", []File{{"a", []byte(json)}}, ReadOptions{Keys: Keys{ControlCycles: "refuse", Streams: "one-at-a-time"}}, 0xc96876ecd53a5abe},
+		{"kineto", "kineto", []File{kinetoPair(0), kinetoPair(1)}, ReadOptions{}, 0xb79c0902ecf639c4},
 		{"goal", "goal", []File{{"a", []byte(goalText)}}, ReadOptions{}, 0x523474641564d7fd},
 		{"goal in binary", "goal", []File{{"a", goalBinary()}}, ReadOptions{}, 0x854737a9887be86f},
 		{"cm", "cm", []File{{"a", []byte(cmText)}}, ReadOptions{}, 0x6c858761bccc2e06},
