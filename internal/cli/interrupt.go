@@ -11,7 +11,8 @@ import (
 
 // gracePeriod is the time in which an interrupted command should end by itself. Searches and
 // simulations stop within a fifth of it. Work that cannot be interrupted is abandoned: drawing
-// a figure, or reading, compressing or printing a large file.
+// a figure, or reading, compressing or printing a large file. A run with finished rows is not
+// abandoned.
 const gracePeriod = 400 * time.Millisecond
 
 // cleanupList removes the unfinished files of a command if the process ends before the command

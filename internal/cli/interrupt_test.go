@@ -249,23 +249,35 @@ func TestAbandoned(t *testing.T) {
 // TestFinishedRows: an interrupted run with finished rows stores and prints them without figures,
 // unless a previous run is in its directory.
 func TestFinishedRows(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
-	for _, want := range []string{"interrupted after 3 of 4 rows, which are kept in " + dir, "interrupted after 3 of 4 rows, a previous run stays in its directory"} {
+	home := t.TempDir()
+	for _, tt := range []struct {
+		dir      string
+		finished int
+		want     string
+	}{
+		{"some", 3, "interrupted after 3 of 4 rows, which are kept in some; run the same command for all rows"},
+		{"some", 3, "interrupted after 3 of 4 rows, a previous run stays in its directory; run the same command for all rows"},
+		{"all", 4, "interrupted after 4 of 4 rows, which are kept in all; run the same command for the figures"},
+	} {
+		t.Chdir(home)
 		ctx, cancel := context.WithCancel(t.Context())
 		c, stdout, stderr := newBufferedCommand()
 		c.run = func(context.Context, *scenarios.Scenario, scenarios.RunOptions) (*scenarios.Outcome, error) {
 			cancel()
 			o := fakeOutcome()
+			if tt.finished == len(o.Document.Rows) {
+				return o, nil
+			}
 			o.Document.Rows[3] = result.Row{Policy: "delta-joint", Metrics: map[string]float64{}, Labels: map[string]string{"failed": "the run was interrupted"}}
 			return o, context.Canceled
 		}
-		if code := c.main(ctx, []string{"sim", "run", "deepseek671b", "--out", dir, "--force"}); code != exitInterrupted || !strings.Contains(stderr.String(), want) {
-			t.Errorf("exit code %d: %s, want %s", code, stderr, want)
+		if code := c.main(ctx, []string{"sim", "run", "deepseek671b", "--out", tt.dir, "--force"}); code != exitInterrupted || !strings.Contains(stderr.String(), tt.want) {
+			t.Errorf("exit code %d: %s, want %s", code, stderr, tt.want)
 		}
-		if text := stdout.String(); !strings.Contains(text, "* delta-fast") || !strings.Contains(text, "delta-joint failed: the run was interrupted") {
+		if text := stdout.String(); tt.finished < 4 && (!strings.Contains(text, "* delta-fast") || !strings.Contains(text, "delta-joint failed: the run was interrupted")) {
 			t.Errorf("it prints %s", text)
 		}
-		names := pathsBelow(t, dir)
+		names := pathsBelow(t, tt.dir)
 		if !slices.Contains(names, "result.json") || slices.Contains(names, result.PlotsDir) {
 			t.Errorf("the directory has %v", names)
 		}

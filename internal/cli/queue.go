@@ -201,7 +201,7 @@ func (c *command) runWorker(ctx context.Context, o queue.WorkerOptions) error {
 }
 
 // requireWait makes an interrupted process wait for the command, which returns its claimed
-// cells to the queue.
+// cells to the queue, or stores its finished rows.
 func (l *cleanupList) requireWait() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -151,7 +151,12 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	m, update, share := c.startRunProgress(s.Name)
 
 	// Simulate, with the options that the requested outputs need.
-	options := scenarios.RunOptions{Workers: flags.workers, Progress: update, ReportProgress: share}
+	report := func(policy string, done, total int) {
+		if update(policy, done, total); done > 0 {
+			c.cleanup.requireWait() // for the rows, which keepFinished stores after an interrupt
+		}
+	}
+	options := scenarios.RunOptions{Workers: flags.workers, Progress: report, ReportProgress: share}
 	if flags.outputPaths["trace"] != "" {
 		options.Timeline = flags.timeline
 	}
@@ -162,7 +167,7 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	outcome, err := c.run(ctx, s, options)
 	m.stop()
 	if outcome != nil && ctx.Err() != nil {
-		return c.keepFinished(j, outcome, begun, flags)
+		return c.keepFinished(j, c.resultOf(s, outcome, begun), flags)
 	}
 	if err != nil {
 		if errors.Is(err, scenarios.ErrInput) || errors.Is(err, context.Canceled) {
@@ -177,8 +182,8 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
 	drawn := c.drawFigures(ctx, j, run, flags)
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return c.keepFinished(j, run, flags)
 	}
 	written := j.outputs.write(c, outcome)
 	if err := ctx.Err(); err != nil {
@@ -220,18 +225,19 @@ func (c *command) resultOf(s *scenarios.Scenario, outcome *scenarios.Outcome, be
 
 // keepFinished stores and prints the finished rows of an interrupted run, without figures and
 // without the files that flags request. A previous run in its directory stays there.
-func (c *command) keepFinished(
-	j *preparedRun, outcome *scenarios.Outcome, begun time.Time, flags runFlags,
-) error {
+func (c *command) keepFinished(j *preparedRun, run *result.Run, flags runFlags) error {
 	c.cleanup.requireWait()
-	run, stopped := c.resultOf(j.scenario, outcome, begun), &runInterrupt{total: len(outcome.Document.Rows)}
-	for _, r := range outcome.Document.Rows {
+	stopped := &runInterrupt{total: len(run.Document.Rows)}
+	for _, r := range run.Document.Rows {
 		if r.Labels["failed"] == "" {
 			stopped.finished++
 		}
 	}
 	if !j.dir.Replaces() {
 		j.outputs.abort()
+		if err := os.RemoveAll(filepath.Join(j.dir.Temp(), result.PlotsDir)); err != nil {
+			return err
+		}
 		if err := j.dir.Write(run); err != nil {
 			return fmt.Errorf("%s: %w", j.scenario.Name, err)
 		}
@@ -258,7 +264,11 @@ func (e *runInterrupt) Error() string {
 	if e.dir != "" {
 		where = "which are kept in " + e.dir
 	}
-	return fmt.Sprintf("interrupted after %d of %d rows, %s; run the same command for all rows", e.finished, e.total, where)
+	missing := "all rows"
+	if e.finished == e.total {
+		missing = "the figures"
+	}
+	return fmt.Sprintf("interrupted after %d of %d rows, %s; run the same command for %s", e.finished, e.total, where, missing)
 }
 
 // Unwrap makes the error match context.Canceled.
