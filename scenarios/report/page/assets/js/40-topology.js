@@ -94,7 +94,7 @@ sim.views.push({
 	ring(policy, t, bundles, most, wiring) {
 		const n = t.pods.length, m = wiring.form ? n : wiring.columns, w = innerWidth < 600 ? Math.max(430, m * 50) : Math.max(560, m * 56), tall = wiring.form ? Math.max(380, n * 42) : Math.max(380, 110 * wiring.rows), at = this.places(t, wiring, w, tall), flat = at.every(p => p.y === at[0].y), h = flat ? 150 : tall;
 		if (flat) at.forEach(p => { p.y = 90; });
-		const wide = Math.min(84, flat ? w / n * 0.56 : Math.max(46, 520 / m)), small = wide < 70;
+		const wide = Math.min(84, flat ? w / n * (n > 10 ? 0.62 : 0.56) : Math.max(46, 520 / m)), small = wide < 70;
 		const s = (tag, attrs, ...c) => sim.el("svg:" + tag, attrs, ...c), width = q => Math.max(1.2, 11 * q.circuits / most);
 		const lines = [], labels = [], ends = [];
 		const label = (x, y, q, clr) => {
