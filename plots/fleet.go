@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
+	"sim/internal/numbers"
 	"sim/plots/sheet"
 	"sim/scenarios/result"
 )
@@ -95,8 +96,14 @@ func podStateFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	s := &sheet.Sheet{Title: fmt.Sprintf("What is free of a pod on day %.2f", at/secondsPerDay)}
 	s.Note("At that moment the most free cubes are outside the largest slice that "+
 		"fits: %d under %s.", look.Free-look.Largest, worstPolicy)
-	s.Note("A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs " +
-		"are coloured by the size of their slice; white is free.")
+	var grid [3]int // of the pods of all policies
+	for i := range d.Policies {
+		if f := d.Policies[i].Fleet; f != nil {
+			grid = numbers.Factors(len(f.Cubes))
+		}
+	}
+	s.Note("A square is a cube; layers of the grid of %dx%dx%d stand side by side. Jobs "+
+		"are coloured by the size of their slice; white is free.", grid[0], grid[1], grid[2])
 
 	// One row of squares per policy. The legend has the kinds that occur under any policy.
 	var shown []result.Track
@@ -104,8 +111,9 @@ func podStateFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		if f := d.Policies[i].Fleet; f != nil {
 			cubes := f.CubesAt(at)
 			shown = append(shown, cubes...)
-			const height = 90 // points
-			s.Add(height, podStatePlot(d.Policies[i].Policy, f, cubes, at))
+			// A grid of 4x4x4 is 90 points high. Others have squares of the same proportions.
+			height := vg.Length(max(24, 90*19*grid[1]/(4*podColumns(grid))))
+			s.Add(height, podStatePlot(d.Policies[i].Policy, f, cubes, grid, at))
 		}
 	}
 
@@ -113,19 +121,25 @@ func podStateFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	add("fragmentation", s)
 }
 
-// podStatePlot draws the cubes of a pod at a time in seconds, as four layers side by side. To
-// the left are the policy, the number of free cubes and the size of the largest free slice.
-func podStatePlot(policy string, f *result.Fleet, cubes []result.Track, at float64) *plot.Plot {
-	// A pod has side*side*side cubes. gap is the distance between layers, in cubes.
-	const side, gap = 4, 1
-	t := &trackChart{count: side, labelSize: sheet.NumberSize}
+// layerGap is the distance between layers of a grid of cubes, in cubes.
+const layerGap = 1
+
+// podColumns returns the width of a grid of cubes as layers side by side, in cubes.
+func podColumns(grid [3]int) int { return grid[0]*(grid[2]+layerGap) - layerGap }
+
+// podStatePlot draws the cubes of a pod at a time in seconds, as layers of their grid side by
+// side. To the left are the policy, the number of free cubes and the size of the largest free
+// slice.
+func podStatePlot(policy string, f *result.Fleet, cubes []result.Track, grid [3]int, at float64) *plot.Plot {
+	rows := max(2, grid[1]) // for two lines of text
+	t := &trackChart{count: rows, labelSize: sheet.NumberSize}
 	for cube, track := range cubes {
 		// A cube is a square with a faint border. Cubes are numbered layer by layer, and row by row
 		// in a layer. The column of a cube is its place in the row, after all preceding layers.
-		lo := float64(cube/(side*side)*(side+gap) + cube%side)
+		lo := float64(cube/(grid[1]*grid[2])*(grid[2]+layerGap) + cube%grid[2])
 		add := func(edge float64, clr color.RGBA) {
 			t.bars = append(t.bars, bar{
-				track: cube / side % side,
+				track: cube / grid[2] % grid[1],
 				lo:    lo + edge,
 				hi:    lo + 0.92 - edge,
 				from:  0.04 + edge,
@@ -154,10 +168,10 @@ func podStatePlot(policy string, f *result.Fleet, cubes []result.Track, at float
 
 	const nameWidth = 150 // points
 	t.nameTracks(p, nameWidth, func(i int) string {
-		return []string{"", policy, words, ""}[i]
+		return map[int]string{rows/2 - 1: policy, rows / 2: words}[i]
 	})
 	p.X.Tick.Marker, p.X.Tick.Length = plot.ConstantTicks{}, 0
-	sheet.SetRange(&p.X, 0, side*(side+gap)-gap)
+	sheet.SetRange(&p.X, 0, float64(podColumns(grid)))
 
 	return p
 }

@@ -31,7 +31,7 @@ import (
 // on it.
 func checkTorus(c *checker) {
 	l := &c.s.Fabric.Links
-	if !c.OK("fabric.dims", "fabric.twist", "fabric.shift", "fabric.open") {
+	if !c.OK("fabric.dims", "fabric.cube", "fabric.twist", "fabric.shift", "fabric.open") {
 		return
 	}
 
@@ -79,10 +79,10 @@ func checkTorus(c *checker) {
 	}
 
 	// The torus must be made of cubes if it lies in a pod.
-	hasCubeKeys := c.OK("fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.previous_configuration")
+	hasCubeKeys := c.OK("fabric.preset", "fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.previous_configuration")
 	if hasCubeKeys && len(c.Diagnostics) == 0 {
 		if _, err := l.JoinCubes(t); err != nil {
-			c.conflictf("fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.previous_configuration fabric.dims",
+			c.conflictf("fabric.preset fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.previous_configuration fabric.dims",
 				"%s; see docs/tori.md", assembly.ErrorText(err))
 		}
 	}

@@ -180,9 +180,14 @@ func (c *checker) sectionForm(section string) *form {
 	c.MarkGiven(path)
 	if w := t.Keys[0].Set(onlyElement, v); w != nil {
 		name, _ := v.(string)
-		if section == "fabric" && slices.Contains(clusterNames, name) {
-			c.rejectf(path, "%s; %s", w.Problem, clusterRemedy(name))
-			return assume(clusterKindName)
+		for _, k := range kinds() {
+			if k.section != section || k.remedy == nil {
+				continue
+			}
+			if remedy := k.remedy(c, name); remedy != "" {
+				c.rejectf(path, "%s; %s", w.Problem, remedy)
+				return assume(k.name)
+			}
 		}
 		c.rejectf(path, "%s; %s", w.Problem, w.Remedy)
 		return assume(text.Nearest(name, allowed))

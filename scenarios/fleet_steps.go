@@ -65,12 +65,16 @@ func (s *Scenario) stepSeconds(ctx context.Context, key stepSlice) (float64, err
 		if key.downDim >= 0 {
 			failed = fmt.Sprintf(`"%s0"`, torus.DimName(key.downDim))
 		}
-		d := key.Dims
-		onSlice, err := s.reparse([]string{
+		d, _ := key.Sides()
+		overrides := []string{
 			fmt.Sprintf("fabric.dims=[%d,%d,%d]", d[0], d[1], d[2]),
 			"fabric.twist=" + twist,
 			"fabric.failed_ocs=[" + failed + "]",
-		})
+		}
+		if cube := key.Cube(); cube != torus.TPUCube {
+			overrides = append(overrides, fmt.Sprintf("fabric.cube=[%d,%d,%d]", cube[0], cube[1], cube[2]))
+		}
+		onSlice, err := s.reparse(overrides)
 		if err != nil {
 			return math.Inf(1), nil
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"sim/fabric/torus"
 	"sim/scenarios/result"
 	"sim/workloads/fleet"
 )
@@ -31,7 +32,7 @@ func TestFleetSteps(t *testing.T) {
 		{"4x4x8T", -1, []string{"fabric.twist=tpuv4"}},
 		{"4x4x8", 2, []string{`fabric.failed_ocs=["z0"]`}},
 	} {
-		shape, err := fleet.ParseShape(c.shape)
+		shape, err := fleet.ParseShape(c.shape, torus.TPUv4Pod())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ package scenarios
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"sim/fabric/links"
@@ -62,7 +63,7 @@ func clusterKind() *kind {
 		expand: expandCircuitCluster,
 		check:  checkCircuitCluster,
 	}
-	return &kind{name: clusterKindName, forms: []*form{packets, circuits}}
+	return &kind{name: clusterKindName, remedy: clusterRemedy, forms: []*form{packets, circuits}}
 }
 
 // clusterNames are names that people try for the fabric "cluster".
@@ -71,8 +72,12 @@ var clusterNames = []string{
 	"rail", "rail-only", "rail-optimised", "rail-optimized", "rails", "spine-leaf", "superpod",
 }
 
-// clusterRemedy is the remedy for one of clusterNames: the keys of a cluster of that name.
-func clusterRemedy(name string) string {
+// clusterRemedy is kind.remedy of the fabric "cluster": the keys of a cluster for one of
+// clusterNames.
+func clusterRemedy(_ *checker, name string) string {
+	if !slices.Contains(clusterNames, name) {
+		return ""
+	}
 	remedy := `write kind = "` + clusterKindName + `" with hosts and hosts_per_pod`
 	switch {
 	case strings.HasPrefix(name, "rail"):

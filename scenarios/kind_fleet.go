@@ -1,5 +1,5 @@
 // This file describes the workload "fleet" and the fabric "pods-of-cubes": jobs on pods
-// of TPU v4 over months, while parts fail and are repaired.
+// of TPUs over months, while parts fail and are repaired.
 //
 // A kind (kinds.go) is a value of workload.kind or fabric.kind. Each of its forms has the
 // keys for certain fabrics (parts), and functions that prepare and check them.
@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/fleets"
@@ -57,8 +58,8 @@ func fleetKind() *kind {
 
 // cubesKind describes the fabric "pods-of-cubes".
 func cubesKind() *kind {
-	return &kind{name: "pods-of-cubes", forms: []*form{{
-		doc:       "Pods of TPU v4: 64 cubes of 64 chips joined by 48 optical switches, of which jobs get slices.",
+	return &kind{name: "pods-of-cubes", remedy: cubesRemedy, forms: []*form{{
+		doc:       "Pods of cubes of chips joined by optical switches, such as TPU v4, v5p and Ironwood, of which jobs get slices.",
 		carrier:   cubeCarrier,
 		policyKey: "placements",
 		hardware: &hardware{
@@ -99,8 +100,55 @@ func cubesKind() *kind {
 				},
 			}
 		},
-		unsupportedFormat: `%s; set workload.kind = "fleet"`,
+		unsupportedFormat: `%s; set workload.kind = "fleet", or fabric.kind = "torus" with dims and preset for one slice`,
 	}}}
+}
+
+// tpuNames are names that people write for TPUs, in lower case and without hyphens, with the
+// preset of their pod; "" if the name does not determine it.
+var tpuNames = map[string]string{
+	"tpu": "", "tpus": "", "tpupod": "", "tpupods": "", "tpuslice": "",
+	"v4": "tpuv4", "tpu4": "tpuv4", "tpuv4": "tpuv4", "tpuv4pod": "tpuv4",
+	"v5p": "tpuv5p", "tpu5p": "tpuv5p", "tpuv5p": "tpuv5p", "tpuv5ppod": "tpuv5p",
+	"ironwood": "ironwood", "v7x": "ironwood", "tpu7": "ironwood", "tpuv7": "ironwood", "tpu7x": "ironwood",
+	"tpuv7x": "ironwood", "tpuv7pod": "ironwood", "ironwoodpod": "ironwood",
+}
+
+// presetForName returns the key preset for the name of a TPU as text, such as preset = "tpuv4".
+// It returns false for other names.
+func presetForName(name string) (key string, ok bool) {
+	preset, ok := tpuNames[strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))]
+	if preset == "" {
+		return "preset = " + schema.QuotedList(choiceNames("pods")), ok
+	}
+	return "preset = " + schema.Quote(preset), ok
+}
+
+// servesFleet reports whether the workload of the file is one that pods of cubes simulate.
+func servesFleet(c *checker) bool {
+	name, _ := schema.Child(c.Root, "workload")["kind"].(string)
+	k := findKind("workload", name)
+	return k != nil && k.supports(cubeCarrier)
+}
+
+// cubesRemedy is kind.remedy of the fabric "pods-of-cubes": names of TPUs lead to it if jobs get
+// slices of them.
+func cubesRemedy(c *checker, name string) string {
+	key, ok := presetForName(name)
+	if !ok || !servesFleet(c) {
+		return ""
+	}
+	return `write kind = "pods-of-cubes" and ` + key
+}
+
+// sliceRemedy is kind.remedy of the fabric "torus": names of TPUs lead to it if the work runs on
+// one slice.
+func sliceRemedy(c *checker, name string) string {
+	key, ok := presetForName(name)
+	if !ok || servesFleet(c) {
+		return ""
+	}
+	return `write kind = "torus", the dims of a slice, and ` + key
 }
 
 // fleetView returns s as the input of package fleets.
@@ -112,7 +160,7 @@ func (s *Scenario) fleetView() *fleets.Scenario {
 		Log:      w.Log,
 		Faults:   w.Faults,
 		FaultLog: w.FaultLog,
-		Pods:     s.Fabric.Cubes.Pods,
+		Pods:     s.Fabric.Cubes,
 		Policy:   s.Policy.Fleet,
 		Steps:    s.fleetSteps(),
 		Read:     func(file string) ([]byte, error) { return s.files.read(file, maxLogBytes) },
@@ -152,13 +200,35 @@ func checkFleet(c *checker) {
 		"repairs have a mean of %v and a median of %v; write a median above 0 and up to the mean",
 		w.Faults.MachineRepair, w.Faults.MachineMedian)
 
-	// The 48 switches of a pod are maintained one after the other.
-	busy := fleets.SwitchesInMaintenance(&w.Faults)
+	// The pods must exist before anything else refers to their parts.
+	if !c.OK("fabric.pods", "fabric.cubes", "fabric.cube", "fabric.host", "fabric.largest_slice") {
+		return
+	}
+	for key, sides := range map[string][]int{"fabric.cube": c.s.Fabric.Cubes.Cube, "fabric.host": c.s.Fabric.Cubes.Host} {
+		c.conflictIf(len(sides) != 0 && len(sides) != 3, key, "%d sides; write three", len(sides))
+	}
+	if len(c.Diagnostics) > 0 {
+		return
+	}
+	pod := c.s.Fabric.Cubes.Pod()
+	if err := fleet.CheckPod(&pod); err != nil {
+		c.conflictf("fabric.cube fabric.cubes fabric.host fabric.largest_slice", "%s; see docs/fleet.md",
+			assembly.ErrorText(err))
+		return
+	}
+	maxCubes := pod.MaxSlice / pod.Cube.Chips()
+	c.conflictIf(w.Fleet.MeasuredCubes > maxCubes, "workload.measured_cubes fabric.largest_slice",
+		"a slice of %d cubes, and the largest has %d; write at most that", w.Fleet.MeasuredCubes, maxCubes)
+	c.conflictIf(c.s.Policy.Fleet.Queue.Reserve > pod.Cubes, "policy.queue.reserve fabric.cubes",
+		"a reserve of %d cubes of %d; write at most that", c.s.Policy.Fleet.Queue.Reserve, pod.Cubes)
+
+	// The switches of a pod are maintained one after the other.
+	busy := c.s.fleetView().SwitchesInMaintenance()
 	hasMaintenance := c.OK("workload.faults.ocs_maintenance", "workload.faults.ocs_maintenance_time")
 	if hasMaintenance && busy >= 1 {
 		c.conflictf("workload.faults.ocs_maintenance workload.faults.ocs_maintenance_time",
-			"48 switches are maintained %.3g of the time in all; want less than 1, so that one after the other can be",
-			busy)
+			"%d switches are maintained %.3g of the time in all; want less than 1, so that one after the other can be",
+			pod.Cube.Switches(), busy)
 	}
 
 	// The mix of slices, and the log of faults.

@@ -24,6 +24,7 @@ func torusKind() *kind {
 		name:           "torus",
 		hasCoordinates: true,
 		sizeKey:        "dims",
+		remedy:         sliceRemedy,
 		canBeInner:     true,
 		canBeOuter:     true,
 		forms: []*form{linkForm(form{
@@ -88,13 +89,26 @@ func linkForm(f form) *form {
 	return &f
 }
 
+// torusLinkTags are the tags of links.LinkOptions for a torus, whose preset has a rate.
+var torusLinkTags = schema.Tags{
+	"LinkRate":    `key:"link_rate" doc:"rate of a link in each direction" else:"400Gbps, or the preset's" above:"0" max:"1e16"`,
+	"LinkLatency": "", "Queue": "", "Channels": "", "Buffer": "", "BitErrors": "",
+}
+
 // torusParts are the tables of fabric "torus" and of its routers.
 func torusParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
 	return append([]schema.Part{{
-		Path:  "fabric",
-		Doc:   "The torus and its links.",
-		Specs: []any{&l.TorusShape, &l.LinkOptions, &l.CubeOptions, &l.BrokenParts},
+		Path: "fabric",
+		Doc:  "The torus and its links.",
+		Specs: []any{
+			&l.TorusShape, schema.RetaggedSpec{Spec: &l.LinkOptions, Tags: torusLinkTags}, &l.CubeOptions, &l.BrokenParts,
+		},
+		Defaults: func(int) []any {
+			d := l.LinkOptions
+			d.LinkRate = l.PresetRate()
+			return []any{&d}
+		},
 	}}, routerParts(s)...)
 }
 

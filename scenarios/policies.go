@@ -5,6 +5,7 @@
 package scenarios
 
 import (
+	"sim/fabric/torus"
 	"sim/policies/collective"
 	"sim/policies/mapping"
 	"sim/policies/placement"
@@ -49,6 +50,9 @@ func Policies() []PolicyInfo {
 
 	for _, p := range training.Presets {
 		all = append(all, PolicyInfo{"presets", p.Name, p.Doc})
+	}
+	for _, p := range torus.Presets() {
+		all = append(all, PolicyInfo{"pods", p.Name, p.Doc()})
 	}
 	for _, z := range training.Schedules {
 		all = append(all, PolicyInfo{"schedules", z.Name, z.Doc})

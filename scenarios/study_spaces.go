@@ -132,7 +132,7 @@ func torusOf(dims, open any) (t *torus.Torus, ok bool) {
 		return nil, false
 	}
 
-	t = &torus.Torus{Dims: sizes, Open: make([]bool, 3)}
+	t = &torus.Torus{Dims: sizes, Open: make([]bool, 3), Cube: torus.TPUCube}
 	names, _ := open.([]any)
 	for _, name := range names {
 		for i := range t.Open {

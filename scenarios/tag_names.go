@@ -282,12 +282,12 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 			"trials.count",
 		),
 
-		// The torus is made of 4x4x4 cubes.
+		// The torus is made of cubes.
 		"cubic": when(
 			constant("a torus that is not made of cubes"),
-			"give three sizes that are multiples of 4, and none of them open",
+			"give three sizes that are multiples of 4 or of the sides of fabric.cube, and none of them open",
 			s.Fabric.Cubic,
-			"fabric.dims", "fabric.twist", "fabric.shift", "fabric.open",
+			"fabric.dims", "fabric.cube", "fabric.twist", "fabric.shift", "fabric.open",
 		),
 
 		// Faults of machines come from a log.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"sim/engine/units"
 	"sim/fabric/torus"
 )
 
@@ -17,27 +18,41 @@ type Cubes struct {
 	seconds     float64            // time of the changes
 }
 
+// PresetRate returns the default rate of the links of a torus: the preset's, or else DefaultRate.
+func (l *Links) PresetRate() units.Rate {
+	p, _ := torus.FindPreset(l.Preset)
+	return cmp.Or(p.LinkRate, DefaultRate)
+}
+
+// DefaultPodCubes returns the number of cubes of the pod: the preset's, or else 64 as in TPU v4.
+// Without a preset, a larger torus has a larger pod.
+func (l *Links) DefaultPodCubes(t *torus.Torus) int {
+	if p, ok := torus.FindPreset(l.Preset); ok {
+		return p.Cubes
+	}
+	return max(torus.TPUv4Pod().Cubes, t.Nodes()/t.Cube.Chips())
+}
+
 // JoinCubes returns the connections that form the torus of the scenario from cubes of a pod, nil
 // if the torus is not made of cubes. It returns an error if the pod has fewer free cubes than
-// the torus takes.
+// the torus takes, or if the torus exceeds the largest slice of the preset.
 func (l *Links) JoinCubes(t *torus.Torus) (*Cubes, error) {
 	if torus.CheckCubic(t) != nil {
 		return nil, nil
 	}
 
-	// Parse the switches that are down.
-	var down []torus.Switch
-	for _, name := range l.FailedOCS {
-		s, err := torus.ParseSwitch(name)
-		if err != nil {
-			return nil, err
-		}
-		down = append(down, s)
+	if p, ok := torus.FindPreset(l.Preset); ok && t.Nodes() > p.MaxSlice {
+		return nil, fmt.Errorf("%s has %d chips, and the largest slice of %s has %d",
+			t, t.Nodes(), p.Name, p.MaxSlice)
+	}
+	down, err := l.failedSwitches()
+	if err != nil {
+		return nil, err
 	}
 
 	// List the free cubes of the pod. By default the torus takes the first ones.
-	need := t.Nodes() / (torus.Side * torus.Side * torus.Side)
-	pod := cmp.Or(l.PodCubes, max(torus.Cubes, need))
+	need := t.Nodes() / t.Cube.Chips()
+	pod := cmp.Or(l.PodCubes, l.DefaultPodCubes(t))
 	busy := map[int]bool{}
 	for _, c := range l.BusyCubes {
 		busy[c] = true
@@ -52,8 +67,8 @@ func (l *Links) JoinCubes(t *torus.Torus) (*Cubes, error) {
 	cubes := l.Cubes
 	if len(cubes) == 0 {
 		if need > len(free) {
-			return nil, fmt.Errorf("%s takes %d cubes of %dx%dx%d, and %d of the pod's %d are free",
-				t, need, torus.Side, torus.Side, torus.Side, len(free), pod)
+			return nil, fmt.Errorf("%s takes %d cubes of %s, and %d of the pod's %d are free",
+				t, need, t.Cube, len(free), pod)
 		}
 		cubes = free[:need]
 	}
@@ -69,10 +84,10 @@ func (l *Links) JoinCubes(t *torus.Torus) (*Cubes, error) {
 	// "" stands for no twist, and "none" for cubes that were not connected.
 	var before *torus.Torus
 	if l.Configured != "none" {
-		var err error
 		if before, err = torus.New(l.Dims...); err != nil {
 			return nil, err
 		}
+		before.Cube = t.Cube
 		if l.Configured != "" {
 			if err := before.Twist(l.Configured); err != nil {
 				return nil, err
@@ -82,7 +97,6 @@ func (l *Links) JoinCubes(t *torus.Torus) (*Cubes, error) {
 
 	// Compute the connections of the torus, and the commands that make them.
 	z := &Cubes{}
-	var err error
 	if z.connections, err = torus.CubeConnections(t, cubes); err != nil {
 		return nil, err
 	}

@@ -131,9 +131,12 @@ type LinkOptions struct {
 	BitErrors   float64     `key:"bit_errors" doc:"probability of a bit error; the link then sends the packet again" default:"0.0" max:"0.1" when:"engine.level=packet"`
 }
 
-// CubeOptions describes how optical switches make a torus from cubes. Other fabrics ignore it.
+// CubeOptions describes the pod whose optical switches make a torus from cubes. Other fabrics
+// ignore it.
 type CubeOptions struct {
-	PodCubes   int         `key:"pod_cubes" doc:"cubes of the pod, each with two ports of every optical switch: 64 in TPU v4, 144 in Ironwood" else:"64, or as many as the torus takes if these are more" max:"16384" when:"cubic"`
+	Preset     string      `key:"preset" doc:"TPU whose pod has the torus as a slice, which sets the rate of links, the number of cubes and the largest slice" choices:"@pods" unset:"" default:"" implicit:"" when:"cubic"`
+	PodCubes   int         `key:"pod_cubes" doc:"cubes of the pod, each with two ports of every optical switch" else:"64, or as many as the torus takes if these are more; the preset's if there is one" max:"16384" when:"cubic"`
+	Cube       []int       `key:"cube" doc:"number of chips of a cube along each dimension; each pair of opposite faces has as many optical switches as links" else:"'[4, 4, 4]'" implicit:"" min:"1" max:"1048576" when:"cubic"`
 	Cubes      []int       `key:"cubes" doc:"cubes of the pod that form the torus, last dimension fastest; an empty list means the first free ones" default:"" max:"16383" when:"cubic"`
 	BusyCubes  []int       `key:"busy_cubes" doc:"cubes in use by other jobs" default:"" max:"16383" when:"cubic"`
 	Configured string      `key:"previous_configuration" doc:"previous configuration of the cubes, to compute the required switch commands: a twist, '\"\"' for a regular torus, or 'none'" default:"none" when:"cubic"`

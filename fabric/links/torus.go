@@ -3,6 +3,7 @@ package links
 // This file evaluates keys in Links: the torus, its failed parts, and the sizes of queues.
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,6 +16,9 @@ import (
 func (l *Links) Shape() (t *torus.Torus, key string, err error) {
 	if t, err = torus.New(l.Dims...); err != nil {
 		return nil, "fabric.dims", err
+	}
+	if t.Cube, err = l.cube(); err != nil {
+		return nil, "fabric.cube", err
 	}
 
 	for _, name := range l.Open {
@@ -42,6 +46,18 @@ func (l *Links) Shape() (t *torus.Torus, key string, err error) {
 	return t, "", nil
 }
 
+// cube returns the cubes that make the torus. It returns an error if they do not have three
+// sides.
+func (l *Links) cube() (torus.Box, error) {
+	switch len(l.Cube) {
+	case 0:
+		return torus.TPUCube, nil
+	case 3:
+		return torus.Box(l.Cube), nil
+	}
+	return torus.Box{}, fmt.Errorf("a cube of %d dimensions; write three sides", len(l.Cube))
+}
+
 // Twisted reports whether the torus is twisted.
 func (l *Links) Twisted() bool {
 	t, _, err := l.Shape()
@@ -56,12 +72,8 @@ func (l *Links) Cubic() bool {
 
 // Faults returns the parts that are down or drained. On an error it also returns the invalid key.
 func (l *Links) Faults() (f torus.Faults, key string, err error) {
-	for _, name := range l.FailedOCS {
-		s, err := torus.ParseSwitch(name)
-		if err != nil {
-			return f, "fabric.failed_ocs", err
-		}
-		f.Switches = append(f.Switches, s)
+	if f.Switches, err = l.failedSwitches(); err != nil {
+		return f, "fabric.failed_ocs", err
 	}
 
 	// Links that are down, and links that are drained.
@@ -84,6 +96,16 @@ func (l *Links) Faults() (f torus.Faults, key string, err error) {
 		f.Chips = append(f.Chips, int32(c))
 	}
 	return f, "", nil
+}
+
+// failedSwitches returns the optical switches that are down.
+func (l *Links) failedSwitches() (down []torus.Switch, err error) {
+	cube, err := l.cube()
+	for _, name := range l.FailedOCS {
+		s, nameErr := torus.ParseSwitch(name, cube)
+		down, err = append(down, s), cmp.Or(err, nameErr)
+	}
+	return down, err
 }
 
 // Faulty reports whether any part is down or drained.

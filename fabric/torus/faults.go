@@ -78,12 +78,8 @@ type Health struct {
 	Node []State // indexed by node
 }
 
-// MachineChips is the number of chips of a machine: 2x2 chips with the same z in a cube (TPU v4,
-// Sec. 2.2: 16 machines of 4 chips per cube).
-const MachineChips = 4
-
 // MachineOf returns the number of a node's machine. A machine is a block of 2x2 chips in the
-// first two dimensions. Machines are numbered like the nodes of a torus of machines.
+// first two dimensions, the host of TPUs (Zu et al., NSDI 24, Sec. 2.2). Machines are numbered like the nodes of a torus of machines.
 func (t *Torus) MachineOf(node int32) int {
 	n := 0
 	for d := range t.Dims {
@@ -105,7 +101,7 @@ func (t *Torus) Health(f Faults) (*Health, error) {
 		if err := CheckCubic(t); err != nil {
 			return nil, fmt.Errorf("%w: switch %s: %w", ErrFault, s, err)
 		}
-		if s.Dim < 0 || s.Dim > 2 || s.Index < 0 || s.Index >= Faces {
+		if s.Dim < 0 || s.Dim > 2 || s.Index < 0 || s.Index >= t.Cube.Face(s.Dim) {
 			return nil, fmt.Errorf("%w: switch %s", ErrFault, s)
 		}
 	}
@@ -167,7 +163,7 @@ func (t *Torus) switchOfLink(l Link) Switch {
 	if !l.Up {
 		from = l.To
 	}
-	if d := int(l.Dim); len(t.Dims) == 3 && t.Coord(from, d)%Side == Side-1 {
+	if d := int(l.Dim); len(t.Dims) == 3 && t.leavesCube(from, d) {
 		return t.SwitchOf(from, d)
 	}
 	return Switch{-1, 0}

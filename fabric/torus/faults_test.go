@@ -54,7 +54,7 @@ func TestSwitchFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	for d := range 3 {
-		for i := range Faces {
+		for i := range faces {
 			h, err := o.Health(Faults{Switches: []Switch{{d, i}}})
 			if err != nil {
 				t.Fatal(err)
@@ -65,7 +65,7 @@ func TestSwitchFault(t *testing.T) {
 					continue
 				}
 				down++
-				if int(l.Dim) != d || o.SwitchOf(l.From, d).Index != i || o.Coord(l.From, d)/Side == o.Coord(l.To, d)/Side && o.Dims[d] > Side {
+				if int(l.Dim) != d || o.SwitchOf(l.From, d).Index != i || o.Coord(l.From, d)/4 == o.Coord(l.To, d)/4 && o.Dims[d] > 4 {
 					t.Errorf("switch %s takes link %v of %v", Switch{d, i}, l, o.At(l.From))
 				}
 			}
@@ -138,7 +138,7 @@ func TestHealthRejectsInvalid(t *testing.T) {
 		f    Faults
 		want string // words of the error; "" if the parts exist
 	}{
-		{cube, Faults{Chips: []int32{0, 63}, Machines: []int{0, 15}, Switches: []Switch{{0, 0}, {2, Faces - 1}}}, ""},
+		{cube, Faults{Chips: []int32{0, 63}, Machines: []int{0, 15}, Switches: []Switch{{0, 0}, {2, faces - 1}}}, ""},
 		{flat, Faults{Chips: []int32{0, 11}, Machines: []int{0, 2}, Links: []Hop{{11, 1, true}}, Drained: []Hop{{0, 0, false}}}, ""},
 		{cube, Faults{Chips: []int32{-1}}, "chip -1; " + cube.String() + " has 0 to 63"},
 		{cube, Faults{Chips: []int32{64}}, "chip 64"},
@@ -148,7 +148,7 @@ func TestHealthRejectsInvalid(t *testing.T) {
 		{cube, Faults{Switches: []Switch{{-1, 0}}}, "switch"},
 		{cube, Faults{Switches: []Switch{{3, 0}}}, "switch d3"},
 		{cube, Faults{Switches: []Switch{{0, -1}}}, "switch x-1"},
-		{cube, Faults{Switches: []Switch{{0, Faces}}}, "switch x16"},
+		{cube, Faults{Switches: []Switch{{0, faces}}}, "switch x16"},
 		{flat, Faults{Switches: []Switch{{0, 0}}}, "switch x0: "},
 		{cube, Faults{Links: []Hop{{64, 0, true}}}, "link 64 x+ of"},
 		{flat, Faults{Drained: []Hop{{0, 2, true}}}, "link 0 z+ of"},
@@ -159,14 +159,14 @@ func TestHealthRejectsInvalid(t *testing.T) {
 		}
 	}
 	for d := range 3 {
-		for i := range Faces {
-			if s, err := ParseSwitch(Switch{d, i}.String()); err != nil || s != (Switch{d, i}) {
+		for i := range faces {
+			if s, err := ParseSwitch(Switch{d, i}.String(), TPUCube); err != nil || s != (Switch{d, i}) {
 				t.Errorf("%s is read as %v, %v", Switch{d, i}, s, err)
 			}
 		}
 	}
 	for _, name := range []string{"", "x", "x16", "w0", "x-1", "x01"} {
-		if s, err := ParseSwitch(name); err == nil {
+		if s, err := ParseSwitch(name, TPUCube); err == nil {
 			t.Errorf("%q is read as %v", name, s)
 		}
 	}

@@ -32,15 +32,18 @@ type Torus struct {
 	// Shift[i] is the vector that an upward wrap-around link of dimension i adds to the other
 	// coordinates, modulo their sizes. A downward link subtracts it. nil means no twist.
 	Shift [][]int
+	// Cube is the shape of the cubes that can make a torus of three dimensions; see CheckCubic.
+	Cube Box
 
 	nodes  int   // number of nodes
 	stride []int // distance of the numbers of neighbours, indexed by dimension
 }
 
-// New returns the torus with the given sizes, wrapped around in every dimension. It returns an
+// New returns the torus with the given sizes, wrapped around in every dimension. Its cubes have
+// 4x4x4 chips. It returns an
 // error if a size is below 1 or the number of nodes exceeds MaxNodes.
 func New(dims ...int) (*Torus, error) {
-	t := &Torus{Dims: slices.Clone(dims), Open: make([]bool, len(dims)), nodes: 1, stride: make([]int, len(dims))}
+	t := &Torus{Dims: slices.Clone(dims), Open: make([]bool, len(dims)), Cube: TPUCube, nodes: 1, stride: make([]int, len(dims))}
 	if len(dims) == 0 {
 		return nil, fmt.Errorf("%w: it has no dimension", ErrShape)
 	}

@@ -14,3 +14,20 @@ func TestBelow(t *testing.T) {
 		t.Errorf("numbers below 0: got %v, want none", got)
 	}
 }
+
+// TestFactors compares the sum of factors with the smallest sum by brute force.
+func TestFactors(t *testing.T) {
+	for n := 1; n <= 150; n++ {
+		best := 3 * n
+		for a := 1; a <= n; a++ {
+			for b := 1; b <= n; b++ {
+				if n%(a*b) == 0 {
+					best = min(best, a+b+n/(a*b))
+				}
+			}
+		}
+		if g := Factors(n); g[0]*g[1]*g[2] != n || g[0]+g[1]+g[2] != best || !slices.IsSorted(g[:]) {
+			t.Errorf("factors of %d: got %v, want a sum of %d", n, g, best)
+		}
+	}
+}

@@ -8,15 +8,11 @@ package placement
 
 import (
 	"math/bits"
-	"sync"
+	"slices"
 
+	"sim/fabric/torus"
 	"sim/workloads/fleet"
 )
-
-// gridSide is the side of the grid of 4 x 4 x 4 cubes in a pod: cube x*16 + y*4 + z is at (x, y,
-// z). The chips of a cube form the same grid, so both fit a 64-bit word. If optical switches join
-// the cubes, the grid only numbers them.
-const gridSide = 4
 
 // Cube is the state of a cube. Chip i is bit i of a word.
 type Cube struct {
@@ -36,41 +32,70 @@ func (c *Cube) IsFree() bool { return c.Used|c.Down|c.Held == 0 && c.Unlinked ==
 
 // Pod is the state of a pod.
 type Pod struct {
-	Cubes [fleet.PodCubes]Cube
+	Cubes []Cube
 	// Next[d][i] is the cube that the upward links of cube i along dimension d lead to; -1 if
 	// they are not connected. A connection that no job uses remains until another one takes one
 	// of its ports.
-	Next [3][fleet.PodCubes]int8
-	Prev [3][fleet.PodCubes]int8 // the reverse of Next
+	Next [3][]int16
+	Prev [3][]int16 // the reverse of Next
+
+	layout *layout
 }
 
-// NewPod returns a pod with all parts up and nothing connected.
-func NewPod() *Pod {
-	p := &Pod{}
+// NewPod returns a pod with all parts up and nothing connected. fleet.CheckPod must accept it.
+func NewPod(pod *torus.Pod) *Pod {
+	p := &Pod{Cubes: make([]Cube, pod.Cubes), layout: layoutOf(pod)}
 	for d := range p.Next {
-		for i := range p.Next[d] {
-			p.Next[d][i], p.Prev[d][i] = -1, -1
-		}
+		p.Next[d] = slices.Repeat([]int16{-1}, pod.Cubes)
+		p.Prev[d] = slices.Clone(p.Next[d])
 	}
 	return p
 }
 
-// Free returns the cubes that a slice of complete cubes can use, cube i in bit i.
-func (p *Pod) Free() uint64 {
-	free := uint64(0)
+// Trial returns a copy of a pod for trials of placements; see CopyCubes.
+func (p *Pod) Trial() *Pod {
+	trial := &Pod{}
+	trial.CopyCubes(p)
+	return trial
+}
+
+// CopyCubes makes p a copy of another pod for trials of placements: its cubes can change. The
+// pods share connections, which must not change.
+func (p *Pod) CopyCubes(other *Pod) {
+	cubes := append(p.Cubes[:0], other.Cubes...)
+	*p = *other
+	p.Cubes = cubes
+}
+
+// Free returns the cubes that a slice of complete cubes can use.
+func (p *Pod) Free() CubeSet {
+	var free CubeSet
 	for i := range p.Cubes {
 		if p.Cubes[i].IsFree() {
-			free |= 1 << i
+			free.add(i)
 		}
 	}
 	return free
+}
+
+// Machine returns the chips of a machine of a cube. Chips and machines are numbered with the last
+// dimension fastest. With 4x4x4 chips and machines of 2x2x1, machine 0 has the chips 0, 4, 16 and
+// 20.
+func (p *Pod) Machine(number int) uint64 { return p.layout.machines[number] }
+
+// Chips returns the chips that a slice at a place uses in each of its cubes.
+func (p *Pod) Chips(at *Place) uint64 {
+	if at.Chips != 0 {
+		return at.Chips
+	}
+	return p.layout.chips
 }
 
 // Place is the location of a slice. Cubes lists its cubes in the order of their positions in the
 // slice, the last dimension fastest. If Chips is not 0, the slice is these chips of a single
 // cube.
 type Place struct {
-	Cubes []int8
+	Cubes []int16
 	Chips uint64
 }
 
@@ -99,7 +124,7 @@ type Row struct {
 // Table lists the placements.
 func Table() []Row {
 	return []Row{
-		{Name: "static-first-fit", Doc: "Cubes are a fixed grid of 4x4x4 with wrap-around links; a slice is a box of it in any rotation, the first that is free. Slices longer than the grid never fit.",
+		{Name: "static-first-fit", Doc: "Cubes are a fixed grid, 4x4x4 of 64, with wrap-around links; a slice is a box of it in any rotation, the first that is free. Slices longer than the grid never fit.",
 			New: func() Policy { return &fixedGrid{} }},
 		{Name: "static-best-fit", Doc: "As static-first-fit, of all boxes that are free the one that leaves the largest free box.",
 			New: func() Policy { return &fixedGrid{bestFit: true} }},
@@ -118,113 +143,14 @@ func Table() []Row {
 	}
 }
 
-// subcubeBlocks returns the possible locations of a slice smaller than a cube: in any rotation,
-// at multiples of its sides, as in a buddy allocator.
-func subcubeBlocks(s fleet.Shape) []uint64 { return buddies()[s.Dims] }
-
-// buddies returns the locations of all slices smaller than a cube, by their sides.
-var buddies = sync.OnceValue(func() map[[3]int][]uint64 {
-	list := map[[3]int][]uint64{}
-	for a := 1; a <= fleet.Side; a *= 2 {
-		for b := a; b <= fleet.Side; b *= 2 {
-			for c := b; c <= fleet.Side; c *= 2 {
-				sides := [3]int{a, b, c}
-				list[sides] = boxes(sides, sides, noWrap)
-			}
-		}
-	}
-	return list
-})
-
-// anywhere is the step of boxes that start at any cell.
-var anywhere = [3]int{1, 1, 1}
-
-// Values of the argument wrap of boxes.
-const (
-	noWrap     = false
-	wrapAround = true
-)
-
-// boxes returns all boxes with the given sides in a grid of 4x4x4 in every distinct rotation, as
-// words of 64 bits. They start at multiples of step, which is rotated too. With wrap, boxes cross
-// the border of the grid. Boxes with a side above 4 do not exist. The list is shared and must not
-// be changed.
-func boxes(sides, step [3]int, wrap bool) []uint64 {
-	key := boxKey{sides: sides, step: step, wrap: wrap}
-	list, ok := boxLists.Load(key)
-	if !ok {
-		list, _ = boxLists.LoadOrStore(key, listBoxes(sides, step, wrap))
-	}
-	return list.([]uint64)
-}
-
-// boxKey holds the arguments of boxes.
-type boxKey struct {
-	sides, step [3]int
-	wrap        bool
-}
-
-// boxLists caches the results of boxes, by boxKey.
-var boxLists sync.Map
-
-// rotations lists the permutations of the three dimensions.
-var rotations = [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
-
-// listBoxes computes boxes.
-func listBoxes(sides, step [3]int, wrap bool) []uint64 {
-	var list []uint64
-	known := map[uint64]bool{}
-	for _, turn := range rotations {
-		// starts has the number of starts of a box along each dimension.
-		var side, turnedStep, starts [3]int
-		for d, t := range turn {
-			side[d], turnedStep[d] = sides[t], step[t]
-			if starts[d] = gridSide / max(1, turnedStep[d]); side[d] > gridSide {
-				return nil
-			}
-			if wrap && side[d] == gridSide { // every start gives the same box
-				starts[d] = 1
-			}
-		}
-
-		for x := range starts[0] {
-			for y := range starts[1] {
-				for z := range starts[2] {
-					if m := box([3]int{x * turnedStep[0], y * turnedStep[1], z * turnedStep[2]}, side); !known[m] {
-						known[m] = true
-						list = append(list, m)
-					}
-				}
-			}
-		}
-	}
-
-	return list
-}
-
-// box returns the cells of a box, wrapped around the grid.
-func box(origin, side [3]int) uint64 {
-	m := uint64(0)
-	for dx := range side[0] {
-		for dy := range side[1] {
-			for dz := range side[2] {
-				x := (origin[0] + dx) % gridSide
-				y := (origin[1] + dy) % gridSide
-				z := (origin[2] + dz) % gridSide
-				m |= 1 << (x*gridSide*gridSide + y*gridSide + z)
-			}
-		}
-	}
-	return m
-}
-
 // fullestCube is the argument prefersFullest of placeInCube for policies that always prefer the
 // fullest cube.
 const fullestCube = true
 
-// placeInCube places a slice smaller than a cube at one of the given locations: in the fullest
-// cube that fits, or in the first. It uses an empty cube only if no other fits.
-func placeInCube(p *Pod, list []uint64, prefersFullest bool) (Place, bool) {
+// placeInCube places a slice smaller than a cube: in the fullest cube that fits, or in the first.
+// It uses an empty cube only if no other fits.
+func placeInCube(p *Pod, want fleet.Shape, prefersFullest bool) (Place, bool) {
+	list := p.layout.blocks[want.Dims]
 	bestRank, chips, bestCube := 0, uint64(0), -1
 	for i := range p.Cubes {
 		c := &p.Cubes[i]
@@ -252,14 +178,5 @@ func placeInCube(p *Pod, list []uint64, prefersFullest bool) (Place, bool) {
 	if bestCube < 0 {
 		return Place{}, false
 	}
-	return Place{Cubes: []int8{int8(bestCube)}, Chips: chips}, true
-}
-
-// cubeList returns the cubes of a word in rising order.
-func cubeList(m uint64) []int8 {
-	list := make([]int8, 0, bits.OnesCount64(m))
-	for ; m != 0; m &= m - 1 {
-		list = append(list, int8(bits.TrailingZeros64(m)))
-	}
-	return list
+	return Place{Cubes: []int16{int16(bestCube)}, Chips: chips}, true
 }

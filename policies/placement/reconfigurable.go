@@ -1,10 +1,6 @@
 package placement
 
-import (
-	"math/bits"
-
-	"sim/workloads/fleet"
-)
+import "sim/workloads/fleet"
 
 // reconfigurablePods joins any free cubes by optical switches, so a slice fits if enough cubes
 // are free (Sec. 3 of the TPU v4 paper). It prefers cubes that are already connected, then low
@@ -17,23 +13,23 @@ func (reconfigurablePods) Rewires() bool { return true }
 // Place implements Policy.
 func (r reconfigurablePods) Place(p *Pod, want fleet.Shape) (Place, bool) {
 	if want.Cubes() == 0 {
-		return placeInCube(p, subcubeBlocks(want), r.prefersFullest)
+		return placeInCube(p, want, r.prefersFullest)
 	}
 
 	// Any free cubes are a location if there are enough.
 	free, n := p.Free(), want.Cubes()
-	if bits.OnesCount64(free) < n {
+	if free.Len() < n {
 		return Place{}, false
 	}
 
 	// Along the last dimension the cubes of a slice form rings. Follow the present connections of
 	// that dimension.
 	const lastDim = 2
-	list := make([]int8, 0, n)
+	list := make([]int16, 0, n)
 	for len(list) < n {
-		c := int8(bits.TrailingZeros64(free))
-		for len(list) < n && c >= 0 && free>>c&1 == 1 {
-			free &^= 1 << c
+		c := int16(free.First())
+		for len(list) < n && c >= 0 && free.Has(int(c)) {
+			free.remove(int(c))
 			list = append(list, c)
 			c = p.Next[lastDim][c]
 		}

@@ -8,21 +8,13 @@ type shapeAware struct{ reconfigurablePods }
 
 // Reshapes implements Reshaper: it lists all boxes of as many cubes, twisted and not.
 func (shapeAware) Reshapes(want fleet.Shape) []fleet.Shape {
-	// The requested shape comes first. The others have sides a <= b <= c in cubes.
+	// The requested shape comes first.
 	list := []fleet.Shape{want}
-	n := want.Cubes()
-	for a := 1; a*a*a <= n; a++ {
-		for b := a; a*b*b <= n; b++ {
-			c := n / (a * b)
-			if a*b*c != n {
-				continue
-			}
-			s := fleet.Shape{Dims: [3]int{a * fleet.Side, b * fleet.Side, c * fleet.Side}}
+	for _, s := range fleet.SlicesOf(want.Cube(), want.Cubes()) {
+		list = append(list, s)
+		if s.CanTwist() {
+			s.Twisted = true
 			list = append(list, s)
-			if s.CanTwist() {
-				s.Twisted = true
-				list = append(list, s)
-			}
 		}
 	}
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"sim/fabric/torus"
 	"sim/workloads/fleet"
 )
 
@@ -27,7 +28,7 @@ func TestStoredPlaces(t *testing.T) {
 		digest := fnv.New64a()
 		for seed := range uint64(6) {
 			rng := rand.New(rand.NewPCG(seed, 61))
-			policy, p := row.New(), NewPod()
+			policy, p := row.New(), NewPod(torus.TPUv4Pod())
 			p.Cubes[rng.IntN(64)].Down = 1 << rng.IntN(64)
 			p.Cubes[rng.IntN(64)].Unlinked = 1
 			p.Cubes[rng.IntN(64)].Closed = 1
@@ -39,7 +40,7 @@ func TestStoredPlaces(t *testing.T) {
 			for range 120 {
 				s := shapes[rng.IntN(len(shapes))]
 				at, ok := policy.Place(p, s)
-				fmt.Fprintln(digest, s, at.Cubes, at.Chips, ok, p.Free())
+				fmt.Fprintln(digest, s, at.Cubes, at.Chips, ok, p.Free()[0])
 				if a, ok := policy.(shapeAware); ok {
 					fmt.Fprintln(digest, a.Reshapes(s))
 				}
@@ -113,15 +114,16 @@ func TestBoxes(t *testing.T) {
 					if wrap {
 						step = [3]int{1, 1, 1}
 					}
-					got := boxes(sides, step, wrap)
+					grid, cell := torus.Box{4, 4, 4}, torus.Box{1, 1, 1}
+					got := boxes(boxKey{grid, cell, sides, step, wrap})
 					if len(got) != len(want) {
 						t.Errorf("%d boxes of %v, wrapping %v; want %d", len(got), sides, wrap, len(want))
 					}
 					for _, m := range got {
-						if !want[m] {
+						if !want[m[0]] {
 							t.Errorf("%v, wrapping %v: no box has places %x", sides, wrap, m)
 						}
-						delete(want, m)
+						delete(want, m[0])
 					}
 				}
 			}

@@ -15,17 +15,14 @@ type Wiring struct{ cache sync.Map }
 
 // Neighbours returns for each dimension the position in a slice to which the upward links of each
 // position lead. The slice consists of complete cubes.
-func (w *Wiring) Neighbours(s fleet.Shape) ([3][]int8, error) {
+func (w *Wiring) Neighbours(s fleet.Shape) ([3][]int16, error) {
 	if next, ok := w.cache.Load(s); ok {
-		return next.([3][]int8), nil
+		return next.([3][]int16), nil
 	}
 
 	// A slice is a torus. Number its cubes by their positions.
-	var next [3][]int8
-	t, err := torus.New(s.Dims[:]...)
-	if err == nil && s.Twisted {
-		err = t.Twist(torus.TPUv4)
-	}
+	var next [3][]int16
+	t, err := s.Torus()
 	cubes := numbers.Below(s.Cubes())
 	var all []torus.Connection
 	if err == nil {
@@ -36,12 +33,12 @@ func (w *Wiring) Neighbours(s fleet.Shape) ([3][]int8, error) {
 	}
 
 	for d := range next {
-		next[d] = make([]int8, len(cubes))
+		next[d] = make([]int16, len(cubes))
 	}
 
-	// The 16 switches of a dimension make equal connections.
+	// The switches of a dimension make equal connections.
 	for _, c := range all {
-		next[c.Dim][c.Out] = int8(c.In)
+		next[c.Dim][c.Out] = int16(c.In)
 	}
 	w.cache.Store(s, next)
 	return next, nil
@@ -50,14 +47,13 @@ func (w *Wiring) Neighbours(s fleet.Shape) ([3][]int8, error) {
 // Connect joins the cubes of a slice by the switches of a pod and returns the number of changed
 // connections. A port has one connection. Conflicting connections, which no job uses, are
 // removed.
-func (w *Wiring) Connect(p *Pod, s fleet.Shape, cubes []int8) (changes int, err error) {
+func (w *Wiring) Connect(p *Pod, s fleet.Shape, cubes []int16) (changes int, err error) {
 	wiring, err := w.Neighbours(s)
 	if err != nil {
 		return 0, err
 	}
 
 	// Each connection of a dimension is made by all switches of that dimension.
-	const switchesPerDim = fleet.PodSwitches / 3
 	for d, next := range wiring {
 		for i, place := range next {
 			from, to := cubes[i], cubes[place]
@@ -73,7 +69,7 @@ func (w *Wiring) Connect(p *Pod, s fleet.Shape, cubes []int8) (changes int, err 
 				p.Prev[d][previousTarget] = -1
 			}
 			p.Next[d][from], p.Prev[d][to] = to, from
-			changes += switchesPerDim
+			changes += s.Cube().Face(d)
 		}
 	}
 

@@ -171,7 +171,7 @@ func TestOptimisedCanonical(t *testing.T) {
 		}
 		for dim := range 3 {
 			first := int64(0)
-			for index := 0; index < torus.Faces; index++ {
+			for index := 0; index < torus.TPUCube.Face(0); index++ {
 				if !*long && index%c.every != 0 {
 					continue
 				}

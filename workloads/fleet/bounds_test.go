@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"sim/fabric/torus"
 	_ "sim/internal/testseed"
 )
 
@@ -53,7 +54,7 @@ func TestDemandBounds(t *testing.T) {
 		{"has weight 1e+18", func(d *Demand) { d.Mix = Mix{{d.Mix[0].Shape, 1e18}} }},
 		{"3x1x1; sides are multiples of 4", func(d *Demand) { d.Mix = Mix{{Shape{Dims: [3]int{3, 1, 1}}, 1}} }},
 	} {
-		d := Demand{Mix: Mix{{mustMix("4x4x4 1")[0].Shape, 1}}, PerDay: 1, Chips: 64, Load: 1, Bands: [NumBands]float64{1, 0, 0}, EstimateFactor: 1}
+		d := Demand{Pod: *torus.TPUv4Pod(), Mix: Mix{{mustMix("4x4x4 1")[0].Shape, 1}}, PerDay: 1, Chips: 64, Load: 1, Bands: [NumBands]float64{1, 0, 0}, EstimateFactor: 1}
 		c.corrupt(&d)
 		checkError(t, "demand", d.Check(), c.want)
 	}
@@ -61,7 +62,7 @@ func TestDemandBounds(t *testing.T) {
 		"4x4x4 1, 4x4x8T 2": "", "4x4x4": "not a slice and how often", "4x4x4 1 2": "not a slice and how often", "4x4 1": "fleet: ",
 		"4x4x4 much": "is not a number; it says how often 4x4x4", "4x4x4 -1": "has weight -1", "4x4x4 0": "sum to nothing",
 	} {
-		_, err := ParseMix(text)
+		_, err := ParseMix(text, torus.TPUv4Pod())
 		checkError(t, text, err, want)
 	}
 }
@@ -111,11 +112,11 @@ func TestNothingFails(t *testing.T) {
 		t.Errorf("a span with a mean of 0 is %v", got)
 	}
 	rates := &Rates{}
-	if got := rates.MeanTimeToInterruption(3); got != MaxTime {
+	if got := rates.MeanTimeToInterruption(torus.TPUv4Pod(), 3); got != MaxTime {
 		t.Errorf("without failures a job is interrupted after %v", got)
 	}
 	rates[Machine].PerDay, rates[Cable].PerDay, rates[Switch].PerDay = 0.5, 0.25, 0.125
-	if got, want := rates.MeanTimeToInterruption(3).Days(), 1/(3*(0.5*CubeHosts+0.25*CubeLinks)+0.125*PodSwitches); math.Abs(got-want) > 1e-4*want {
+	if got, want := rates.MeanTimeToInterruption(torus.TPUv4Pod(), 3).Days(), 1/(3*(0.5*16+0.25*96)+0.125*48.); math.Abs(got-want) > 1e-4*want {
 		t.Errorf("a job of 3 cubes is interrupted after %v days, want %v", got, want)
 	}
 	if got := DalyInterval(2*Hour, Hour); got != Hour {

@@ -5,7 +5,11 @@
 
 package fleet
 
-import "math"
+import (
+	"math"
+
+	"sim/fabric/torus"
+)
 
 // BinomialTail returns the probability that at least c of n parts are up, if each is up
 // with probability p independently.
@@ -40,15 +44,11 @@ func PoissonTail(k int, mean float64) float64 {
 	return max(0, 1-below)
 }
 
-// CubeAvailability returns the fraction of time for which all machines of a cube are up,
-// if each is up for the fraction host independently.
-func CubeAvailability(host float64) float64 { return math.Pow(host, CubeHosts) }
-
 // CubeAvailability returns the fraction of time for which all machines and optical links
-// of a cube are up and the cube is not in maintenance.
-func (r *Rates) CubeAvailability() float64 {
-	return CubeAvailability(1-r[Machine].Unavailability()) * (1 - r[Cube].Unavailability()) *
-		math.Pow(1-r[Cable].Unavailability(), CubeLinks)
+// of a cube of a pod are up and the cube is not in maintenance.
+func (r *Rates) CubeAvailability(pod *torus.Pod) float64 {
+	return math.Pow(1-r[Machine].Unavailability(), float64(pod.HostsPerCube())) * (1 - r[Cube].Unavailability()) *
+		math.Pow(1-r[Cable].Unavailability(), float64(pod.LinksPerCube()))
 }
 
 // SliceGoodput returns the expected fraction of a pod of n cubes that slices of c cubes
@@ -66,10 +66,11 @@ func SliceGoodput(c, n int, up float64) float64 {
 }
 
 // MeanTimeToInterruption returns the mean time until a failure interrupts a job of the
-// given number of cubes: a failure of one of its machines or optical links, or of a
+// given number of cubes of a pod: a failure of one of its machines or optical links, or of a
 // switch of its pod. It is MaxTime if nothing fails.
-func (r *Rates) MeanTimeToInterruption(cubes int) Time {
-	perDay := float64(cubes)*(CubeHosts*r[Machine].PerDay+CubeLinks*r[Cable].PerDay) + PodSwitches*r[Switch].PerDay
+func (r *Rates) MeanTimeToInterruption(pod *torus.Pod, cubes int) Time {
+	ofCube := float64(pod.HostsPerCube())*r[Machine].PerDay + float64(pod.LinksPerCube())*r[Cable].PerDay
+	perDay := float64(cubes)*ofCube + float64(pod.Cube.Switches())*r[Switch].PerDay
 	if perDay == 0 {
 		return MaxTime
 	}

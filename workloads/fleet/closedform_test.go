@@ -3,6 +3,8 @@ package fleet
 import (
 	"math"
 	"testing"
+
+	"sim/fabric/torus"
 )
 
 // checkNear compares two numbers.
@@ -16,12 +18,13 @@ func checkNear(t *testing.T, what string, got, want, within float64) {
 // TestPublished compares the closed forms with numbers printed in the papers.
 func TestPublished(t *testing.T) {
 	rates := tpuv4Rates()
-	const machines, cables = PodCubes * CubeHosts, PodCubes * CubeLinks
-	perDay := machines*rates[Machine].PerDay + cables*rates[Cable].PerDay + PodSwitches*rates[Switch].PerDay
+	const podCubes, switches = 64, 48
+	const machines, cables = podCubes * 16, podCubes * 96
+	perDay := machines*rates[Machine].PerDay + cables*rates[Cable].PerDay + switches*rates[Switch].PerDay
 	checkNear(t, "faults of a pod in a day", perDay, 1.15, 0.01)
 	checkNear(t, "machines a week", 7*machines*rates[Machine].PerDay, 5.73, 0.01)
 	checkNear(t, "cables a week", 7*cables*rates[Cable].PerDay, 2.15, 0.01)
-	checkNear(t, "switches a week", 7*PodSwitches*rates[Switch].PerDay, 0.134, 0.001)
+	checkNear(t, "switches a week", 7*switches*rates[Switch].PerDay, 0.134, 0.001)
 
 	mix := Mixes()["tpuv4-2022"]
 	cubes := mix.Mean(func(s Shape) float64 { return float64(s.Cubes()) })
@@ -31,29 +34,29 @@ func TestPublished(t *testing.T) {
 	checkNear(t, "twisted", mix.Mean(func(s Shape) float64 { return indicator(s.Twisted) }), 0.291, 0.001)
 	checkNear(t, "above 192 chips", mix.Mean(func(s Shape) float64 { return indicator(s.Chips() > 192) }), 0.371, 0.001)
 	checkNear(t, "a side above 16", mix.Mean(func(s Shape) float64 { return indicator(s.Dims[2] > 16) }), 0.014, 0.001)
-	d := &Demand{Mix: mix, ByDay: Fig13(), Chips: 4096, Load: 0.8}
+	d := &Demand{Pod: *torus.TPUv4Pod(), Mix: mix, ByDay: Fig13(), Chips: 4096, Load: 0.8}
 	checkNear(t, "jobs a day", d.MeanPerDay(), 139.2, 0.05)
-	checkNear(t, "connections a day", cubes*PodSwitches*d.MeanPerDay(), 42200, 150)
+	checkNear(t, "connections a day", cubes*switches*d.MeanPerDay(), 42200, 150)
 	checkNear(t, "mean duration", d.MeanWork(Shape{Dims: [3]int{4, 4, 4}}).Seconds()/3600, 1.38, 0.01)
 
 	// Reading A of Fig. 1: one switch out is tolerated, two are not.
-	out := PodSwitches * rates[Switch].PerDay * rates[Switch].MeanRepair().Days()
+	out := switches * rates[Switch].PerDay * rates[Switch].MeanRepair().Days()
 	checkNear(t, "two switches out", PoissonTail(2, out), 2e-4, 2e-6)
 	checkNear(t, "a switch out", PoissonTail(1, out), 0.0199, 1e-4)
-	checkNear(t, "50 cubes up", BinomialTail(50, PodCubes, CubeAvailability(0.99)), 0.954, 5e-4)
-	checkNear(t, "50 cubes up, hosts 0.98958", BinomialTail(50, PodCubes, CubeAvailability(0.98958)), 0.94, 5e-4)
+	checkNear(t, "50 cubes up", BinomialTail(50, podCubes, math.Pow(0.99, 16)), 0.954, 5e-4)
+	checkNear(t, "50 cubes up, hosts 0.98958", BinomialTail(50, podCubes, math.Pow(0.98958, 16)), 0.94, 5e-4)
 	// Reading B: independent outages cannot give 99.98 %.
 	checkNear(t, "two out of 0.0619", 1-PoissonTail(2, -math.Log(0.94)), 0.9982, 5e-5)
 
 	checkNear(t, "1024 hosts of 99.9 %", math.Pow(0.999, 1024), 0.359, 5e-4)
 	for i, c := range []int{16, 32, 48} {
-		checkNear(t, "goodput", SliceGoodput(c, PodCubes, CubeAvailability(0.99)), []float64{0.748, 0.500, 0.744}[i], 2.1e-3) // read off a figure
-		checkNear(t, "static", math.Pow(CubeAvailability(0.99), float64(c)), []float64{0.076, 0.006, 0.0004}[i], 5e-4)
+		checkNear(t, "goodput", SliceGoodput(c, podCubes, math.Pow(0.99, 16)), []float64{0.748, 0.500, 0.744}[i], 2.1e-3) // read off a figure
+		checkNear(t, "static", math.Pow(math.Pow(0.99, 16), float64(c)), []float64{0.076, 0.006, 0.0004}[i], 5e-4)
 	}
 	for c, h := range map[int]float64{1: 652, 8: 150, 16: 79.8, 50: 26.7, 64: 20.9} {
-		checkNear(t, "hours to interruption", rates.MeanTimeToInterruption(c).Seconds()/3600, h, 0.006*h)
+		checkNear(t, "hours to interruption", rates.MeanTimeToInterruption(torus.TPUv4Pod(), c).Seconds()/3600, h, 0.006*h)
 	}
-	m := rates.MeanTimeToInterruption(50)
+	m := rates.MeanTimeToInterruption(torus.TPUv4Pod(), 50)
 	interval := DalyInterval(2*Minute, m)
 	checkNear(t, "Daly, min", interval.Seconds()/60, 78.7, 0.1)
 	checkNear(t, "efficiency", Efficiency(interval, 2*Minute, 10*Minute, m), 0.9449, 2e-4)

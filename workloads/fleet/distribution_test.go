@@ -3,6 +3,8 @@ package fleet
 import (
 	"math"
 	"testing"
+
+	"sim/fabric/torus"
 )
 
 // TestDrawnMoments checks that distributions have the requested means, within four
@@ -42,7 +44,7 @@ func TestDrawnMoments(t *testing.T) {
 // requested means, and that the random streams are independent.
 func TestDemand(t *testing.T) {
 	d := Demand{
-		Seed: 7, Mix: Mixes()["tpuv4-2022"], ByDay: Fig13(), Until: 600 * Day, Chips: 4096, Load: 0.8,
+		Pod: *torus.TPUv4Pod(), Seed: 7, Mix: Mixes()["tpuv4-2022"], ByDay: Fig13(), Until: 600 * Day, Chips: 4096, Load: 0.8,
 		Durations: Exponential, Bands: [NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95, EstimateFactor: 1,
 	}
 	if err := d.Check(); err != nil {
@@ -91,7 +93,7 @@ func TestFailures(t *testing.T) {
 	up, down, quick := Time(0), Time(0), 0
 	const n = 20000
 	for i := range n / 10 {
-		f := NewFailures(&p, 3, Cable, 2, 0, i)
+		f := NewFailures(&p, 3, PartID{Cable, 0, i}, 2, 1024)
 		for range 10 {
 			after, repair, _ := f.Next(0)
 			up += after
@@ -103,9 +105,9 @@ func TestFailures(t *testing.T) {
 	}
 	checkNear(t, "quick", float64(quick)/n, 0.7, 0.015)
 	checkNear(t, "unavailability", down.Seconds()/(up+down).Seconds()/p.Unavailability(), 1, 0.05)
-	x, _, _ := NewFailures(&p, 3, Cable, 2, 0, 1).Next(0)
-	y, _, _ := NewFailures(&p, 3, Cable, 2, 1, 1).Next(0)
-	z, _, _ := NewFailures(&p, 3, Machine, 2, 0, 1).Next(0)
+	x, _, _ := NewFailures(&p, 3, PartID{Cable, 0, 1}, 2, 1024).Next(0)
+	y, _, _ := NewFailures(&p, 3, PartID{Cable, 1, 1}, 2, 1024).Next(0)
+	z, _, _ := NewFailures(&p, 3, PartID{Machine, 0, 1}, 2, 1024).Next(0)
 	if x == y || x == z {
 		t.Error("parts share their random numbers")
 	}
@@ -116,7 +118,7 @@ func TestShapes(t *testing.T) {
 		"4x4x8T": "4x4x8T", "8x4x4": "4x4x8", "2x2x1": "1x2x2", "16x16x16": "16x16x16", "4x8x8T": "4x8x8T",
 		"3x4x4": "", "4x4x12T": "", "4x4": "", "4x4x260": "", "16x16x20": "", "2x4x8": "", "0x4x4": "", "1x2x2T": "", "-4x4x4": "",
 	} {
-		s, err := ParseShape(text)
+		s, err := ParseShape(text, torus.TPUv4Pod())
 		if got := s.String(); (err == nil) != (want != "") || err == nil && got != want {
 			t.Errorf("ParseShape(%q) = %v, %v; want %q", text, got, err, want)
 		}

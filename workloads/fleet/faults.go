@@ -81,12 +81,18 @@ type Failures struct {
 	log  *history   // outages of one server of the log; nil if the process has no log
 }
 
-// NewFailures returns the failures of one part of a fleet with the given number of pods.
-// number is the index of the part among the parts of its kind in its pod. If p has a log,
-// kind must be Machine: the log has one list of outages per machine.
-func NewFailures(p *Process, seed uint64, kind Part, pods, pod, number int) Failures {
+// PartID identifies a part of a fleet.
+type PartID struct {
+	Kind        Part
+	Pod, Number int // index of the pod, and of the part among the parts of its kind in the pod
+}
+
+// NewFailures returns the failures of one part of a fleet with the given number of pods of the
+// given machines. If p has a log, the part must be a Machine: the log has one list of outages
+// per machine.
+func NewFailures(p *Process, seed uint64, id PartID, pods, machines int) Failures {
+	kind, pod, number := id.Kind, id.Pod, id.Number
 	if p.Log != nil {
-		const machines = PodCubes * CubeHosts
 		return Failures{Process: p, log: p.Log.history(pod*machines+number, pods*machines)}
 	}
 

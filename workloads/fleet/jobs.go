@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"sim/fabric/torus"
 )
 
 // Band is a priority of jobs, as in Borg. Jobs with a lower value come first.
@@ -60,7 +62,8 @@ func Fig13() []int { return slices.Clone(fig13[:]) }
 // Demand describes random jobs. Each property is drawn from its own random stream.
 type Demand struct {
 	Seed uint64
-	Mix  Mix // slices and their weights
+	Pod  torus.Pod // each pod of the fleet
+	Mix  Mix       // slices of the pod and their weights
 	// ByDay is the number of jobs on each day, repeated after the last one. Jobs arrive
 	// at uniformly random times of the day. If ByDay is nil, arrivals are a Poisson
 	// process with rate PerDay.
@@ -88,7 +91,7 @@ type Demand struct {
 // not finish, such as a load of more than 100 fleets. The mean of Traffic is at most 0.5,
 // because the traffic of a job can be twice the mean.
 func (d *Demand) Check() error {
-	if err := d.Mix.Check(); err != nil {
+	if err := d.Mix.Check(&d.Pod); err != nil {
 		return err
 	}
 	bands := 0.0

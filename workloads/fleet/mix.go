@@ -5,9 +5,12 @@ package fleet
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
+
+	"sim/fabric/torus"
 )
 
 // Share is the relative frequency of a slice.
@@ -27,8 +30,18 @@ const tpuv4 = "1x1x1 2.1, 1x1x2 0.4, 1x2x2 6.7, 2x2x2 4.7, 2x2x4 6.4, 2x4x4 8.9,
 	"4x8x8T 9.2, 4x8x8 1.5, 4x4x16 1.0, 4x8x12 0.1, 8x8x8 9.6, 4x8x16 1.7, 4x4x32 0.6, 8x8x12 0.7, 8x8x16T 1.8, 8x8x16 1.4, 4x16x16 0.3, " +
 	"4x4x64 0.1, 4x8x32 0.1, 8x12x16 0.1, 4x4x96 0.1, 8x8x24 0.1, 8x16x16T 1.4, 8x16x16 0.3, 12x16x16 5.7, 4x4x192 0.4"
 
-// Mixes returns the known mixes by name.
+// Mixes returns the known mixes by name, for pods of TPU v4.
 func Mixes() map[string]Mix { return map[string]Mix{"tpuv4-2022": mustMix(tpuv4)} }
+
+// In returns the same sizes as slices of a pod. It fails if the pod does not have them.
+func (m Mix) In(pod *torus.Pod) (Mix, error) {
+	m = slices.Clone(m)
+	for i, s := range m {
+		m[i].Shape = NewShape(pod.Cube, s.Shape.Dims)
+		m[i].Shape.Twisted = s.Shape.Twisted
+	}
+	return m, m.Check(pod)
+}
 
 // Mean returns the mean of a function over the slices of a mix.
 func (m Mix) Mean(value func(Shape) float64) float64 {
@@ -41,11 +54,11 @@ func (m Mix) Mean(value func(Shape) float64) float64 {
 }
 
 // Check fails if a weight is negative or NaN, if no weight is positive, or if a slice is
-// invalid.
-func (m Mix) Check() error {
+// not one of the pod's.
+func (m Mix) Check(pod *torus.Pod) error {
 	sum := 0.0
 	for _, s := range m {
-		if err := s.Shape.check(); err != nil {
+		if err := s.Shape.check(pod); err != nil {
 			return err
 		}
 		const maxWeight = 1e18 // keeps the sum of weights finite
@@ -104,16 +117,16 @@ func (d *mixSampler) sample(r *rand.Rand) Shape {
 	return d.mix[min(i, len(d.mix)-1)].Shape
 }
 
-// ParseMix parses slices with their weights, such as "4x4x4 13.9, 4x4x8T 16". It fails on
-// a malformed entry and if Mix.Check fails.
-func ParseMix(text string) (Mix, error) {
+// ParseMix parses slices of a pod with their weights, such as "4x4x4 13.9, 4x4x8T 16". It
+// fails on a malformed entry and if Mix.Check fails.
+func ParseMix(text string, pod *torus.Pod) (Mix, error) {
 	var m Mix
 	for _, entry := range strings.Split(text, ",") {
 		fields := strings.Fields(entry)
 		if len(fields) != 2 {
 			return nil, fmt.Errorf("fleet: %.40q is not a slice and how often it is asked for", entry)
 		}
-		shape, err := ParseShape(fields[0])
+		shape, err := ParseShape(fields[0], pod)
 		if err != nil {
 			return nil, err
 		}
@@ -123,12 +136,12 @@ func ParseMix(text string) (Mix, error) {
 		}
 		m = append(m, Share{Shape: shape, Weight: weight})
 	}
-	return m, m.Check()
+	return m, m.Check(pod)
 }
 
-// mustMix is ParseMix for valid texts.
+// mustMix is ParseMix for valid texts and pods of TPU v4.
 func mustMix(text string) Mix {
-	m, err := ParseMix(text)
+	m, err := ParseMix(text, torus.TPUv4Pod())
 	if err != nil {
 		panic(err)
 	}

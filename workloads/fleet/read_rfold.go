@@ -42,7 +42,7 @@ func (l *logReader) parseSlice(topology, text string) (Shape, error) {
 	if topology == "T3D_T" {
 		text += "T"
 	}
-	shape, err := ParseShape(text)
+	shape, err := ParseShape(text, &l.demand.Pod)
 	if err != nil {
 		return shape, l.errorf("the slice is invalid; want three sides such as 4x4x8, with T at the end if twisted")
 	}

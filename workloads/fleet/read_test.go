@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"sim/fabric/torus"
 )
 
 func testDemand() *Demand {
-	return &Demand{Seed: 1, Mix: Mixes()["tpuv4-2022"], PerDay: 1, Until: Day, Chips: 4096, Load: 1, Bands: [NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.9, EstimateFactor: 1}
+	return &Demand{Pod: *torus.TPUv4Pod(), Seed: 1, Mix: Mixes()["tpuv4-2022"], PerDay: 1, Until: Day, Chips: 4096, Load: 1, Bands: [NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.9, EstimateFactor: 1}
 }
 
 const (
@@ -192,7 +194,7 @@ func TestHistory(t *testing.T) {
 		p := f.Process()
 		copies, moments := make([]int, len(f.Servers)), map[[2]Time]bool{}
 		for i := range n {
-			x := NewFailures(&p, 1, Machine, 1, 0, i)
+			x := NewFailures(&p, 1, PartID{Machine, 0, i}, 1, 1024)
 			x.log = f.history(i, n)
 			server := slices.IndexFunc(f.Servers, func(s []Outage) bool { return len(s) > 0 && len(x.log.outages) > 0 && &s[0] == &x.log.outages[0] })
 			if server < 0 {

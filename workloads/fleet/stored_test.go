@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"sim/fabric/torus"
 )
 
 // TestStoredDraws: the jobs that demands draw are as stored, all of each job, by days and as a Poisson process, with
@@ -16,7 +18,7 @@ func TestStoredDraws(t *testing.T) {
 		t.Skip("digests are of amd64; other processors may round otherwise")
 	}
 	base := Demand{
-		Seed: 3, Mix: Mixes()["tpuv4-2022"], PerDay: 90, Until: 9 * Day, Chips: 4096, Load: 0.8, Durations: Exponential,
+		Pod: *torus.TPUv4Pod(), Seed: 3, Mix: Mixes()["tpuv4-2022"], PerDay: 90, Until: 9 * Day, Chips: 4096, Load: 0.8, Durations: Exponential,
 		Bands: [NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.4, EstimateFactor: 3, SizeExponent: 0.3, Traffic: Traffic{0.2, 0.1},
 	}
 	for _, c := range []struct {
@@ -36,9 +38,13 @@ func TestStoredDraws(t *testing.T) {
 			t.Fatal(err)
 		}
 		digest := fnv.New64a()
+		type shape struct {
+			Dims    [3]int
+			Twisted bool
+		}
 		source := d.Jobs()
 		for j, ok := source.Next(); ok; j, ok = source.Next() {
-			fmt.Fprintf(digest, "%.9g\n", []any{j.Number, j.Submit, j.Shape, j.Work, j.Estimate, j.Band, j.AcceptsFaultRouting, j.Traffic})
+			fmt.Fprintf(digest, "%.9g\n", []any{j.Number, j.Submit, shape{j.Shape.Dims, j.Shape.Twisted}, j.Work, j.Estimate, j.Band, j.AcceptsFaultRouting, j.Traffic})
 		}
 		for _, s := range d.Mix {
 			fmt.Fprintf(digest, "%v %.9g %d\n", s.Shape, d.MeanPerDay(), d.MeanWork(s.Shape))
@@ -119,7 +125,7 @@ func TestDemandBorders(t *testing.T) {
 		}, "wait for traffic"},
 	} {
 		for _, beyond := range []bool{false, true} {
-			d := Demand{Mix: Mixes()["tpuv4-2022"], PerDay: 1, Chips: 64, Load: 1, Bands: [NumBands]float64{1, 1, 1}, EstimateFactor: 1}
+			d := Demand{Pod: *torus.TPUv4Pod(), Mix: Mixes()["tpuv4-2022"], PerDay: 1, Chips: 64, Load: 1, Bands: [NumBands]float64{1, 1, 1}, EstimateFactor: 1}
 			c.set(&d, beyond)
 			if err := d.Check(); !beyond && err != nil || beyond && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%s, beyond its limit %v: %v, want %q", c.name, beyond, err, c.want)

@@ -45,6 +45,7 @@ func (u TimeUse) String() string {
 // charged at each event of the simulation. Chips of a job are charged when one of its
 // phases ends, such as its setup or its run (jobPhase).
 type chipAccount struct {
+	cubeChips   int64          // chips of a cube
 	from, until fleet.Time     // measured time: from <= t < until
 	byUse       [NumUses]int64 // in chip-milliseconds, indexed by TimeUse
 	// requestedWork is the time, in chip-milliseconds, that the work would take on
@@ -102,7 +103,7 @@ const (
 // toRemove.
 func (a *chipAccount) addCube(c *placement.Cube, sign int64) {
 	used := int64(bits.OnesCount64(c.Used))
-	free := int64(fleet.CubeChips) - used
+	free := a.cubeChips - used
 	a.occupiedChips += sign * used
 
 	// In a closed cube, all chips without a job count as maintenance. In other cubes

@@ -5,8 +5,9 @@ package fleets
 
 import (
 	"math"
-	"math/bits"
+	"slices"
 
+	"sim/fabric/torus"
 	"sim/policies/placement"
 	"sim/workloads/fleet"
 )
@@ -15,9 +16,8 @@ import (
 // integrated over time. The fragmentation of the free cubes of a pod is sampled at regular
 // times.
 type availability struct {
-	cubes      int         // size of the slice; 0 measures only fragmentation
-	shape      fleet.Shape // shape of the slice
-	fixedCubes uint64      // bit set of the cubes of a slice that is always at the same place
+	cubes int         // size of the slice; 0 measures only fragmentation
+	shape fleet.Shape // shape of the slice
 
 	current      []podCapacity // capacity of each pod since the last change, indexed by pod
 	switchesSeen []int         // number of failed switches at the last change, indexed by pod
@@ -43,7 +43,7 @@ type podCapacity struct {
 func newAvailability(c *Config, policy placement.Policy) *availability {
 	w := &availability{cubes: c.MeasuredCubes, nextSample: c.Start, isStale: true}
 	if !policy.Rewires() {
-		w.boxes = gridBoxes()
+		w.boxes = gridBoxes(&c.Pod)
 	}
 	if w.cubes == 0 {
 		return w
@@ -54,15 +54,13 @@ func newAvailability(c *Config, policy placement.Policy) *availability {
 	// With optical switches, any cubes form a slice, and a row of cubes stands for all
 	// shapes. Without, the slice is the smallest box with enough cubes: the last such box,
 	// since the smallest boxes are at the end.
-	w.shape = fleet.Shape{Dims: [3]int{fleet.Side, fleet.Side, fleet.Side * w.cubes}}
+	cube := c.Pod.Cube
+	w.shape = fleet.NewShape(cube, [3]int{cube[0], cube[1], cube[2] * w.cubes})
 	for _, b := range w.boxes {
 		if b.Cubes() >= w.cubes {
 			w.shape = b
 		}
 	}
-
-	// The fixed place is the first cubes of a pod.
-	w.fixedCubes = ^uint64(0) >> (fleet.PodCubes - w.cubes)
 	return w
 }
 
@@ -70,18 +68,13 @@ func newAvailability(c *Config, policy placement.Policy) *availability {
 // this gives more than 200 samples per pod. Each sample tries up to 20 boxes.
 const sampleInterval = 6 * fleet.Hour
 
-// gridBoxes returns the shapes of boxes in the 4x4x4 grid of a pod's cubes, the
-// largest first.
-func gridBoxes() []fleet.Shape {
-	const side = 4 // cubes along each dimension of the grid
+// gridBoxes returns the shapes of boxes in the grid of a pod's cubes, the largest first.
+func gridBoxes(pod *torus.Pod) []fleet.Shape {
 	var list []fleet.Shape
-	for n := fleet.PodCubes; n > 0; n-- {
-		for a := 1; a <= side; a++ {
-			for b := a; b <= side; b++ {
-				if c := n / (a * b); c >= b && c <= side && a*b*c == n {
-					dims := [3]int{a * fleet.Side, b * fleet.Side, c * fleet.Side}
-					list = append(list, fleet.Shape{Dims: dims})
-				}
+	for n := pod.Cubes; n > 0; n-- {
+		for _, s := range fleet.SlicesOf(pod.Cube, n) {
+			if placement.FitsGrid(pod, s) {
+				list = append(list, s)
 			}
 		}
 	}
@@ -112,16 +105,19 @@ func (w *availability) advance(s *simulation, from fleet.Time) {
 	w.isStale = false
 }
 
+// isNotFree reports whether no slice of whole cubes can use a cube.
+func isNotFree(c placement.Cube) bool { return !c.IsFree() }
+
 // podCapacity returns the capacity of pod p without its jobs.
 func (w *availability) podCapacity(s *simulation, p int) podCapacity {
-	pod := *s.pods[p].Pod
+	pod := s.podWithout(p, noJobs)
 	for i := range pod.Cubes {
 		pod.Cubes[i].Used, pod.Cubes[i].Held = 0, 0
 	}
 
-	up := pod.Free() // bit set of cubes
+	up := pod.Free()
 	var c podCapacity
-	if up&w.fixedCubes == w.fixedCubes {
+	if fixed := pod.Cubes[:w.cubes]; !slices.ContainsFunc(fixed, isNotFree) {
 		c.fixed = 1
 	}
 
@@ -132,12 +128,12 @@ func (w *availability) podCapacity(s *simulation, p int) podCapacity {
 		return c
 	}
 
-	if _, ok := s.policy.Place(&pod, w.shape); ok {
+	if _, ok := s.policy.Place(pod, w.shape); ok {
 		c.slice = 1
 	}
 	if s.policy.Rewires() {
-		slices := bits.OnesCount64(up) / w.cubes
-		c.goodput = float64(slices*w.cubes) / fleet.PodCubes
+		numSlices := up.Len() / w.cubes
+		c.goodput = float64(numSlices*w.cubes) / float64(len(pod.Cubes))
 	}
 	return c
 }
@@ -185,7 +181,7 @@ func (w *availability) addMetrics(c *Config, rewires bool, m map[string]float64)
 	m["availability_fixed"] = w.sums.fixed / span
 
 	// Expected values: all cubes of a fixed slice must be up.
-	up := c.Rates.CubeAvailability()
+	up := c.Rates.CubeAvailability(&c.Pod)
 	machineUp := 1 - c.Rates[fleet.Machine].Unavailability()
 	m["machine_availability"] = machineUp * (1 - c.Rates[fleet.Cube].Unavailability())
 	m["expected_availability_fixed"] = math.Pow(up, float64(w.cubes))
@@ -202,14 +198,15 @@ func (w *availability) addMetrics(c *Config, rewires bool, m map[string]float64)
 	switchUp := 1 - c.Rates[fleet.Switch].Unavailability()
 	// Probability that enough switches are up for slices to work: all switches, or all but
 	// one if traffic is routed around a failed switch.
-	switches := math.Pow(switchUp, fleet.PodSwitches)
+	n := c.Pod.Cube.Switches()
+	switches := math.Pow(switchUp, float64(n))
 	if c.OCS != ReactionWait {
-		switches = fleet.BinomialTail(fleet.PodSwitches-1, fleet.PodSwitches, switchUp)
+		switches = fleet.BinomialTail(n-1, n, switchUp)
 	}
 
 	// With switches, any cubes that are up form a slice.
-	m["expected_availability"] = switches * fleet.BinomialTail(w.cubes, fleet.PodCubes, up)
-	m["expected_slice_goodput"] = switches * fleet.SliceGoodput(w.cubes, fleet.PodCubes, up)
+	m["expected_availability"] = switches * fleet.BinomialTail(w.cubes, c.Pod.Cubes, up)
+	m["expected_slice_goodput"] = switches * fleet.SliceGoodput(w.cubes, c.Pod.Cubes, up)
 }
 
 // switchesDown returns the number of switches of the pod that are down.

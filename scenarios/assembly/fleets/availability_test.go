@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"sim/fabric/torus"
 	"sim/workloads/fleet"
 )
 
@@ -97,7 +98,7 @@ func TestFragmentation(t *testing.T) {
 
 	// The boxes are listed by size, and each once.
 	previous, visited := 65, map[string]bool{}
-	for _, b := range gridBoxes() {
+	for _, b := range gridBoxes(torus.TPUv4Pod()) {
 		if b.Cubes() > previous || visited[fmt.Sprint(b)] {
 			t.Errorf("box %s follows one of %d cubes, want decreasing sizes without repetition",
 				b, previous)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"sim/fabric/torus"
 	"sim/workloads/fleet"
 )
 
@@ -17,7 +18,7 @@ func BenchmarkGrowth(b *testing.B) {
 				for range b.N {
 					c := paperPod(0.8)
 					d := &fleet.Demand{
-						Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], Until: 30 * fleet.Day,
+						Pod: *torus.TPUv4Pod(), Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], Until: 30 * fleet.Day,
 						Chips: 4096, Load: 0.8, PerDay: 139.2,
 						Durations: fleet.Lognormal, Sigma: 1.5,
 						Bands: [fleet.NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95,
@@ -51,7 +52,7 @@ func BenchmarkPodYear(b *testing.B) {
 		for range b.N {
 			c := paperPod(0.8)
 			d := &fleet.Demand{
-				Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
+				Pod: *torus.TPUv4Pod(), Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
 				Until: 365 * fleet.Day, Chips: 4096, Load: 0.8,
 				Durations: fleet.Lognormal, Sigma: 1.5,
 				Bands:             [fleet.NumBands]float64{2, 5, 3},

@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"sim/engine"
-	"sim/policies/placement"
 	"sim/workloads/fleet"
 )
 
@@ -145,7 +144,7 @@ func (r *srptServer) finish(until float64) float64 {
 // others idle. The mean size of jobs is weighted by cube-time.
 func newsvendorSpares(c *Config) int {
 	const maxJobs = 10_000 // first jobs of the source; enough for a stable mean
-	up := c.Rates.CubeAvailability()
+	up := c.Rates.CubeAvailability(&c.Pod)
 	cubes, time := 0.0, 0.0 // sums of the cubes of jobs, and of 1, both weighted by cube-time
 	source := c.Jobs()
 
@@ -163,33 +162,31 @@ func newsvendorSpares(c *Config) int {
 	if time == 0 {
 		return 0
 	}
-	return fleet.Newsvendor(fleet.PodCubes, up, cubes/time)
+	return fleet.Newsvendor(c.Pod.Cubes, up, cubes/time)
 }
 
 // sampleFreeSlices counts how many more slices of 8 cubes fit, once per day while
 // there are jobs. It counts the slices that the placement finds, and the maximum number of
 // disjoint boxes of 2x2x2 free cubes in the grid.
 func (s *simulation) sampleFreeSlices() {
-	c := &s.counters
+	c, cube := &s.counters, s.config.Pod.Cube
+	eightCubes := fleet.NewShape(cube, [3]int{2 * cube[0], 2 * cube[1], 2 * cube[2]})
 	for ; c.nextSample*fleet.Day <= s.now; c.nextSample++ {
 		if c.nextSample*fleet.Day < s.config.Start || s.account.occupiedChips == 0 {
 			continue
 		}
 		c.samples++
 		for p := range s.pods {
-			trial := *s.pods[p].Pod
-			c.maxSlicesFit += placement.MaxBoxes(trial.Free(), [3]int{2, 2, 2})
+			c.maxSlicesFit += s.pods[p].MaxBoxes(eightCubes)
+			trial := s.podWithout(p, noJobs)
 			for {
-				place, ok := s.policy.Place(&trial, eightCubes)
+				place, ok := s.policy.Place(trial, eightCubes)
 				if !ok {
 					break
 				}
-				markUsed(&trial, &place)
+				markUsed(trial, &place)
 				c.slicesFit++
 			}
 		}
 	}
 }
-
-// eightCubes is a slice of 8 cubes.
-var eightCubes = fleet.Shape{Dims: [3]int{2 * fleet.Side, 2 * fleet.Side, 2 * fleet.Side}}

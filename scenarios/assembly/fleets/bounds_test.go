@@ -66,7 +66,7 @@ func TestExpectedDuration(t *testing.T) {
 	m, d, r, interval, work := 3*fleet.Hour, 2*fleet.Minute, 10*fleet.Minute,
 		fleet.Hour, 10*fleet.Hour
 	c := quietFleet(nil, 3000*fleet.Day)
-	c.Rates[fleet.Cable] = fleet.Process{PerDay: fleet.Day.Seconds() / m.Seconds() / fleet.CubeLinks / 64, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 1}}
+	c.Rates[fleet.Cable] = fleet.Process{PerDay: fleet.Day.Seconds() / m.Seconds() / cubeLinks / 64, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 1}}
 	c.Times = Times{Session: r, Checkpoint: d, Interval: interval}
 	var list []fleet.Job
 	for i := range runs {

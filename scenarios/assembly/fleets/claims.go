@@ -23,7 +23,7 @@ type claim struct {
 func (s *simulation) addClaim(j *fleetJob, pod int, place placement.Place) *claim {
 	c := &claim{job: j, pod: pod, place: place}
 	s.claims = append(s.claims, c)
-	chips := chipsOf(&place)
+	chips := s.pods[pod].Chips(&place)
 	for _, cube := range place.Cubes {
 		s.changeCube(pod, int(cube), func(x *placement.Cube) { x.Held |= chips })
 	}
@@ -32,7 +32,7 @@ func (s *simulation) addClaim(j *fleetJob, pod int, place placement.Place) *clai
 
 // releaseChips makes the chips of a claim available to other jobs.
 func (s *simulation) releaseChips(c *claim) {
-	chips := chipsOf(&c.place)
+	chips := s.pods[c.pod].Chips(&c.place)
 	for _, cube := range c.place.Cubes {
 		s.changeCube(c.pod, int(cube), func(x *placement.Cube) { x.Held &^= chips })
 	}
@@ -43,7 +43,7 @@ func (s *simulation) releaseChips(c *claim) {
 func (s *simulation) resolveClaims() error {
 	for i := 0; i < len(s.claims); {
 		c := s.claims[i]
-		chips := chipsOf(&c.place)
+		chips := s.pods[c.pod].Chips(&c.place)
 
 		// The place is ready if the job waits for it and no job uses it any more. It is lost
 		// if a part of it fails or is closed for maintenance. Only slices of whole cubes
@@ -90,10 +90,13 @@ func (s *simulation) resolveClaims() error {
 	return nil
 }
 
+// noJobs is the argument of podWithout for a copy with all jobs.
+var noJobs []departure
+
 // podWithout returns a copy of pod p without the given jobs. The copy uses scratch memory
 // of the simulation (trialPod) and is valid until the next call.
 func (s *simulation) podWithout(p int, jobs []departure) *placement.Pod {
-	s.trialPod = *s.pods[p].Pod
+	s.trialPod.CopyCubes(s.pods[p].Pod)
 	s.removeJobs(&s.trialPod, jobs)
 	return &s.trialPod
 }
@@ -108,21 +111,21 @@ func (s *simulation) removeJobs(p *placement.Pod, jobs []departure) {
 // markUsed marks the chips of a place in a copy of a pod as used.
 func markUsed(p *placement.Pod, place *placement.Place) {
 	for _, c := range place.Cubes {
-		p.Cubes[c].Used |= chipsOf(place)
+		p.Cubes[c].Used |= p.Chips(place)
 	}
 }
 
 // markFree marks the chips of a place in a copy of a pod as free.
 func markFree(p *placement.Pod, place *placement.Place) {
 	for _, c := range place.Cubes {
-		p.Cubes[c].Used &^= chipsOf(place)
+		p.Cubes[c].Used &^= p.Chips(place)
 	}
 }
 
 // overlaps reports whether two places of a pod have a chip in common.
-func overlaps(a, b *placement.Place) bool {
+func overlaps(p *placement.Pod, a, b *placement.Place) bool {
 	for _, c := range a.Cubes {
-		if slices.Contains(b.Cubes, c) && chipsOf(a)&chipsOf(b) != 0 {
+		if slices.Contains(b.Cubes, c) && p.Chips(a)&p.Chips(b) != 0 {
 			return true
 		}
 	}
@@ -131,10 +134,10 @@ func overlaps(a, b *placement.Place) bool {
 
 // idleChips returns the number of chips of a pod that are available to jobs.
 func idleChips(p *placement.Pod) int {
-	n := 0
+	n, wholeCube := 0, p.Chips(&placement.Place{})
 	for i := range p.Cubes {
 		if c := &p.Cubes[i]; c.Closed == 0 && c.Unlinked == 0 {
-			n += bits.OnesCount64(^(c.Used | c.Down | c.Held))
+			n += bits.OnesCount64(wholeCube &^ (c.Used | c.Down | c.Held))
 		}
 	}
 	return n

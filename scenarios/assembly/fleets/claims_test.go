@@ -3,6 +3,7 @@ package fleets
 import (
 	"testing"
 
+	"sim/fabric/torus"
 	"sim/policies/placement"
 	"sim/workloads/fleet"
 )
@@ -22,10 +23,10 @@ func TestIdleChips(t *testing.T) {
 		{func(c *placement.Cube) { c.Unlinked = 1 }, 64},
 		{func(c *placement.Cube) { c.Used, c.Down = 3, 6 }, 3},
 	} {
-		var p placement.Pod
-		all := idleChips(&p)
+		p := placement.NewPod(torus.TPUv4Pod())
+		all := idleChips(p)
 		c.change(&p.Cubes[5])
-		if got := all - idleChips(&p); got != c.want {
+		if got := all - idleChips(p); got != c.want {
 			t.Errorf("cube %+v: got a decrease by %d idle chips, want %d", p.Cubes[5], got, c.want)
 		}
 	}
@@ -34,12 +35,12 @@ func TestIdleChips(t *testing.T) {
 // TestEstimateEvents checks the estimated numbers of jobs and failures. Failures
 // are proportional to the number of parts of a pod.
 func TestEstimateEvents(t *testing.T) {
-	s := &Scenario{Pods: 2}
+	s := &Scenario{Pods: Pods{Pods: 2, Preset: "tpuv4"}}
 	s.Fleet.Days, s.Fleet.JobsADay = 10, 5
 	for _, c := range []struct {
 		part  fleet.Part
 		count float64
-	}{{fleet.Machine, machinesPerPod}, {fleet.Cable, cablesPerPod}, {fleet.Switch, fleet.PodSwitches}, {fleet.SwitchWork, fleet.PodSwitches}, {fleet.Cube, fleet.PodCubes}} {
+	}{{fleet.Machine, podCubes * cubeHosts}, {fleet.Cable, (podCubes * cubeLinks)}, {fleet.Switch, podSwitches}, {fleet.SwitchWork, podSwitches}, {fleet.Cube, podCubes}} {
 		var r fleet.Rates
 		r[c.part].PerDay = 0.5
 		jobs, failures := s.EstimateEvents(r)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"testing"
 
+	"sim/fabric/torus"
 	"sim/workloads/fleet"
 )
 
@@ -49,7 +50,11 @@ func idleFleet(seed uint64, days int) *Config {
 // addDailyJobs adds one job per day, at random times, with negligible duration.
 func addDailyJobs(t *testing.T, c *Config, slice string) {
 	t.Helper()
-	d := &fleet.Demand{Seed: c.Seed, Mix: mixOf(t, slice), PerDay: 1, Until: c.End, Chips: 1,
+	mix, err := fleet.ParseMix(slice+" 1", &c.Pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &fleet.Demand{Pod: c.Pod, Seed: c.Seed, Mix: mix, PerDay: 1, Until: c.End, Chips: 1,
 		Load: 1e-9, Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1},
 		EstimateFactor: 1}
 	c.Jobs = d.Jobs
@@ -81,14 +86,14 @@ func setMachineAvailability(c *Config, availability float64) {
 // paper's "~1 %".
 func TestInterruptedShare(t *testing.T) {
 	for _, load := range []float64{0.5} {
-		d := &fleet.Demand{Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
+		d := &fleet.Demand{Pod: *torus.TPUv4Pod(), Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
 			Until: 240 * fleet.Day, Chips: 4096, Load: load,
 			Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{1},
 			FaultRoutingShare: 1, EstimateFactor: 1}
 		rates := tpuv4Rates()
 		work := fleet.Spread{Form: fleet.Lognormal,
 			Mean: d.MeanWork(fleet.Shape{Dims: [3]int{4, 4, 4}}), Sigma: 1.5}
-		s := &simulation{config: &Config{Rates: rates}}
+		s := &simulation{config: &Config{Pod: *torus.TPUv4Pod(), Rates: rates}}
 		want := d.Mix.Mean(func(x fleet.Shape) float64 {
 			sum, m := 0.0, s.meanTimeToInterruption(&fleetJob{Job: fleet.Job{Shape: x}}).Seconds()
 			// Integrate over the logarithm of the duration, which is normally
@@ -122,7 +127,7 @@ func TestInterruptedShare(t *testing.T) {
 // per day.
 func TestConnections(t *testing.T) {
 	checkClosedForm(t, "connections a day", 42200, 0.02, 8, func(seed uint64) float64 {
-		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
+		d := &fleet.Demand{Pod: *torus.TPUv4Pod(), Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
 			Until: 60 * fleet.Day, Chips: 4096, Load: 0.1,
 			Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
 		c := idleFleet(seed, 60)
@@ -138,8 +143,8 @@ func TestConnections(t *testing.T) {
 func TestReadingA(t *testing.T) {
 	switches := tpuv4Rates()[fleet.Switch]
 	u := switches.Unavailability()
-	noneDown, oneDown := math.Pow(1-u, fleet.PodSwitches),
-		fleet.PodSwitches*u*math.Pow(1-u, fleet.PodSwitches-1)
+	noneDown, oneDown := math.Pow(1-u, podSwitches),
+		podSwitches*u*math.Pow(1-u, podSwitches-1)
 
 	// The number of failed switches is binomially distributed.
 	checkClosedForm(t, "two switches down", 1-noneDown-oneDown, 0.3, 10, func(seed uint64) float64 {
@@ -150,7 +155,7 @@ func TestReadingA(t *testing.T) {
 
 	// Jobs use these paths if they have complete cubes and accept them.
 	checkClosedForm(t, "jobs on paths around a switch", 0.701*0.95*oneDown, 0.2, 6, func(seed uint64) float64 {
-		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 20,
+		d := &fleet.Demand{Pod: *torus.TPUv4Pod(), Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 20,
 			Until: 1000 * fleet.Day, Chips: 4096, Load: 0.02,
 			Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1},
 			FaultRoutingShare: 0.95,
@@ -168,14 +173,21 @@ func TestReadingA(t *testing.T) {
 // binomial tail. 50 of 64 cubes are available for 95.4 % of the time if machines
 // are up for 99 %. 1024 machines of 99.9 % are all up for 35.9 % of the time.
 func TestCubeAvailability(t *testing.T) {
+	ironwood, _ := torus.FindPreset("ironwood")
+	flat := torus.Pod{Cubes: 40, Cube: torus.Box{4, 4, 2}, Host: torus.Box{2, 2, 2}, MaxSlice: 40 * 32}
 	for _, x := range []struct {
+		pod   torus.Pod
 		slice string
 		cubes int
 		host  float64
-	}{{"8x20x20", 50, 0.99}, {"16x16x16", 64, 0.999}, {"8x16x16", 32, 0.97}} {
-		want := fleet.BinomialTail(x.cubes, fleet.PodCubes, fleet.CubeAvailability(x.host))
+	}{
+		{*torus.TPUv4Pod(), "8x20x20", 50, 0.99}, {*torus.TPUv4Pod(), "16x16x16", 64, 0.999},
+		{*torus.TPUv4Pod(), "8x16x16", 32, 0.97}, {ironwood.Pod, "16x16x32", 128, 0.995}, {flat, "8x8x16", 32, 0.97},
+	} {
+		want := fleet.BinomialTail(x.cubes, x.pod.Cubes, math.Pow(x.host, float64(x.pod.HostsPerCube())))
 		checkClosedForm(t, fmt.Sprintf("%d cubes of hosts of %g", x.cubes, x.host), want, 0.1, 30, func(seed uint64) float64 {
 			c := idleFleet(seed, 400)
+			c.Pod = x.pod
 			c.Start = 20 * fleet.Day
 			setMachineAvailability(c, x.host)
 			addDailyJobs(t, c, x.slice)
@@ -189,12 +201,12 @@ func TestCubeAvailability(t *testing.T) {
 // cubes.
 func TestSliceGoodput(t *testing.T) {
 	for slice, cubes := range map[string]int{"8x8x16": 16, "8x16x16": 32, "12x16x16": 48} {
-		want := fleet.SliceGoodput(cubes, fleet.PodCubes, fleet.CubeAvailability(0.99))
+		want := fleet.SliceGoodput(cubes, podCubes, math.Pow(0.99, 16))
 		checkClosedForm(t, slice, want, 0.02, 12, func(seed uint64) float64 {
 			c := idleFleet(seed, 220)
 			c.Start = 20 * fleet.Day
 			setMachineAvailability(c, 0.99)
-			d := &fleet.Demand{Seed: seed, Mix: mixOf(t, slice), PerDay: 12, Until: c.End,
+			d := &fleet.Demand{Pod: *torus.TPUv4Pod(), Seed: seed, Mix: mixOf(t, slice), PerDay: 12, Until: c.End,
 				Chips: 4096, Load: 3, Durations: fleet.Constant,
 				Bands:          [fleet.NumBands]float64{1},
 				EstimateFactor: 1}
@@ -212,9 +224,9 @@ func TestReadingB(t *testing.T) {
 	w, m := window.Days(), repair.Days()
 	failures := fleet.Process{PerDay: 4e-4, Weibull: 1,
 		Repair: fleet.Spread{Form: fleet.Exponential, Mean: repair}}
-	maintenance := fleet.PodSwitches * 10.7 / 24 / 365.25
+	maintenance := podSwitches * 10.7 / 24 / 365.25
 	overlap := m * (1 - m/w*(1-math.Exp(-w/m)))
-	want := maintenance * fleet.PodSwitches * failures.PerDay * overlap
+	want := maintenance * podSwitches * failures.PerDay * overlap
 	if math.Abs(maintenance-0.0586) > 1e-4 || want > 2e-4 {
 		t.Errorf("got a maintenance share of %.4f, want 0.0586; two switches down for %.2g, want "+
 			"at most 0.0002", maintenance, want)
@@ -222,7 +234,7 @@ func TestReadingB(t *testing.T) {
 	checkClosedForm(t, "two switches down", want, 0.3, 10, func(seed uint64) float64 {
 		c := idleFleet(seed, 40_000)
 		c.Rates[fleet.Switch] = failures
-		c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: maintenance / fleet.PodSwitches / w,
+		c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: maintenance / podSwitches / w,
 			Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: window}}
 		return 1 - simulate(t, c, "reconfigurable").TolerableShare
 	})
@@ -254,7 +266,7 @@ func TestInterruptions(t *testing.T) {
 		c.RouteSlowdown = func(context.Context, *fleet.Job, int) (float64, error) { return 1, nil }
 
 		o := simulate(t, c, "reconfigurable")
-		want := c.End.Seconds() / c.Rates.MeanTimeToInterruption(s.Cubes()).Seconds()
+		want := c.End.Seconds() / c.Rates.MeanTimeToInterruption(torus.TPUv4Pod(), s.Cubes()).Seconds()
 		if n := float64(o.Interrupts); math.Abs(n-want) > 3*math.Sqrt(want) ||
 			math.Abs(c.End.Seconds()/3600/hours/want-1) > 0.006 {
 			t.Errorf("%s: got %g interruptions, want %.0f, one per %g h", slice, n, want, hours)
@@ -314,7 +326,7 @@ func TestMonotone(t *testing.T) {
 // if the job does not run.
 func TestUnsaved(t *testing.T) {
 	const interval, checkpoint = fleet.Hour, 2 * fleet.Minute
-	s := &simulation{config: &Config{Times: Times{Checkpoint: checkpoint}},
+	s := &simulation{config: &Config{Pod: *torus.TPUv4Pod(), Times: Times{Checkpoint: checkpoint}},
 		now: 10*fleet.Hour + 5*fleet.Minute}
 	j := &fleetJob{phase: phaseRunning, phaseStart: 7 * fleet.Hour, interval: interval,
 		slowdown: 1}

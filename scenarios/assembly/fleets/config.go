@@ -21,6 +21,7 @@ package fleets
 import (
 	"context"
 
+	"sim/fabric/torus"
 	"sim/workloads/fleet"
 )
 
@@ -80,8 +81,9 @@ type Times struct {
 type Config struct {
 	Queue
 	FaultPolicy
-	Seed uint64 // of all random numbers
-	Pods int    // number of pods
+	Seed uint64    // of all random numbers
+	Pods int       // number of pods
+	Pod  torus.Pod // each of them
 	// Record stores all events, for the files and figures of a run.
 	Record bool
 	// MeasuredCubes is the number of cubes of a slice whose availability is
@@ -111,7 +113,7 @@ type Config struct {
 }
 
 // chips returns the number of chips of the fleet.
-func (c *Config) chips() int { return c.Pods * fleet.PodCubes * fleet.CubeChips }
+func (c *Config) chips() int { return c.Pods * c.Pod.Chips() }
 
 // withoutSwitches returns the same fleet without optical switches.
 func (c *Config) withoutSwitches() *Config {

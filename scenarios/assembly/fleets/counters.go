@@ -82,7 +82,7 @@ func (s *simulation) increment(n *int) {
 func (t *counters) countSubmitted(s *simulation, j *fleetJob) bool {
 	fits, ok := t.fitsEmptyPod[j.Shape]
 	if !ok {
-		empty := placement.NewPod()
+		empty := placement.NewPod(&s.config.Pod)
 		place, placed := s.policy.Place(empty, j.Shape)
 		fits = placed && !s.usesReserve(empty, &place)
 		t.fitsEmptyPod[j.Shape] = fits
@@ -116,7 +116,7 @@ func (t *counters) countPlaced(s *simulation, j *fleetJob) {
 // switch. connections is the number of them that were not connected already.
 func (t *counters) countConnections(s *simulation, j *fleetJob, connections int) {
 	if s.isMeasured() {
-		t.Links += fleet.PodSwitches * j.Shape.Cubes()
+		t.Links += s.config.Pod.Cube.Switches() * j.Shape.Cubes()
 		t.Connections += connections
 	}
 }

@@ -29,7 +29,7 @@ func easyReference(jobs []fleet.Job, pods int, setup, until fleet.Time) []fleet.
 		starts[i] = -1
 	}
 	for p := range free {
-		free[p] = fleet.PodCubes
+		free[p] = podCubes
 	}
 
 	next := 0
@@ -145,8 +145,8 @@ func randomJobs(r *rand.Rand, pods int, exact bool) []fleet.Job {
 	for i := range 150 + r.IntN(150) {
 		submit += fleet.Time(r.ExpFloat64() * float64(1000*fleet.Second) / float64(pods))
 		j := fleet.Job{Number: i, Submit: submit,
-			Shape: fleet.Shape{Dims: [3]int{fleet.Side, fleet.Side,
-				fleet.Side * sizes[r.IntN(len(sizes))]}}}
+			Shape: fleet.Shape{Dims: [3]int{4, 4,
+				4 * sizes[r.IntN(len(sizes))]}}}
 		j.Work = 1 + fleet.Time(r.ExpFloat64()*float64(2*fleet.Hour))
 		j.Estimate = j.Work
 		if !exact {

@@ -4,7 +4,6 @@
 package fleets
 
 import (
-	"math/bits"
 	"slices"
 
 	"sim/policies/placement"
@@ -198,8 +197,8 @@ func (s *simulation) interrupt(slot int32) {
 // planned maintenance of cubes, and the planned maintenance of switches (partKind).
 func (s *simulation) failOrRepair(x int) {
 	p := &s.parts[x]
-	pod := x / partsPerPod // its pod, kind and number
-	kind, number := partKind(x % partsPerPod)
+	id := s.partID(x)
+	pod, kind, number := id.Pod, id.Kind, id.Number
 	if p.isDown {
 		s.completeRepair(x, pod, kind, number)
 		return
@@ -213,7 +212,7 @@ func (s *simulation) failOrRepair(x int) {
 	case fleet.Machine:
 		s.failMachine(x, pod, number)
 	case fleet.Cable:
-		cube := number / fleet.CubeLinks
+		cube := number / s.config.Pod.LinksPerCube()
 		s.changeCube(pod, cube, func(c *placement.Cube) { c.Unlinked++ })
 		s.startRepair(x, kind)
 
@@ -244,7 +243,7 @@ func (s *simulation) failOrRepair(x int) {
 // failMachine handles the failure of a machine. The failure of an idle machine may
 // stay undetected.
 func (s *simulation) failMachine(x, pod, number int) {
-	cube, chips := number/fleet.CubeHosts, machineChips(number)
+	cube, chips := s.machineChips(number)
 	c := &s.pods[pod].Cubes[cube]
 	random := fleet.HashUniform(s.config.Seed, uint64(x), s.parts[x].failures)
 	if c.Used&chips == 0 && random < s.config.SilentShare {
@@ -257,12 +256,12 @@ func (s *simulation) failMachine(x, pod, number int) {
 // takeMachineDown takes a machine down whose failure is detected. It interrupts
 // the jobs on the machine and starts its repair.
 func (s *simulation) takeMachineDown(x, pod, number int) {
-	cube, chips := number/fleet.CubeHosts, machineChips(number)
+	cube, chips := s.machineChips(number)
 	s.pods[pod].badChips[cube] &^= chips
 	s.changeCube(pod, cube, func(c *placement.Cube) { c.Down |= chips })
 	s.startRepair(x, fleet.Machine)
 	for _, slot := range slices.Clone(s.pods[pod].slotsOnCube[cube]) {
-		if chipsOf(&s.slots[slot].place)&chips != 0 {
+		if s.pods[pod].Chips(&s.slots[slot].place)&chips != 0 {
 			s.hitJob(slot, cube)
 		}
 	}
@@ -272,10 +271,11 @@ func (s *simulation) takeMachineDown(x, pod, number int) {
 // its number in the pod. It returns -1 if there is no such machine.
 func (s *simulation) findBadMachine(j *fleetJob) int {
 	for _, c := range j.place.Cubes {
-		bad := s.pods[j.pod].badChips[c] & chipsOf(&j.place)
+		p := &s.pods[j.pod]
+		bad := p.badChips[c] & p.Chips(&j.place)
 		for m := 0; bad != 0; m++ {
-			if machineChips(m)&bad != 0 {
-				return int(c)*fleet.CubeHosts + m
+			if p.Machine(m)&bad != 0 {
+				return int(c)*s.config.Pod.HostsPerCube() + m
 			}
 		}
 	}
@@ -286,7 +286,7 @@ func (s *simulation) findBadMachine(j *fleetJob) int {
 // repaired in the meantime, the job is marked as healthy.
 func (s *simulation) detectBadMachine(j *fleetJob) {
 	if m := s.findBadMachine(j); m >= 0 {
-		s.takeMachineDown(j.pod*partsPerPod+m, j.pod, m)
+		s.takeMachineDown(s.part(fleet.PartID{Kind: fleet.Machine, Pod: j.pod, Number: m}), j.pod, m)
 		return
 	}
 	j.onBadMachine = false
@@ -301,27 +301,26 @@ func (s *simulation) hitJob(slot int32, cube int) {
 	wantsStandby := s.config.Machine == ReactionStandby || isCheaper
 	canMove := j.phase == phaseRunning && j.Shape.Cubes() > 0 && s.policy.Rewires()
 	if wantsStandby && canMove {
-		if free := s.pods[j.pod].Free(); free != 0 {
-			s.moveToStandby(slot, cube, free)
+		free := s.pods[j.pod].Free()
+		if to := free.First(); to < fleet.MaxCubes {
+			s.moveToStandby(slot, cube, to)
 			return
 		}
 	}
 	s.interrupt(slot)
 }
 
-// moveToStandby moves a job's share of a failed cube to a free cube. free is the
-// bit set of free cubes.
-func (s *simulation) moveToStandby(slot int32, cube int, free uint64) {
+// moveToStandby moves a job's share of a failed cube to a free cube.
+func (s *simulation) moveToStandby(slot int32, cube, to int) {
 	j := s.slots[slot]
-	to := int8(bits.TrailingZeros64(free))
 	s.increment(&s.counters.Takeovers)
-	i := slices.Index(j.place.Cubes, int8(cube))
-	j.place.Cubes[i] = to
+	i := slices.Index(j.place.Cubes, int16(cube))
+	j.place.Cubes[i] = int16(to)
 
 	// Exchange the cubes.
 	p := &s.pods[j.pod]
 	s.changeCube(j.pod, cube, func(c *placement.Cube) { c.Used = 0 })
-	s.changeCube(j.pod, int(to), func(c *placement.Cube) { c.Used = ^uint64(0) })
+	s.changeCube(j.pod, to, func(c *placement.Cube) { c.Used = p.Chips(&j.place) })
 	p.slotsOnCube[cube] = p.slotsOnCube[cube][:0]
 	p.slotsOnCube[to] = append(p.slotsOnCube[to], slot)
 	s.startMaintenanceIfEmpty(j.pod, cube)
@@ -363,8 +362,7 @@ func (s *simulation) startMaintenanceIfEmpty(pod, cube int) {
 	p := &s.pods[pod]
 	if p.closing[cube] && len(p.slotsOnCube[cube]) == 0 {
 		p.closing[cube] = false
-		x := pod*partsPerPod + machinesPerPod + cablesPerPod + fleet.PodSwitches + cube
-		s.setRepairEnd(x, immediately)
+		s.setRepairEnd(s.part(fleet.PartID{Kind: fleet.Cube, Pod: pod, Number: cube}), immediately)
 	}
 }
 
@@ -375,10 +373,10 @@ func (s *simulation) completeRepair(x, pod int, kind fleet.Part, number int) {
 	s.recorder.recordPart(s, kind, pod, number, "up")
 	switch kind {
 	case fleet.Machine:
-		s.changeCube(pod, number/fleet.CubeHosts,
-			func(c *placement.Cube) { c.Down &^= machineChips(number) })
+		cube, chips := s.machineChips(number)
+		s.changeCube(pod, cube, func(c *placement.Cube) { c.Down &^= chips })
 	case fleet.Cable:
-		s.changeCube(pod, number/fleet.CubeLinks, func(c *placement.Cube) { c.Unlinked-- })
+		s.changeCube(pod, number/s.config.Pod.LinksPerCube(), func(c *placement.Cube) { c.Unlinked-- })
 	case fleet.Switch, fleet.SwitchWork:
 		s.switchUp(pod, number)
 	case fleet.Cube:

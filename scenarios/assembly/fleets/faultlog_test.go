@@ -9,7 +9,7 @@ import (
 // machineLog returns failures of machines from a log with one server per machine
 // of a pod, each read from its start.
 func machineLog(outages func(machine int) []fleet.Outage, span fleet.Time) fleet.Process {
-	const n = fleet.PodCubes * fleet.CubeHosts
+	const n = podCubes * cubeHosts
 	// A log in which each server has a different time shows which server each
 	// machine reads.
 	probe := &fleet.FaultLog{Servers: make([][]fleet.Outage, n), Span: fleet.Day}
@@ -18,7 +18,7 @@ func machineLog(outages func(machine int) []fleet.Outage, span fleet.Time) fleet
 	}
 	p, log := probe.Process(), &fleet.FaultLog{Servers: make([][]fleet.Outage, n), Span: span}
 	for machine := range n {
-		server, _, _ := fleet.NewFailures(&p, 1, fleet.Machine, 1, 0, machine).Next(0)
+		server, _, _ := fleet.NewFailures(&p, 1, fleet.PartID{Kind: fleet.Machine, Number: machine}, 1, n).Next(0)
 		log.Servers[server] = outages(machine)
 	}
 	return log.Process()

@@ -5,7 +5,7 @@
 // Machine Learning Supercomputer", NSDI 24), which the help texts use:
 //
 //   - A machine is a host with four chips. A cube has 16 machines, 4x4x4 chips.
-//   - A pod has 64 cubes. 48 optical circuit switches (OCS) join the faces of its cubes.
+//   - A pod of TPU v4 has 64 cubes. 48 optical circuit switches (OCS) join the faces of cubes.
 //   - A slice is the torus of cubes that one job uses, or a part of a cube.
 //
 // The tags of fields are defined in package schema (schema/doc.go). For example, the tag
@@ -17,10 +17,12 @@
 package fleets
 
 import (
+	"cmp"
 	"math"
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/fabric/torus"
 	"sim/workloads/fleet"
 )
 
@@ -40,7 +42,7 @@ type Fleet struct {
 	ProdShare      float64 `key:"prod" doc:"share of jobs with the highest priority" default:"0.2" max:"1"`
 	BatchShare     float64 `key:"batch" doc:"share of jobs with the second priority; the rest have the lowest" default:"0.5" max:"1"`
 	OptInShare     float64 `key:"opt_in" doc:"share of jobs that opt in to routes around a failed switch" default:"0.95" max:"1"`
-	MeasuredCubes  int     `key:"measured_cubes" doc:"number of cubes of the slice whose availability is measured; 0 means none. Availability is the share of time in which the slice fits a pod without jobs. Without optical switches, the slice is the smallest box with at least this number of cubes" default:"0" max:"64"`
+	MeasuredCubes  int     `key:"measured_cubes" doc:"number of cubes of the slice whose availability is measured; 0 means none. Availability is the share of time in which the slice fits a pod without jobs. Without optical switches, the slice is the smallest box with at least this number of cubes" default:"0" max:"256"`
 	AllToAllShare  float64 `key:"all_to_all" doc:"mean share of a step, without faults, that waits for all-to-all traffic; a job's share is drawn up to twice the mean" default:"0.1" max:"0.5"`
 	NeighbourShare float64 `key:"neighbours" doc:"mean share of a step, without faults, that waits for neighbour traffic, such as rings; at most 0.5 together with all_to_all" default:"0.035" max:"0.5"`
 	EstimateFactor float64 `key:"estimates" doc:"factor within which users' estimates of durations are correct; 1 means exact" default:"1" min:"1" max:"100"`
@@ -72,8 +74,8 @@ type ServerFaultLog struct {
 type FaultModel struct {
 	Preset             string          `key:"preset" doc:"fleet whose failure rates are used: TPU v4, or GPU fleets, in which a machine is a server" default:"tpuv4" choices:"tpuv4|infinitehbd|meta-rsc1|meta-rsc2|llama3" when:"faults-drawn"`
 	Machine            units.Frequency `key:"machine" doc:"failures per day of a machine of four chips" else:"the preset's" when:"faults-drawn"`
-	Link               units.Frequency `key:"link" doc:"failures per day of an optical link; a cube has 96" default:"0.00005/day"`
-	OCS                units.Frequency `key:"ocs" doc:"failures per day of an optical switch; a pod has 48" default:"0.0004/day"`
+	Link               units.Frequency `key:"link" doc:"failures per day of an optical link; a cube of 4x4x4 chips has 96" default:"0.00005/day"`
+	OCS                units.Frequency `key:"ocs" doc:"failures per day of an optical switch; a pod with cubes of 4x4x4 chips has 48" default:"0.0004/day"`
 	Shape              float64         `key:"weibull_shape" doc:"shape of the Weibull distribution of times to failure; 1 means exponential" default:"1" min:"0.2" max:"20"`
 	MachineRepair      engine.Time     `key:"machine_repair" doc:"mean time to repair a machine" else:"the preset's" when:"faults-drawn"`
 	MachineMedian      engine.Time     `key:"machine_repair_median" doc:"median time to repair a machine, at most the mean" else:"the preset's" when:"faults-drawn"`
@@ -117,7 +119,37 @@ func (f *FaultModel) preset() fleet.MachineReliability {
 
 // Pods holds the keys of a fabric of kind "pods-of-cubes".
 type Pods struct {
-	Pods int `key:"pods" doc:"number of pods, each with 64 cubes of 4x4x4 chips and 48 optical switches; a job uses one pod" default:"1" min:"1" max:"256"`
+	Pods     int    `key:"pods" doc:"number of pods; a job uses one pod" default:"1" min:"1" max:"256"`
+	Preset   string `key:"preset" doc:"TPU whose pods are used" default:"tpuv4" choices:"@pods" implicit:""`
+	Cubes    int    `key:"cubes" doc:"number of cubes of a pod" else:"the preset's" above:"0" max:"256"`
+	Cube     []int  `key:"cube" doc:"number of chips of a cube along each dimension, at most 64 chips in all; each pair of opposite faces has as many optical switches as links" else:"the preset's, '[4, 4, 4]'" min:"1" max:"64" implicit:""`
+	Host     []int  `key:"host" doc:"number of chips of a machine along each dimension of its cube" else:"the preset's, '[2, 2, 1]'" min:"1" max:"64" implicit:""`
+	MaxSlice int    `key:"largest_slice" doc:"number of chips of the largest slice that a job can request" else:"the preset's; all chips of the pod if cubes or cube differ from the preset's" above:"0" max:"16384"`
+}
+
+// Pod returns each of the pods. Cubes and hosts without three sides have no chips.
+func (p *Pods) Pod() torus.Pod {
+	preset, _ := torus.FindPreset(p.Preset)
+	pod := preset.Pod
+	pod.Cubes = cmp.Or(p.Cubes, pod.Cubes)
+	setBox(&pod.Cube, p.Cube)
+	setBox(&pod.Host, p.Host)
+	if pod.Cubes != preset.Cubes || pod.Cube != preset.Cube {
+		pod.MaxSlice = pod.Chips()
+	}
+	pod.MaxSlice = cmp.Or(p.MaxSlice, pod.MaxSlice)
+	return pod
+}
+
+// setBox sets a box to the sides that a key gives, if it does. Without three sides, the box has
+// no chips.
+func setBox(b *torus.Box, sides []int) {
+	if len(sides) > 0 {
+		*b = torus.Box{}
+	}
+	if len(sides) == len(b) {
+		*b = torus.Box(sides)
+	}
 }
 
 // Queue holds the keys of [policy.queue]: the order in which waiting jobs start, and
@@ -128,7 +160,7 @@ type Queue struct {
 	PreemptionGap engine.Time `key:"preemption_gap" doc:"minimum time between preemptions of a job" default:"4h" when:"preemption=true"`
 	Notice        engine.Time `key:"notice" doc:"notice before preemption; a job writes a checkpoint if that takes no longer, and then loses no work" default:"10min" when:"preemption=true"`
 	Defragment    bool        `key:"defragmentation" doc:"whether running jobs move, within a pod or to another, if this makes space for a waiting job and costs less chip-time than its wait" default:"false"`
-	Reserve       int         `key:"reserve" doc:"number of free cubes per pod reserved for interrupted jobs" default:"0" max:"64"`
+	Reserve       int         `key:"reserve" doc:"number of free cubes per pod reserved for interrupted jobs" default:"0" max:"256"`
 }
 
 // FaultPolicy holds the keys of [policy.fault]: the reactions to failures, and the order

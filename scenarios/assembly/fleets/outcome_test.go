@@ -8,9 +8,18 @@ import (
 
 	"pgregory.net/rapid"
 
+	"sim/fabric/torus"
 	_ "sim/internal/testseed"
 	"sim/policies/placement"
 	"sim/workloads/fleet"
+)
+
+// Numbers of a pod of TPU v4.
+const (
+	podCubes    = 64
+	podSwitches = 48
+	cubeHosts   = 16
+	cubeLinks   = 96
 )
 
 // paperPod returns 60 days of one pod with the jobs and failures of the TPU v4
@@ -21,7 +30,7 @@ func paperPod(load float64) *Config {
 		panic(err)
 	}
 	d := &fleet.Demand{
-		Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
+		Pod: *torus.TPUv4Pod(), Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
 		Until: 60 * fleet.Day,
 		Chips: 4096, Load: load,
 		Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{2, 5, 3},
@@ -29,7 +38,7 @@ func paperPod(load float64) *Config {
 	}
 
 	return &Config{
-		Seed: 1, Pods: 1, Jobs: d.Jobs, Rates: rates, Start: 5 * fleet.Day,
+		Pod: *torus.TPUv4Pod(), Seed: 1, Pods: 1, Jobs: d.Jobs, Rates: rates, Start: 5 * fleet.Day,
 		End: 60 * fleet.Day,
 		Times: Times{
 			Detect: 30 * fleet.Second, Poll: 5 * fleet.Second, Switch: 10,
@@ -83,12 +92,12 @@ func meanSeconds(waits []fleet.Time) float64 {
 // standard errors over runs.
 func TestErlang(t *testing.T) {
 	const load = 0.95
-	demand := fleet.Demand{Mix: mixOf(t, "4x4x4"), PerDay: 2000, Until: 60 * fleet.Day,
+	demand := fleet.Demand{Pod: *torus.TPUv4Pod(), Mix: mixOf(t, "4x4x4"), PerDay: 2000, Until: 60 * fleet.Day,
 		Chips: 4096,
 		Load:  load, Durations: fleet.Exponential, Bands: [fleet.NumBands]float64{1},
 		EstimateFactor: 1}
 	work := demand.MeanWork(parseShape(t, "4x4x4")).Seconds()
-	want := erlangC(fleet.PodCubes, load*fleet.PodCubes) * work / (fleet.PodCubes * (1 - load))
+	want := erlangC(podCubes, load*podCubes) * work / (podCubes * (1 - load))
 	checkClosedForm(t, "mean wait", want, 0.1, 9, func(seed uint64) float64 {
 		d := demand
 		d.Seed = seed
@@ -113,7 +122,7 @@ func erlangC(c int, load float64) float64 {
 // checkpoints and setup times.
 func TestOneJob(t *testing.T) {
 	for _, shape := range []string{"4x4x4", "4x4x8T", "2x2x4"} {
-		s, err := fleet.ParseShape(shape)
+		s, err := fleet.ParseShape(shape, torus.TPUv4Pod())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +165,7 @@ func TestRefusedJobs(t *testing.T) {
 	for reserve, refused := range []int{0, 1, 1, 2} {
 		var jobs []fleet.Job
 		for number, shape := range []string{"16x16x16", "4x4x248", "4x4x4"} {
-			s, err := fleet.ParseShape(shape)
+			s, err := fleet.ParseShape(shape, torus.TPUv4Pod())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +185,7 @@ func TestRefusedJobs(t *testing.T) {
 // random and restarts immediately with Daly's closed form, within three standard
 // errors.
 func TestEfficiency(t *testing.T) {
-	s, err := fleet.ParseShape("16x16x16")
+	s, err := fleet.ParseShape("16x16x16", torus.TPUv4Pod())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +203,7 @@ func TestEfficiency(t *testing.T) {
 		x := o.Share(Work)
 		sum += x
 		squares += x * x
-		m := c.Rates.MeanTimeToInterruption(64)
+		m := c.Rates.MeanTimeToInterruption(torus.TPUv4Pod(), 64)
 		want = fleet.Efficiency(fleet.DalyInterval(c.Times.Checkpoint, m), c.Times.Checkpoint,
 			c.Times.Session, m)
 	}
@@ -216,7 +225,7 @@ func TestTolerableShare(t *testing.T) {
 	c.Rates[fleet.Switch].Repair = fleet.Spread{Form: fleet.Exponential, Mean: 6 * fleet.Hour}
 	c.SilentShare = 0
 	o := simulate(t, c, "reconfigurable")
-	meanDown := fleet.PodSwitches * c.Rates[fleet.Switch].Unavailability()
+	meanDown := podSwitches * c.Rates[fleet.Switch].Unavailability()
 	if want := fleet.PoissonTail(2, meanDown); math.Abs(1-o.TolerableShare-want) > 0.08*want {
 		t.Errorf("two switches are down for a share of %.5f of the time, want %.5f",
 			1-o.TolerableShare, want)
@@ -233,7 +242,7 @@ func TestTolerableShare(t *testing.T) {
 	}
 
 	d := &fleet.Demand{
-		Seed: 3, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
+		Pod: *torus.TPUv4Pod(), Seed: 3, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(),
 		Until: 300 * fleet.Day,
 		Chips: 4096, Load: 0.3,
 		Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.NumBands]float64{1, 1, 1},
@@ -248,6 +257,29 @@ func TestTolerableShare(t *testing.T) {
 	}
 }
 
+// testPods are pods of TPU v4 and Ironwood, and of other cubes.
+var testPods = []torus.Pod{
+	*torus.TPUv4Pod(), *torus.TPUv4Pod(),
+	{Cubes: 144, Cube: torus.TPUCube, Host: torus.Box{2, 2, 1}, MaxSlice: 144 * 64},
+	{Cubes: 30, Cube: torus.Box{4, 4, 2}, Host: torus.Box{2, 2, 2}, MaxSlice: 20 * 32},
+	{Cubes: 11, Cube: torus.Box{2, 2, 2}, Host: torus.Box{1, 2, 1}, MaxSlice: 11 * 8},
+}
+
+// slicesOf returns a mix of slices of a pod: a chip, a half of a cube, and all shapes of slices of
+// up to as many cubes as the largest.
+func slicesOf(pod *torus.Pod) (mix fleet.Mix) {
+	cube := pod.Cube
+	for _, sides := range [][3]int{{1, 1, 1}, {cube[0], cube[1], cube[2] / 2}} {
+		mix = append(mix, fleet.Share{Shape: fleet.NewShape(cube, sides), Weight: 5})
+	}
+	for n := 1; n*cube.Chips() <= pod.MaxSlice; n = 2*n + 1 {
+		for _, s := range fleet.SlicesOf(cube, n) {
+			mix = append(mix, fleet.Share{Shape: s, Weight: 1 / float64(n)})
+		}
+	}
+	return mix
+}
+
 // TestChipTimeIsConserved simulates random fleets under random policies. Simulate
 // verifies that the uses of chip-time add up, and so does the work of all parts of the
 // time. Turnarounds respect their bound,
@@ -257,9 +289,15 @@ func TestChipTimeIsConserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := paperPod(rapid.SampledFrom([]float64{0.2, 0.7, 1.5}).Draw(t, "load"))
 		seed := rapid.Uint64Range(0, 1000).Draw(t, "seed")
+		pod := rapid.SampledFrom(testPods).Draw(t, "pod")
+		mix := fleet.Mixes()["tpuv4-2022"]
+		if pod != *torus.TPUv4Pod() {
+			mix = slicesOf(&pod)
+		}
+		c.Pod = pod
 		d := &fleet.Demand{
-			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 150, Until: 3 * fleet.Day,
-			Chips: 4096, Load: rapid.SampledFrom([]float64{0.3, 0.8, 2}).Draw(t, "load"),
+			Pod: pod, Seed: seed, Mix: mix, PerDay: 150, Until: 3 * fleet.Day,
+			Chips: pod.Chips(), Load: rapid.SampledFrom([]float64{0.3, 0.8, 2}).Draw(t, "load"),
 			Durations: rapid.SampledFrom([]fleet.Form{fleet.Lognormal, fleet.Exponential,
 				fleet.Constant}).Draw(t, "durations"), Sigma: 1,
 			Bands: [fleet.NumBands]float64{1, 1, 1}, FaultRoutingShare: 0.5,
@@ -333,7 +371,7 @@ func TestChipTimeIsConserved(t *testing.T) {
 func TestReconfigurableIsBest(t *testing.T) {
 	for seed := range uint64(5) {
 		d := &fleet.Demand{
-			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 140, Until: 20 * fleet.Day,
+			Pod: *torus.TPUv4Pod(), Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 140, Until: 20 * fleet.Day,
 			Chips: 4096, Load: 0.6,
 			Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.NumBands]float64{1},
 			EstimateFactor: 1,

@@ -5,7 +5,6 @@ package fleets
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 	"sort"
 
@@ -88,7 +87,7 @@ func (s *simulation) findClearing(
 	}
 
 	// Check first whether all candidates together make enough space.
-	if n > 0 && bits.OnesCount64(s.podWithout(p, candidates).Free()) < n {
+	if n > 0 && freeCubes(s.podWithout(p, candidates)) < n {
 		return placement.Place{}, nil, false
 	}
 	fits := func(leaving []departure) (placement.Place, bool) {
@@ -120,7 +119,7 @@ func (s *simulation) findClearing(
 
 	// Only the jobs at the place that was found must leave.
 	place, ok := fits(leaving)
-	isElsewhere := func(d departure) bool { return !overlaps(&s.slots[d.slot].place, &place) }
+	isElsewhere := func(d departure) bool { return !overlaps(s.pods[p].Pod, &s.slots[d.slot].place, &place) }
 	return place, slices.DeleteFunc(leaving, isElsewhere), ok
 }
 
@@ -228,8 +227,7 @@ func (s *simulation) findPlaces(p int, leaving []departure, taken *placement.Pla
 	// A copy of a pod is made when it is needed.
 	trial := func(q int) *placement.Pod {
 		if trials[q] == nil {
-			copied := *s.pods[q].Pod
-			trials[q] = &copied
+			trials[q] = s.pods[q].Trial()
 		}
 		return trials[q]
 	}
@@ -248,7 +246,7 @@ func (s *simulation) findPlaces(p int, leaving []departure, taken *placement.Pla
 				continue
 			}
 			place, ok := s.policy.Place(trial(q), x.Shape)
-			if ok && (q != p || !overlaps(&place, &x.place)) {
+			if ok && (q != p || !overlaps(trial(q), &place, &x.place)) {
 				markUsed(trial(q), &place)
 				moves = append(moves, claim{job: x, pod: q, place: place})
 				found = true

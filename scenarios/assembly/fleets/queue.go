@@ -22,6 +22,7 @@ type jobClass struct {
 // classQueue holds the waiting jobs of a class, in the order of compareJobs.
 type classQueue struct {
 	jobClass
+	cubes   int // of the slice of a job
 	jobs    []*fleetJob
 	triedAt int64 // jobQueue.clock of the last round in which no pod had space for the class
 	next    int   // index in jobs of the job that is tried next
@@ -106,7 +107,7 @@ func (q *jobQueue) add(j *fleetJob) {
 	key := jobClass{j.Shape, j.AcceptsFaultRouting, j.returned, j.Band}
 	l := q.lines[key]
 	if l == nil {
-		l = &classQueue{jobClass: key}
+		l = &classQueue{jobClass: key, cubes: key.shape.Cubes()}
 		q.lines[key] = l
 		q.order = append(q.order, l)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"sim/fabric/torus"
 	"sim/scenarios/assembly/fleets/slowdown"
 	"sim/workloads/fleet"
 )
@@ -20,7 +21,7 @@ func sourceOf(list ...fleet.Job) func() fleet.Source {
 // mixOf returns a mix of one shape.
 func mixOf(t testing.TB, text string) fleet.Mix {
 	t.Helper()
-	mix, err := fleet.ParseMix(text + " 1")
+	mix, err := fleet.ParseMix(text+" 1", torus.TPUv4Pod())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func mixOf(t testing.TB, text string) fleet.Mix {
 // parseShape returns the shape of a slice.
 func parseShape(t testing.TB, text string) fleet.Shape {
 	t.Helper()
-	s, err := fleet.ParseShape(text)
+	s, err := fleet.ParseShape(text, torus.TPUv4Pod())
 	if err != nil {
 		t.Fatal(err)
 	}

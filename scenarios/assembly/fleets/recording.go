@@ -21,9 +21,9 @@ type recorder struct {
 	open        map[*fleetJob]int  // index of the current attempt, by job
 	lastLeft    map[int]fleet.Time // when a job last left a place, by job number
 	events      []recordedEvent
-	outages     []cubeOutage               // of the first pod
-	freeSamples []result.FreeSample        // of the first pod
-	downSince   [fleet.PodCubes]fleet.Time // start of a cube's current outage; -1 if it is in use
+	outages     []cubeOutage        // of the first pod
+	freeSamples []result.FreeSample // of the first pod
+	downSince   []fleet.Time        // start of a cube's current outage; -1 if it is in use
 }
 
 // attempt is the time from one placement of a job to its departure.
@@ -33,7 +33,7 @@ type attempt struct {
 	shape            fleet.Shape
 	band             fleet.Band
 	pod              int
-	cubes            []int8
+	cubes            []int16
 	queued, placedAt fleet.Time
 	runStart, leftAt fleet.Time // runStart is -1 if the job did not run
 	doneWork         fleet.Time // the job's completed work at the end of the attempt
@@ -58,15 +58,14 @@ type cubeOutage struct {
 }
 
 // newRecorder returns a recorder, or nil if events are not recorded.
-func newRecorder(isEnabled bool) *recorder {
-	if !isEnabled {
+func newRecorder(c *Config) *recorder {
+	if !c.Record {
 		return nil
 	}
-	r := &recorder{open: map[*fleetJob]int{}, lastLeft: map[int]fleet.Time{}}
-	for i := range r.downSince {
-		r.downSince[i] = -1
+	return &recorder{
+		open: map[*fleetJob]int{}, lastLeft: map[int]fleet.Time{},
+		downSince: slices.Repeat([]fleet.Time{-1}, c.Pod.Cubes),
 	}
-	return r
 }
 
 // startAttempt records the placement of a job.
@@ -244,7 +243,7 @@ const shownDays = 7
 // first measured days.
 func (r *recorder) cubeTracks(c *Config) []result.Track {
 	from, until := c.Start, min(c.End, c.Start+shownDays*fleet.Day)
-	tracks := make([]result.Track, fleet.PodCubes)
+	tracks := make([]result.Track, c.Pod.Cubes)
 	add := func(cube int, kind, label string, begin, end fleet.Time) {
 		if begin, end = max(begin, from), min(end, until); begin < end {
 			tracks[cube].Spans = append(tracks[cube].Spans, result.Span{

@@ -24,7 +24,7 @@ func TestRecording(t *testing.T) {
 
 	// Check the times and the work of each attempt.
 	type span struct{ from, until fleet.Time }
-	var cubes [fleet.PodCubes][]span
+	var cubes [podCubes][]span
 	ends := map[string]int{}
 	for _, a := range o.recorder.attempts {
 		ends[a.end]++

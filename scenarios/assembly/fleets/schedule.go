@@ -6,7 +6,6 @@ package fleets
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 
 	"sim/policies/placement"
@@ -125,13 +124,12 @@ func (s *simulation) candidates(first *reservation) []*classQueue {
 // mayFit reports whether a changed pod has as many free cubes as the jobs of a
 // class need. They may still not fit.
 func (s *simulation) mayFit(l *classQueue) bool {
-	n := l.shape.Cubes()
 	for _, p := range s.queue.freedPods {
 		if s.queue.freedAt[p] <= l.triedAt {
 			return false
 		}
 
-		if n == 0 || n <= s.pods[p].freeCubes() {
+		if l.cubes <= s.pods[p].freeCubes() {
 			return true
 		}
 	}
@@ -227,7 +225,7 @@ func (s *simulation) usesReserve(p *placement.Pod, place *placement.Place) bool 
 			used++
 		}
 	}
-	return used > 0 && bits.OnesCount64(p.Free())-used < s.config.Reserve
+	return used > 0 && freeCubes(p)-used < s.config.Reserve
 }
 
 // startJob places a job in pod p and starts its setup.
@@ -307,11 +305,11 @@ func (s *simulation) checkpointInterval(j *fleetJob) fleet.Time {
 // meanTimeToInterruption returns the mean time between failures that hit a job.
 func (s *simulation) meanTimeToInterruption(j *fleetJob) fleet.Time {
 	if n := j.Shape.Cubes(); n > 0 {
-		return s.config.Rates.MeanTimeToInterruption(n)
+		return s.config.Rates.MeanTimeToInterruption(&s.config.Pod, n)
 	}
 
 	// A job below a cube needs only its machines.
-	jobMachines := math.Ceil(float64(j.Shape.Chips()) / fleet.MachineChips)
+	jobMachines := math.Ceil(float64(j.Shape.Chips()) / float64(s.config.Pod.Host.Chips()))
 	perDay := jobMachines * s.config.Rates[fleet.Machine].PerDay
 	if perDay == 0 {
 		return fleet.MaxTime
@@ -325,7 +323,7 @@ func (s *simulation) departuresPerDay(j *fleetJob) float64 {
 	n := float64(j.Shape.Cubes())
 	perDay := 0.0
 	if n > 0 {
-		perDay = fleet.PodSwitches * s.config.Rates[fleet.SwitchWork].PerDay
+		perDay = float64(s.config.Pod.Cube.Switches()) * s.config.Rates[fleet.SwitchWork].PerDay
 	}
 	if s.config.Maintenance == MaintenanceDrain {
 		perDay += max(1, n) * s.config.Rates[fleet.Cube].PerDay
@@ -356,19 +354,19 @@ func (s *simulation) reserve(j *fleetJob) *reservation {
 
 		// Remove jobs in the order of their ends, until a pod cannot be better
 		// than the best one.
-		trial := *s.pods[p].Pod
+		trial := s.pods[p].Trial()
 		fits := false
 		for _, end := range s.jobEnds(p) {
 			if !fits && end.end >= best.start || fits && end.end > best.start {
 				break
 			}
-			markFree(&trial, &s.slots[end.slot].place)
-			if fits || j.Shape.Cubes() > bits.OnesCount64(trial.Free()) {
+			markFree(trial, &s.slots[end.slot].place)
+			if fits || j.Shape.Cubes() > freeCubes(trial) {
 				continue
 			}
-			place, ok := s.policy.Place(&trial, j.Shape)
-			if ok && (j.returned || !s.usesReserve(&trial, &place)) {
-				best.pod, best.start, best.podThen, fits = p, end.end, &trial, true
+			place, ok := s.policy.Place(trial, j.Shape)
+			if ok && (j.returned || !s.usesReserve(trial, &place)) {
+				best.pod, best.start, best.podThen, fits = p, end.end, trial, true
 			}
 		}
 	}
@@ -430,12 +428,12 @@ func (r *reservation) addUnlessDelayed(
 	if r.podThen == nil || p != r.pod || !r.isOutlastedBy(s, j, slowdown) {
 		return true
 	}
-	trial := *r.podThen
-	markUsed(&trial, &at)
-	place, ok := s.policy.Place(&trial, r.job.Shape)
-	if !ok || !r.job.returned && s.usesReserve(&trial, &place) {
+	trial := r.podThen.Trial()
+	markUsed(trial, &at)
+	place, ok := s.policy.Place(trial, r.job.Shape)
+	if !ok || !r.job.returned && s.usesReserve(trial, &place) {
 		return false
 	}
-	r.podThen = &trial
+	r.podThen = trial
 	return true
 }

@@ -4,20 +4,12 @@ package fleets
 
 import (
 	"context"
-	"math/bits"
 	"slices"
 
 	"sim/engine"
+	"sim/fabric/torus"
 	"sim/policies/placement"
 	"sim/workloads/fleet"
-)
-
-// Numbers of parts and jobs per pod. Parts are ordered as in partKind.
-const (
-	machinesPerPod = fleet.PodCubes * fleet.CubeHosts
-	cablesPerPod   = fleet.PodCubes * fleet.CubeLinks
-	partsPerPod    = machinesPerPod + cablesPerPod + 2*fleet.PodSwitches + fleet.PodCubes
-	slotsPerPod    = fleet.PodCubes * fleet.CubeChips // maximum number of jobs of a pod: one per chip
 )
 
 // wiring is the wiring between cubes and switches. It is the same in all pods.
@@ -42,8 +34,11 @@ type simulation struct {
 	freeSlots []int32     // indices of free slots
 	claims    []*claim    // in the order of their creation
 
-	parts []partState // of all pods, pod after pod
-	crews repairCrews
+	parts []partState // of all pods, pod after pod, ordered by kind (fleet.Part)
+	// kindStart has the number of the first part of a kind in a pod, indexed by kind, and at the
+	// end the number of parts of a pod.
+	kindStart [fleet.NumParts + 1]int
+	crews     repairCrews
 
 	account      chipAccount
 	counters     counters
@@ -59,15 +54,15 @@ type simulation struct {
 // for each of its cubes.
 type podState struct {
 	*placement.Pod
-	switchesOut     [3]int                  // number of switches that are down, indexed by dimension
-	switchDownTime  fleet.Time              // time at which the last of these switches went down
-	inMaintenance   bool                    // the last of these switches is in planned maintenance
-	freeCount       int                     // cached number of free cubes; see freeCubes
-	hasFreeCount    bool                    // freeCount is valid
-	pendingSwitches []int                   // parts whose maintenance waits for other switches
-	slotsOnCube     [fleet.PodCubes][]int32 // slots of the jobs on each cube
-	badChips        [fleet.PodCubes]uint64  // chips of machines with undetected failures, by cube
-	closing         [fleet.PodCubes]bool    // maintenance waits for the jobs on the cube
+	switchesOut     [3]int     // number of switches that are down, indexed by dimension
+	switchDownTime  fleet.Time // time at which the last of these switches went down
+	inMaintenance   bool       // the last of these switches is in planned maintenance
+	freeCount       int        // cached number of free cubes; see freeCubes
+	hasFreeCount    bool       // freeCount is valid
+	pendingSwitches []int      // parts whose maintenance waits for other switches
+	slotsOnCube     [][]int32  // slots of the jobs on each cube
+	badChips        []uint64   // chips of machines with undetected failures, by cube
+	closing         []bool     // maintenance waits for the jobs on the cube
 }
 
 // partState is a part that can fail, or the planned maintenance of a part.
@@ -79,31 +74,34 @@ type partState struct {
 	failures uint64     // number of failures so far
 }
 
-// partKind returns the kind of part i of a pod, and its number among the parts of
-// this kind. The kinds Cube and SwitchWork are planned maintenance.
-func partKind(i int) (fleet.Part, int) {
-	switch {
-	case i < machinesPerPod:
-		return fleet.Machine, i
-	case i < machinesPerPod+cablesPerPod:
-		return fleet.Cable, i - machinesPerPod
-	case i < machinesPerPod+cablesPerPod+fleet.PodSwitches:
-		return fleet.Switch, i - machinesPerPod - cablesPerPod
+// partID identifies part x, by its index in parts. The kinds Cube and SwitchWork are
+// planned maintenance.
+func (s *simulation) partID(x int) fleet.PartID {
+	perPod := s.kindStart[fleet.NumParts]
+	kind, number := fleet.Part(0), x%perPod
+	for number >= s.kindStart[kind+1] {
+		kind++
 	}
-	if i -= machinesPerPod + cablesPerPod + fleet.PodSwitches; i < fleet.PodCubes {
-		return fleet.Cube, i
-	}
-	return fleet.SwitchWork, i - fleet.PodCubes
+	return fleet.PartID{Kind: kind, Pod: x / perPod, Number: number - s.kindStart[kind]}
 }
 
-// machineChips returns the bit set of a machine's chips in its cube. The chip at (x, y, z)
-// has bit 16x + 4y + z. The chips of a machine form a block of 2 x 2 x 1. Machine 0, for
-// example, has the bits 0, 4, 16 and 20.
-func machineChips(machine int) uint64 {
-	inCube := machine % fleet.CubeHosts // 8 machines per two planes of x, 4 per two rows of y
-	x, y, z := inCube/8*2, inCube/4%2*2, inCube%4
-	first := 16*x + 4*y + z
-	return 1<<first | 1<<(first+4) | 1<<(first+16) | 1<<(first+20)
+// part returns the index of a part in parts.
+func (s *simulation) part(id fleet.PartID) int {
+	return id.Pod*s.kindStart[fleet.NumParts] + s.kindStart[id.Kind] + id.Number
+}
+
+// partCounts returns the number of parts of a pod, indexed by kind.
+func partCounts(p *torus.Pod) [fleet.NumParts]int {
+	return [fleet.NumParts]int{
+		fleet.Machine: p.Cubes * p.HostsPerCube(), fleet.Cable: p.Cubes * p.LinksPerCube(),
+		fleet.Switch: p.Cube.Switches(), fleet.Cube: p.Cubes, fleet.SwitchWork: p.Cube.Switches(),
+	}
+}
+
+// machineChips returns the cube of a machine of a pod, and its chips.
+func (s *simulation) machineChips(machine int) (cube int, chips uint64) {
+	perCube := s.config.Pod.HostsPerCube()
+	return machine / perCube, s.pods[0].Machine(machine % perCube)
 }
 
 // newSimulation returns a simulation at time 0, with the first events of all parts
@@ -111,15 +109,19 @@ func machineChips(machine int) uint64 {
 func newSimulation(ctx context.Context, c *Config, policy placement.Policy) *simulation {
 	s := &simulation{
 		ctx: ctx, config: c, policy: policy, source: c.Jobs(),
-		pods:   make([]podState, c.Pods),
-		slots:  make([]*fleetJob, c.Pods*slotsPerPod),
-		events: engine.NewQueue(1 + c.Pods*(slotsPerPod+partsPerPod)),
-		parts:  make([]partState, c.Pods*partsPerPod),
-		queue:  newQueue(c.Pods), crews: repairCrews{limit: c.Crews},
+		pods:  make([]podState, c.Pods),
+		slots: make([]*fleetJob, c.chips()), // one job per chip at most
+		queue: newQueue(c.Pods), crews: repairCrews{limit: c.Crews},
 
-		account: chipAccount{from: c.Start, until: c.End}, counters: newCounters(),
-		availability: newAvailability(c, policy), recorder: newRecorder(c.Record),
+		account:  chipAccount{cubeChips: int64(c.Pod.Cube.Chips()), from: c.Start, until: c.End},
+		counters: newCounters(), availability: newAvailability(c, policy), recorder: newRecorder(c),
 	}
+	counts := partCounts(&c.Pod)
+	for kind, n := range counts {
+		s.kindStart[kind+1] = s.kindStart[kind] + n
+	}
+	s.parts = make([]partState, c.Pods*s.kindStart[fleet.NumParts])
+	s.events = engine.NewQueue(1 + len(s.slots) + len(s.parts))
 
 	for i := len(s.slots) - 1; i >= 0; i-- {
 		s.freeSlots = append(s.freeSlots, int32(i))
@@ -127,24 +129,27 @@ func newSimulation(ctx context.Context, c *Config, policy placement.Policy) *sim
 
 	// Parts without failures have no events.
 	for p := range s.pods {
-		s.pods[p].Pod = placement.NewPod()
+		n := c.Pod.Cubes
+		s.pods[p] = podState{
+			Pod:         placement.NewPod(&c.Pod),
+			slotsOnCube: make([][]int32, n), badChips: make([]uint64, n), closing: make([]bool, n),
+		}
 		for i := range s.pods[p].Cubes {
 			s.account.addCube(&s.pods[p].Cubes[i], toAdd)
 		}
-		for i := range partsPerPod {
-			kind, number := partKind(i)
-			inCampaign := kind == fleet.SwitchWork && c.CampaignStart > 0
-			if c.Rates[kind].PerDay == 0 && !inCampaign {
-				continue
-			}
-			x := &s.parts[p*partsPerPod+i]
-			x.Failures = fleet.NewFailures(&c.Rates[kind], c.Seed, kind, c.Pods, p, number)
-			if s.drawFailure(p*partsPerPod + i) {
-				s.startDown(p*partsPerPod+i, p, number)
-			}
-			if inCampaign && c.CampaignStart < c.End {
-				s.setEvent(s.partEventID(p*partsPerPod+i), c.CampaignStart)
-			}
+	}
+	for x := range s.parts {
+		id := s.partID(x)
+		inCampaign := id.Kind == fleet.SwitchWork && c.CampaignStart > 0
+		if c.Rates[id.Kind].PerDay == 0 && !inCampaign {
+			continue
+		}
+		s.parts[x].Failures = fleet.NewFailures(&c.Rates[id.Kind], c.Seed, id, c.Pods, counts[fleet.Machine])
+		if s.drawFailure(x) {
+			s.startDown(x, id.Pod, id.Number)
+		}
+		if inCampaign && c.CampaignStart < c.End {
+			s.setEvent(s.partEventID(x), c.CampaignStart)
 		}
 	}
 
@@ -190,8 +195,8 @@ func (s *simulation) drawFailure(x int) (isDown bool) {
 func (s *simulation) startDown(x, pod, number int) {
 	s.parts[x].isDown = true
 	s.recorder.recordPart(s, fleet.Machine, pod, number, "down")
-	s.changeCube(pod, number/fleet.CubeHosts,
-		func(c *placement.Cube) { c.Down |= machineChips(number) })
+	cube, chips := s.machineChips(number)
+	s.changeCube(pod, cube, func(c *placement.Cube) { c.Down |= chips })
 	s.startRepair(x, fleet.Machine)
 }
 
@@ -309,20 +314,11 @@ func (s *simulation) changeCube(pod, cube int, change func(c *placement.Cube)) {
 // occupy puts a job into a slot and on the chips of its place.
 func (s *simulation) occupy(j *fleetJob, slot int32) {
 	for _, c := range j.place.Cubes {
-		s.changeCube(j.pod, int(c), func(c *placement.Cube) { c.Used |= chipsOf(&j.place) })
+		s.changeCube(j.pod, int(c), func(c *placement.Cube) { c.Used |= s.pods[j.pod].Chips(&j.place) })
 		slots := &s.pods[j.pod].slotsOnCube[c]
 		*slots = append(*slots, slot)
 	}
 	s.slots[slot] = j
-}
-
-// chipsOf returns the bit set of a place's chips in each of its cubes. Places of
-// whole cubes use all chips.
-func chipsOf(place *placement.Place) uint64 {
-	if place.Chips != 0 {
-		return place.Chips
-	}
-	return ^uint64(0)
 }
 
 // release removes the job in a slot from its place.
@@ -330,7 +326,7 @@ func (s *simulation) release(slot int32, reason string) {
 	j := s.slots[slot]
 	s.recorder.endAttempt(s, j, reason)
 	for _, c := range j.place.Cubes {
-		s.changeCube(j.pod, int(c), func(c *placement.Cube) { c.Used &^= chipsOf(&j.place) })
+		s.changeCube(j.pod, int(c), func(c *placement.Cube) { c.Used &^= s.pods[j.pod].Chips(&j.place) })
 		slots := &s.pods[j.pod].slotsOnCube[c]
 		*slots = slices.DeleteFunc(*slots, func(x int32) bool { return x == slot })
 		s.startMaintenanceIfEmpty(j.pod, int(c))
@@ -344,9 +340,15 @@ func (s *simulation) release(slot int32, reason string) {
 // freeCubes returns the number of cubes that slices of whole cubes can use.
 func (p *podState) freeCubes() int {
 	if !p.hasFreeCount {
-		p.freeCount, p.hasFreeCount = bits.OnesCount64(p.Free()), true
+		p.freeCount, p.hasFreeCount = freeCubes(p.Pod), true
 	}
 	return p.freeCount
+}
+
+// freeCubes returns the number of cubes of a pod that slices of whole cubes can use.
+func freeCubes(p *placement.Pod) int {
+	free := p.Free()
+	return free.Len()
 }
 
 // jobsOn returns the slots of the jobs in pod p, each once.

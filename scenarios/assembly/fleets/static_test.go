@@ -25,7 +25,7 @@ func TestStaticHasNoSwitches(t *testing.T) {
 	}
 
 	if o := simulate(t, c, "reconfigurable"); o.Failures[fleet.Switch] == 0 ||
-		o.Failures[fleet.SwitchWork] < fleet.PodSwitches {
+		o.Failures[fleet.SwitchWork] < podSwitches {
 		t.Errorf("reconfigurable: got %d failures and %d maintenances of switches, want some",
 			o.Failures[fleet.Switch],
 			o.Failures[fleet.SwitchWork])
@@ -42,7 +42,7 @@ func TestCrews(t *testing.T) {
 	}{{1, 1, false}, {0, 0, false}, {0, 1, true}} {
 		q := quietFleet(sourceOf(), 500*fleet.Day)
 		day := fleet.Spread{Form: fleet.Constant, Mean: fleet.Day}
-		q.Rates[fleet.Cable] = fleet.Process{PerDay: 2. / cablesPerPod, Weibull: 1,
+		q.Rates[fleet.Cable] = fleet.Process{PerDay: 2. / (podCubes * cubeLinks), Weibull: 1,
 			Repair:      day,
 			RemoteShare: c.remote, RemoteRepair: day}
 		q.Crews = c.crews
@@ -50,6 +50,23 @@ func TestCrews(t *testing.T) {
 		if down := float64(o.Failures[fleet.Cable] - o.Repairs[fleet.Cable]); down > 100 != c.grows {
 			t.Errorf("remote share %g, %d crews: got %g parts down at the end, want more than "+
 				"100 only if repairs are too slow", c.remote, c.crews, down)
+		}
+	}
+}
+
+// TestSwitchDim counts the switches of a pod by dimension: as many as a face has links.
+func TestSwitchDim(t *testing.T) {
+	for _, pod := range testPods {
+		c := &Config{Pod: pod}
+		var got, want [3]int
+		for number := range pod.Cube.Switches() {
+			got[c.switchDim(number)]++
+		}
+		for d := range want {
+			want[d] = pod.Cube.Face(d)
+		}
+		if got != want {
+			t.Errorf("cubes of %s: %v switches by dimension, want %v", pod.Cube, got, want)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // This file handles the failures, repairs and planned maintenance of optical circuit
-// switches. The switches of a pod connect the faces of its cubes, a third of them in each
-// dimension. A slice of whole cubes has links through every switch, so it needs paths
+// switches. The switches of a pod connect the faces of its cubes, as many in each dimension as a
+// face has links. A slice of whole cubes has links through every switch, so it needs paths
 // around a switch that is down.
 
 package fleets
@@ -11,7 +11,13 @@ import (
 )
 
 // switchDim returns the dimension, 0 to 2, whose links a switch of a pod connects.
-func switchDim(number int) int { return number / (fleet.PodSwitches / 3) }
+func (c *Config) switchDim(number int) (dim int) {
+	for number >= c.Pod.Cube.Face(dim) {
+		number -= c.Pod.Cube.Face(dim)
+		dim++
+	}
+	return dim
+}
 
 // allowedSlowdown returns the slowdown of a job in pod p, or 0 if the job may not
 // run there. If a switch is down, a job of whole cubes may run only if it accepts paths
@@ -76,7 +82,7 @@ const (
 // write a checkpoint before they stop.
 func (s *simulation) switchDown(pod, number int, isMaintenance bool) {
 	p := &s.pods[pod]
-	p.switchesOut[switchDim(number)]++
+	p.switchesOut[s.config.switchDim(number)]++
 	p.switchDownTime, p.inMaintenance = s.now, isMaintenance
 	for _, slot := range s.jobsOn(pod) {
 		j := s.slots[slot]
@@ -116,8 +122,8 @@ func (s *simulation) reroute(slot int32, slowdown float64) {
 // startSwitchMaintenance starts the planned maintenance of part x, a switch. Parts are
 // numbered pod by pod.
 func (s *simulation) startSwitchMaintenance(x int) {
-	_, number := partKind(x % partsPerPod)
-	s.switchDown(x/partsPerPod, number, forMaintenance)
+	id := s.partID(x)
+	s.switchDown(id.Pod, id.Number, forMaintenance)
 	s.setRepairEnd(x, immediately)
 }
 
@@ -127,7 +133,7 @@ func (s *simulation) startSwitchMaintenance(x int) {
 // restart if this is expected to save time.
 func (s *simulation) switchUp(pod, number int) {
 	p := &s.pods[pod]
-	p.switchesOut[switchDim(number)]--
+	p.switchesOut[s.config.switchDim(number)]--
 	s.queue.noteFreed(pod)
 	if p.switchesDown() > 0 {
 		return

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"sim/engine"
+	"sim/fabric/torus"
 	"sim/internal/parallel"
 	"sim/internal/text"
 	"sim/policies/placement"
@@ -30,7 +31,7 @@ type Scenario struct {
 	Log      Log
 	Faults   FaultModel
 	FaultLog ServerFaultLog
-	Pods     int
+	Pods     Pods
 	Policy   Keys
 	Read     func(file string) ([]byte, error) // returns the content of a file that a key names
 	Steps    []Step                            // simulated steps, by the number of chips of a job
@@ -48,8 +49,11 @@ func (s *Scenario) faultLog() (*fleet.FaultLog, error) {
 // Description returns one line that describes the simulation.
 func (s *Scenario) Description() string {
 	pods := "a pod"
-	if s.Pods > 1 {
-		pods = fmt.Sprintf("%d pods", s.Pods)
+	if s.Pods.Pods > 1 {
+		pods = fmt.Sprintf("%d pods", s.Pods.Pods)
+	}
+	if p := s.Pods.Pod(); p != *torus.TPUv4Pod() {
+		pods += fmt.Sprintf(" of %d cubes of %s", p.Cubes, p.Cube)
 	}
 	load := fmt.Sprintf("load %g", s.Fleet.Load)
 	if s.Fleet.Arrivals == "log" {
@@ -68,10 +72,11 @@ func fleetTime(t engine.Time) fleet.Time { return fleet.FromSeconds(t.Seconds())
 
 // Mix returns the mix of requested slices.
 func (s *Scenario) Mix() (fleet.Mix, error) {
+	pod := s.Pods.Pod()
 	if m, ok := fleet.Mixes()[s.Fleet.Mix]; ok {
-		return m, nil
+		return m.In(&pod)
 	}
-	return fleet.ParseMix(s.Fleet.Mix)
+	return fleet.ParseMix(s.Fleet.Mix, &pod)
 }
 
 // FailureRates returns the rates of failures, repairs and planned maintenance by
@@ -150,17 +155,19 @@ func (s *Scenario) FailureRates() (fleet.Rates, error) {
 
 // SwitchesInMaintenance returns the mean number of switches of a pod whose
 // maintenance is due at the same time.
-func SwitchesInMaintenance(f *FaultModel) float64 {
-	return fleet.PodSwitches * float64(f.OCSMaintenance) * fleetTime(f.OCSMaintenanceTime).Days()
+func (s *Scenario) SwitchesInMaintenance() float64 {
+	f, pod := &s.Faults, s.Pods.Pod()
+	return float64(pod.Cube.Switches()) * float64(f.OCSMaintenance) * fleetTime(f.OCSMaintenanceTime).Days()
 }
 
 // EstimateEvents returns the approximate number of jobs, and of failures and
 // maintenances. r are the rates that FailureRates returned.
 func (s *Scenario) EstimateEvents(r fleet.Rates) (jobs, failures float64) {
-	switches := r[fleet.Switch].PerDay + r[fleet.SwitchWork].PerDay
-	perDay := machinesPerPod*r[fleet.Machine].PerDay + cablesPerPod*r[fleet.Cable].PerDay +
-		fleet.PodSwitches*switches + fleet.PodCubes*r[fleet.Cube].PerDay
-	podDays := float64(s.Fleet.Days) * float64(s.Pods)
+	perDay, pod := 0.0, s.Pods.Pod()
+	for kind, n := range partCounts(&pod) {
+		perDay += float64(n) * r[kind].PerDay
+	}
+	podDays := float64(s.Fleet.Days) * float64(s.Pods.Pods)
 	jobsPerDay := s.Fleet.JobsADay
 	if s.Fleet.Arrivals == "fig13" {
 		jobsPerDay = (&fleet.Demand{ByDay: fleet.Fig13()}).MeanPerDay()
@@ -177,10 +184,11 @@ func (s *Scenario) demand() (*fleet.Demand, error) {
 		return nil, err
 	}
 
+	pod := s.Pods.Pod()
 	d := &fleet.Demand{
-		Seed: s.Seed, Mix: mix, PerDay: f.JobsADay * float64(s.Pods),
+		Seed: s.Seed, Pod: pod, Mix: mix, PerDay: f.JobsADay * float64(s.Pods.Pods),
 		Until: fleet.Time(f.Days) * fleet.Day,
-		Chips: s.Pods * fleet.PodCubes * fleet.CubeChips, Load: f.Load,
+		Chips: s.Pods.Pods * pod.Chips(), Load: f.Load,
 
 		Durations: fleet.Form(f.Durations), Sigma: f.Sigma, SizeExponent: f.SizeExponent,
 		Bands: [fleet.NumBands]float64{f.ProdShare, f.BatchShare, max(0, 1-f.ProdShare-f.BatchShare)},
@@ -191,7 +199,7 @@ func (s *Scenario) demand() (*fleet.Demand, error) {
 
 	if f.Arrivals == "fig13" {
 		for _, n := range fleet.Fig13() {
-			d.ByDay = append(d.ByDay, n*s.Pods)
+			d.ByDay = append(d.ByDay, n*s.Pods.Pods)
 		}
 	}
 
@@ -229,7 +237,7 @@ func (s *Scenario) Config() (*Config, error) {
 	p, t := &s.Policy, &s.Policy.Times
 	return &Config{
 		Queue: p.Queue, FaultPolicy: p.Fault,
-		Seed: s.Seed, Pods: s.Pods, MeasuredCubes: s.Fleet.MeasuredCubes,
+		Seed: s.Seed, Pods: s.Pods.Pods, Pod: d.Pod, MeasuredCubes: s.Fleet.MeasuredCubes,
 		Jobs: jobs, LogNote: logNote, Rates: rates,
 		Start: fleet.Time(s.Fleet.WarmUp) * fleet.Day,
 		End:   fleet.Time(s.Fleet.Days) * fleet.Day,

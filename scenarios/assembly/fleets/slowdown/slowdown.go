@@ -34,20 +34,22 @@ type Loads struct {
 	Neighbours float64 // one message from each chip to each neighbour, on the same paths
 }
 
-// Slice is a slice of whole cubes with at most one failed switch. Which of the 16
+// Slice is a slice of whole cubes with at most one failed switch. Which of the
 // switches of a dimension failed does not matter, because translations of the
 // torus map them to each other.
 type Slice struct {
 	Shape     fleet.Shape
-	FailedDim int // dimension of the failed switch, or NoFailure
+	FailedDim int // dimension of the failed switch in Shape.Torus, or NoFailure
 }
 
 // canonical returns a slice with the same loads. If several dimensions have the
 // length of FailedDim, it uses the first of them.
 func (s Slice) canonical() Slice {
+	sides, _ := s.Shape.Sides()
+	cube := s.Shape.Cube()
 	if !s.Shape.Twisted {
 		for d := range max(0, s.FailedDim) {
-			if s.Shape.Dims[d] == s.Shape.Dims[s.FailedDim] {
+			if sides[d] == sides[s.FailedDim] && cube[d] == cube[s.FailedDim] {
 				s.FailedDim = d
 				break
 			}
@@ -98,10 +100,7 @@ const maxOptimisedChips = 512
 // computeLoads searches for paths in small slices, and returns bounds for large
 // ones.
 func computeLoads(ctx context.Context, s Slice) (Loads, error) {
-	t, err := torus.New(s.Shape.Dims[:]...)
-	if err == nil && s.Shape.Twisted {
-		err = t.Twist(torus.TPUv4)
-	}
+	t, err := s.Shape.Torus()
 	if err != nil {
 		return Loads{}, fmt.Errorf("slowdown: slice %s: %w", s.Shape, err)
 	}
@@ -136,20 +135,22 @@ func sliceFaults(s Slice) torus.Faults {
 // is 0 for twisted slices.
 //
 // Two planes divide each line of a dimension into two parts. Half of the messages
-// between the parts go in each direction over the links at the planes. One of 16
-// failed switches removes a sixteenth of the links at a plane between cubes.
+// between the parts go in each direction over the links at the planes. One failed
+// switch of 16 in a dimension removes a sixteenth of the links at a plane between cubes.
 func cutBound(s Slice) float64 {
 	bound := 0.0
 	if s.Shape.Twisted {
 		return bound
 	}
-	for d, side := range s.Shape.Dims {
-		for first := range fleet.Side {
+	cube := s.Shape.Cube()
+	sides, _ := s.Shape.Sides()
+	for d, side := range sides {
+		for first := range cube[d] {
 			for part := 1; part < side; part++ {
 				links := 2.0
 				for _, plane := range []int{first, first + part} {
-					if d == s.FailedDim && plane%fleet.Side == 0 {
-						links -= 1. / torus.Faces
+					if d == s.FailedDim && plane%cube[d] == 0 {
+						links -= 1 / float64(cube.Face(d))
 					}
 				}
 				messages := float64(s.Shape.Chips() * part * (side - part)) // of all lines
@@ -176,8 +177,7 @@ func hopBound(t *torus.Torus, h *torus.Health) float64 {
 
 	sum, distance := 0, make([]int, t.Nodes())
 	for n := range int32(t.Nodes()) {
-		if t.Coord(n, 0) >= fleet.Side || t.Coord(n, 1) >= fleet.Side ||
-			t.Coord(n, 2) >= fleet.Side {
+		if t.Coord(n, 0) >= t.Cube[0] || t.Coord(n, 1) >= t.Cube[1] || t.Coord(n, 2) >= t.Cube[2] {
 			continue
 		}
 		for i := range distance {
@@ -196,7 +196,7 @@ func hopBound(t *torus.Torus, h *torus.Health) float64 {
 		}
 	}
 
-	return float64(sum) * float64(t.Nodes()) / fleet.CubeChips / float64(up)
+	return float64(sum) * float64(t.Nodes()) / float64(t.Cube.Chips()) / float64(up)
 }
 
 // optimise searches for paths with small maximum load for all-to-all traffic.
@@ -232,7 +232,7 @@ func parseLoads(data []byte) map[Slice]Loads {
 		if i == 0 { // column names
 			continue
 		}
-		shape, shapeErr := fleet.ParseShape(r[0])
+		shape, shapeErr := fleet.ParseShape(r[0], torus.TPUv4Pod())
 		down, downErr := strconv.Atoi(r[1])
 		var x [3]float64
 		for k := range x {

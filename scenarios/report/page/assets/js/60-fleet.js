@@ -148,14 +148,24 @@ sim.views.push({
 		return c;
 	},
 
-	// pod draws the cubes at the moment, four layers of a grid of 4x4x4 side by side.
+	// grid returns the sides of the grid of n cubes: of all boxes, that with the smallest sum of sides.
+	grid(n) {
+		let best = [1, 1, n];
+		for (let a = 1; a * a * a <= n; a++) for (let b = a; a * b * b <= n; b++) {
+			const c = n / (a * b);
+			if (Number.isInteger(c) && a + b + c < best[0] + best[1] + best[2]) best = [a, b, c];
+		}
+		return best;
+	},
+
+	// pod draws the cubes at the moment, as layers of their grid side by side.
 	pod(f, name, view, by) {
-		const side = Math.round(Math.cbrt(f.cubes.length)) || 1;
+		const [layers, rows, columns] = this.grid(f.cubes.length);
 		let unit = 1;
-		const spot = k => [(Math.floor(k / side / side) * (side + 0.6) + k % side) * unit, (Math.floor(k / side) % side) * unit];
+		const spot = k => [(Math.floor(k / rows / columns) * (columns + 0.6) + k % columns) * unit, (Math.floor(k / columns) % rows) * unit];
 		const c = sim.picture({
-			label: `The pod under ${name} at the moment: ${side} layers of cubes side by side`,
-			height: w => { unit = Math.min(34 * sim.size(), w / (side * (side + 0.6))); return side * unit + 4; },
+			label: `The pod under ${name} at the moment: ${layers} layers of cubes side by side`,
+			height: w => { unit = Math.min(34 * sim.size(), w / (layers * (columns + 0.6))); return rows * unit + 4; },
 			draw: g => f.cubes.forEach((cube, k) => {
 				const [x, y] = spot(k), on = this.on(cube, view.at);
 				g.fillStyle = on.length ? this.color(on.find(s => !s.label) || on[0], by) : sim.css("band");
