@@ -168,6 +168,50 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
+// TestEveryGraph compares findCycle with distances (Floyd-Warshall) on all directed graphs
+// with four nodes, with nodes between cycles and behind them.
+func TestEveryGraph(t *testing.T) {
+	const nodes = 4
+	const never = 1 << 20
+	for edges := range 1 << (nodes * nodes) {
+		var g adjacencyLists
+		var distance [nodes][nodes]int
+		for a := range nodes {
+			g.start = append(g.start, int32(len(g.nodes)))
+			for b := range nodes {
+				distance[a][b] = never
+				if edges>>(a*nodes+b)&1 == 1 {
+					g.nodes = append(g.nodes, int32(b))
+					distance[a][b] = 1
+				}
+			}
+		}
+		g.start = append(g.start, int32(len(g.nodes)))
+		adjacent := distance
+		for k := range nodes {
+			for a := range nodes {
+				for b := range nodes {
+					distance[a][b] = min(distance[a][b], distance[a][k]+distance[k][b])
+				}
+			}
+		}
+
+		cycle := g.findCycle()
+		first := int32(slices.IndexFunc([]int32{0, 1, 2, 3}, func(c int32) bool { return distance[c][c] < never }))
+		if first < 0 && cycle == nil {
+			continue
+		}
+		if first < 0 || len(cycle) == 0 || cycle[0] != first || len(cycle) != distance[first][first] {
+			t.Fatalf("cycle %v of graph %016b; want one through node %d", cycle, edges, first)
+		}
+		for i, c := range cycle {
+			if next := cycle[(i+1)%len(cycle)]; adjacent[c][next] != 1 {
+				t.Fatalf("cycle %v of graph %016b has no edge from %d to %d", cycle, edges, c, next)
+			}
+		}
+	}
+}
+
 // BenchmarkCheckChannels checks all pairs of a ring of 512 nodes.
 func BenchmarkCheckChannels(b *testing.B) {
 	n, w, flows := ringPaths(512, true)
