@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"errors"
 
 	"sim/engine"
 	"sim/engine/flow"
@@ -63,6 +64,23 @@ func FastDefaults() FastOptions {
 		Population: 64, Elites: 4, Tournament: 3, Crossover: 0.9, Mutation: 0.3, StallGenerations: 200,
 		MaxGenerations: 100000,
 	}
+}
+
+// HotStart returns the makespan of the reference decision in the model of the allocator
+// with a hot start, or an error if its schedule does not satisfy the model.
+func HotStart(ctx context.Context, p *Problem, o Options, isFair bool) (makespan engine.Time, err error) {
+	m := milpAllocator{isFair: isFair, hotStart: true}
+	r := &milpRun{milpAllocator: m, p: p, o: o, report: &SolverReport{}}
+	if r.reference, err = m.reference(ctx, p, o); err != nil {
+		return 0, err
+	}
+	if err := r.build(ctx); err != nil {
+		return 0, err
+	}
+	if r.start == nil {
+		return 0, errors.New("the schedule of the reference does not satisfy the model")
+	}
+	return engine.FromSeconds(r.delta.Seconds(r.model.Value(r.start)))
 }
 
 // ByName returns the allocator with the given name.

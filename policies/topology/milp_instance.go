@@ -114,9 +114,6 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 		sum := 0.0
 		steps := trace.Rates(id)
 		for k := 0; k+1 < len(steps); k++ {
-			if steps[k].Rate == 0 {
-				continue
-			}
 			first, _ := slices.BinarySearch(times, steps[k].At)
 			for j := max(0, first-1); j+1 < len(times) && times[j] < steps[k+1].At; j++ {
 				overlap := min(times[j+1], steps[k+1].At) - max(times[j], steps[k].At)

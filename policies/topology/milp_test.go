@@ -102,6 +102,19 @@ func TestSolverAgrees(t *testing.T) {
 	}
 }
 
+// TestHotStart checks that simulated schedules satisfy the model, which needs their times
+// and the volume of each transfer in each interval, and keep their makespan in it.
+func TestHotStart(t *testing.T) {
+	for _, microbatches := range []int{1, 2, 4} {
+		p, o := gpt7b(t, microbatches).problem, milpOptions(0)
+		o.KeepPorts = true
+		joint := decideWith(t, "delta-joint", p, o)
+		if got, err := topology.HotStart(t.Context(), p, o, false); err != nil || !nearlyEqual(got, joint.Makespan, 1e-9) {
+			t.Errorf("%d micro-batches: the hot start takes %v, want %v: %v", microbatches, got, joint.Makespan, err)
+		}
+	}
+}
+
 // TestFixedStep checks that the fixed-step model exceeds the optimum by at most one step
 // for each transfer on the critical path.
 func TestFixedStep(t *testing.T) {
