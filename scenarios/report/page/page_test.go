@@ -125,6 +125,14 @@ func TestFit(t *testing.T) {
 	if docs[0].Detail != &run.Detail || len(run.Detail.Policies[0].Tracks[0].Spans) != 3000 {
 		t.Error("what was given was changed")
 	}
+
+	// The best policy is also the last one if its row is the first.
+	slices.Reverse(run.Document.Rows)
+	slices.Reverse(run.Detail.Policies)
+	_, left, err := fit([]Document{RunDocument(run)}, len(packed)*7/10)
+	if want := []string{"tiny: the timeline of worse"}; err != nil || !slices.Equal(left, want) {
+		t.Errorf("with the best policy first left out are %q, want %q: %v", left, want, err)
+	}
 }
 
 // TestFormats: views support all formats of metrics.
