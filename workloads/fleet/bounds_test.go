@@ -38,6 +38,7 @@ func TestDemandBounds(t *testing.T) {
 		{"want more than 0, at most 1e7", func(d *Demand) { d.PerDay = above(1e7, 1e8) }},
 		{"NaN jobs a day", func(d *Demand) { d.PerDay = math.NaN() }},
 		{"no job on any of 2 days", func(d *Demand) { d.ByDay = []int{0, 0} }},
+		{"no job on any of 0 days", func(d *Demand) { d.ByDay = []int{} }},
 		{"a fleet of 0 chips", func(d *Demand) { d.Chips = 0 }},
 		{"a load of 0;", func(d *Demand) { d.Load = 0 }},
 		{"want more than 0, at most 100", func(d *Demand) { d.Load = above(100, 200) }},

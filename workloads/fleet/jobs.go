@@ -98,14 +98,10 @@ func (d *Demand) Check() error {
 	for _, b := range d.Bands {
 		bands += b
 	}
-	days := 0
-	for _, n := range d.ByDay {
-		days += n
-	}
 	switch {
 	case d.ByDay == nil && !(d.PerDay > 0 && d.PerDay <= 1e7):
 		return fmt.Errorf("fleet: %g jobs a day; want more than 0, at most 1e7", d.PerDay)
-	case d.ByDay != nil && days == 0:
+	case d.ByDay != nil && !(d.MeanPerDay() > 0):
 		return fmt.Errorf("fleet: no job on any of %d days", len(d.ByDay))
 	case d.Chips < 1:
 		return fmt.Errorf("fleet: a fleet of %d chips", d.Chips)
