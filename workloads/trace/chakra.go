@@ -69,7 +69,7 @@ func isChakra(begin []byte) bool {
 	// message.
 	n, k := protowire.ConsumeVarint(begin)
 	if k < 0 || n == 0 && len(begin) < 4 || n > math.MaxInt32 ||
-		int(n) > len(begin) && len(begin) < detectBytes {
+		k+int(n) > len(begin) && len(begin) < detectBytes {
 		return false
 	}
 	if meta := begin[k:min(len(begin), k+int(n))]; len(meta) > 0 {

@@ -78,6 +78,22 @@ func chTrace(rank int) File {
 	return File{fmt.Sprintf("w.%d.et", rank), f}
 }
 
+// TestDetectChakra checks that a short file is a trace from the end of its first message on, and
+// that a prefix of a long one suffices.
+func TestDetectChakra(t *testing.T) {
+	data := chTrace(0).Data
+	length, start := protowire.ConsumeVarint(data)
+	for cut := range data {
+		if got, want := isChakra(data[:cut]), cut >= start+int(length); got != want {
+			t.Errorf("the first %d bytes of a trace whose first message ends at %d: %t, want %t", cut, start+int(length), got, want)
+		}
+	}
+	long := chMessage(nil, protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), make([]byte, detectBytes)))
+	if !isChakra(long[:detectBytes]) || isChakra(long[:detectBytes-1]) {
+		t.Errorf("a first message of %d bytes is not detected by %d bytes alone", len(long), detectBytes)
+	}
+}
+
 // TestChakra compares a trace with operations and times counted by hand, in protobuf,
 // JSON and gzip, and checks the errors of other traces.
 func TestChakra(t *testing.T) {

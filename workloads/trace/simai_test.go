@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +101,26 @@ func TestSimAIStages(t *testing.T) {
 	// DP 4: three quarters of 1,000 B and 2,000 B, shared by the two ranks of a stage.
 	if m.SyncBytes != 750/2+1500/2 {
 		t.Errorf("%d B go to the next replica", m.SyncBytes)
+	}
+}
+
+// TestSimAIWithoutPipelineBytes checks that a note reports stages that send each other nothing. A
+// single stage has nothing to send.
+func TestSimAIWithoutPipelineBytes(t *testing.T) {
+	for pp := 1; pp <= 3; pp++ {
+		for bytes, isSilent := range map[string]bool{"0": pp > 1, "1": false} {
+			text := strings.Replace(simText(1, 1, pp, 4, 1, 2*pp), "pp_comm: 4096.0", "pp_comm: "+bytes, 1)
+			j, err := readText(t, text, Keys{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := slices.ContainsFunc(j.Notes, func(n Note) bool {
+				return strings.HasPrefix(n.Text, "stages send each other nothing") && n.Count == pp
+			})
+			if got != isSilent {
+				t.Errorf("%d stages with pp_comm %s: notes %v, want one about stages: %t", pp, bytes, j.Notes, isSilent)
+			}
+		}
 	}
 }
 
