@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"sim/engine"
 	"sim/fabric/torus"
 )
 
@@ -69,6 +70,44 @@ func TestWildFirst(t *testing.T) {
 				}
 			}
 			t.Logf("%s %s, fault in %s, order %s: loads %v of needed, any-dead, all; %d without", p.Torus, s.twist, torus.DimName(d), dimString(order), max, want.Max)
+		}
+	}
+}
+
+// TestWildRules verifies that the first rule orders dimensions with links that are down first, if
+// there are any. Missing links of a mesh are not down.
+func TestWildRules(t *testing.T) {
+	rules := func(p *Problem) []WildRule {
+		in, err := newRouteInstance(p, p.Symmetry(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return (&optimiser{problem: p, in: in}).wildRules()
+	}
+
+	mesh, err := torus.New(3, 4, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mesh.Mesh(0, 2); err != nil {
+		t.Fatal(err)
+	}
+	h, err := mesh.Health(torus.Faults{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*Problem{
+		torusProblem(t, torus.Faults{}, "", 3, 4, 2),
+		{Network: mesh.Network(h, engine.Link{Rate: 400e9, Channels: 2}), Torus: mesh, Flows: everyPair(mesh.Nodes())},
+	} {
+		if got := rules(p); len(got) != 1 || got[0].Order != nil {
+			t.Errorf("%s without faults: got %+v, want one rule without an order", p.Torus, got)
+		}
+	}
+	for d, want := range [][]string{{"x", "y", "z"}, {"y", "x", "z"}, {"z", "y", "x"}} {
+		p := torusProblem(t, torus.Faults{Links: []torus.Hop{{Node: 0, Dim: d, Up: true}}}, "", 3, 4, 2)
+		if got := rules(p); len(got) != 2 || !slices.Equal(got[0].Order, want) || got[1].Order != nil {
+			t.Errorf("a link in dimension %s is down: got %+v, want the order %v and then the default", torus.DimName(d), got, want)
 		}
 	}
 }
