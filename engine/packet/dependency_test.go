@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/engine"
+	"sim/internal/csr"
 )
 
 // ringPaths returns the paths upwards between all pairs of nodes of a ring. With a
@@ -168,18 +169,17 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
-// TestEveryGraph compares findCycle with distances (Floyd-Warshall) on all directed graphs
-// with four nodes, with nodes between cycles and behind them.
-func TestEveryGraph(t *testing.T) {
+// everyGraph calls check for each directed graph with four nodes. distance[a][b] is the number of
+// edges, at least one, of a shortest path (Floyd-Warshall), or noPath.
+func everyGraph(check func(g adjacencyLists, distance [4][4]int)) {
 	const nodes = 4
-	const never = 1 << 20
 	for edges := range 1 << (nodes * nodes) {
 		var g adjacencyLists
 		var distance [nodes][nodes]int
 		for a := range nodes {
 			g.start = append(g.start, int32(len(g.nodes)))
 			for b := range nodes {
-				distance[a][b] = never
+				distance[a][b] = noPath
 				if edges>>(a*nodes+b)&1 == 1 {
 					g.nodes = append(g.nodes, int32(b))
 					distance[a][b] = 1
@@ -187,7 +187,6 @@ func TestEveryGraph(t *testing.T) {
 			}
 		}
 		g.start = append(g.start, int32(len(g.nodes)))
-		adjacent := distance
 		for k := range nodes {
 			for a := range nodes {
 				for b := range nodes {
@@ -195,21 +194,65 @@ func TestEveryGraph(t *testing.T) {
 				}
 			}
 		}
+		check(g, distance)
+	}
+}
 
+// noPath is a distance that exceeds all paths.
+const noPath = 1 << 20
+
+// TestFindCycle checks that findCycle returns a shortest cycle through the first node that is on
+// any cycle, in each graph with four nodes.
+func TestFindCycle(t *testing.T) {
+	everyGraph(func(g adjacencyLists, distance [4][4]int) {
+		first := int32(slices.IndexFunc([]int32{0, 1, 2, 3}, func(c int32) bool { return distance[c][c] < noPath }))
 		cycle := g.findCycle()
-		first := int32(slices.IndexFunc([]int32{0, 1, 2, 3}, func(c int32) bool { return distance[c][c] < never }))
 		if first < 0 && cycle == nil {
-			continue
+			return
 		}
 		if first < 0 || len(cycle) == 0 || cycle[0] != first || len(cycle) != distance[first][first] {
-			t.Fatalf("cycle %v of graph %016b; want one through node %d", cycle, edges, first)
+			t.Fatalf("cycle %v of graph %v; want one through node %d", cycle, g, first)
 		}
 		for i, c := range cycle {
-			if next := cycle[(i+1)%len(cycle)]; adjacent[c][next] != 1 {
-				t.Fatalf("cycle %v of graph %016b has no edge from %d to %d", cycle, edges, c, next)
+			if next := cycle[(i+1)%len(cycle)]; distance[c][next] != 1 {
+				t.Fatalf("cycle %v of graph %v has no edge from %d to %d", cycle, g, c, next)
 			}
 		}
-	}
+	})
+}
+
+// TestOrderRings checks that orderRings accepts the graphs in which each node has at most one
+// other successor in its strongly connected component, and orders a component by these edges.
+func TestOrderRings(t *testing.T) {
+	everyGraph(func(g adjacencyLists, distance [4][4]int) {
+		component, numComponents := csr.Components(g.start, g.nodes, func(int32) bool { return true })
+		firstLink, members := csr.Index(component, numComponents)
+		isConnected := func(a, b int32) bool { return distance[a][b] < noPath && distance[b][a] < noPath }
+		want := true
+		for a := range int32(4) {
+			inside := 0
+			for _, b := range g.successors(a) {
+				if isConnected(a, b) {
+					inside++
+				}
+			}
+			want = want && inside <= 1
+		}
+		if got := orderRings(g.start, g.nodes, component, firstLink, members); got != want {
+			t.Fatalf("graph %v consists of rings: %t, want %t", g, got, want)
+		}
+		if !want {
+			return
+		}
+		for c := range numComponents {
+			ring := members[firstLink[c]:firstLink[c+1]]
+			for i, a := range ring {
+				if b := ring[(i+1)%len(ring)]; len(ring) > 1 && distance[a][b] != 1 {
+					t.Fatalf("ring %v of graph %v has no edge from %d to %d", ring, g, a, b)
+				}
+			}
+		}
+	})
 }
 
 // BenchmarkCheckChannels checks all pairs of a ring of 512 nodes.
