@@ -27,6 +27,10 @@ func mustChart(t *testing.T, spec result.Plot, s *result.Sweep, times *result.Sw
 // accepted ones.
 func TestChartErrors(t *testing.T) {
 	bars := result.Plot{Name: "p", Kind: "bars", X: "base", Y: "nct"}
+	below := func(metric string, policies ...string) result.Plot {
+		return result.Plot{Name: "p", Kind: "lines", X: "port_bandwidth", Y: "nct", Series: "policy", Panels: "base",
+			LowerY: metric, LowerSeries: policies}
+	}
 	fails := bandwidthSweep()
 	for i := range fails.Cells {
 		fails.Cells[i].Metrics, fails.Cells[i].Failed = nil, "out of memory\nat once"
@@ -60,6 +64,12 @@ func TestChartErrors(t *testing.T) {
 		{`bars stand side by side, so log_x means nothing`, func(p *result.Plot) { p.LogX = true }, nil, true},
 		{`where base: there is no "gpt"; there are megatron177b, mixtral8x22b, megatron462b and deepseek671b`, func(p *result.Plot) { p.Where = map[string][]string{"base": {"gpt"}} }, nil, true},
 		{`where: there is no "bas"; did you mean base?`, func(p *result.Plot) { p.Where = map[string][]string{"bas": {"x"}} }, nil, true},
+		{`lower_y is missing: name the metric that is shown of lower_series`, func(p *result.Plot) { *p = below("", "delta-fast") }, nil, true},
+		{`lower_series: there is no "delta-jiont"; did you mean delta-joint?`, func(p *result.Plot) { *p = below("makespan_s", "delta-jiont", "delta-fast") }, nil, true},
+		{`lower_series: where leaves delta-topo out`, func(p *result.Plot) {
+			*p = below("makespan_s", "delta-fast", "delta-topo", "delta-joint")
+			p.Where = map[string][]string{"policy": {"delta-fast", "delta-joint"}}
+		}, nil, true},
 		{`where names fabric.port_bandwidth twice`, func(p *result.Plot) {
 			p.Where = map[string][]string{"port_bandwidth": {"200Gbps"}, "fabric.port_bandwidth": {"400Gbps"}}
 		}, nil, true},
