@@ -30,7 +30,13 @@ func (jointJobsAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOp
 		}
 	}
 
-	var d *JobsDecision
+	var d *JobsDecision // the best decision so far
+	keepBetter := func(one *JobsDecision) {
+		if d == nil || compareScores(s.score(makespans(one.Jobs)), s.score(makespans(d.Jobs)),
+			s.resolution()) < 0 {
+			d = one
+		}
+	}
 	if o.PortTolerance > 0 {
 		// Ports are minimised job by job, which can lengthen the joint decision more than
 		// other decisions.
@@ -39,10 +45,7 @@ func (jointJobsAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOp
 			if err != nil {
 				return nil, err
 			}
-			if d == nil || compareScores(s.score(makespans(one.Jobs)), s.score(makespans(d.Jobs)),
-				s.resolution()) < 0 {
-				d = one
-			}
+			keepBetter(one)
 		}
 	}
 
@@ -59,10 +62,7 @@ func (jointJobsAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOp
 		if err != nil {
 			return nil, err
 		}
-		if d == nil || compareScores(s.score(makespans(one.Jobs)), s.score(makespans(d.Jobs)),
-			s.resolution()) < 0 {
-			d = one
-		}
+		keepBetter(one)
 	}
 
 	d.Evaluations += best.Evaluations
