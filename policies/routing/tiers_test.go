@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"sim/engine"
@@ -16,6 +17,18 @@ type failingRouter struct{ err error }
 // Route returns the error.
 func (r failingRouter) Route(context.Context, *Problem, Options) (*Decision, error) {
 	return nil, r.err
+}
+
+// recordingRouter is a router that records its problem.
+type recordingRouter struct {
+	Router
+	problem **Problem
+}
+
+// Route records the problem and calls the router.
+func (r recordingRouter) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	*r.problem = p
+	return r.Router.Route(ctx, p, o)
 }
 
 // TestTiers verifies three tiers: every path leads from source to destination over links of the
@@ -73,6 +86,19 @@ func TestTiers(t *testing.T) {
 			}
 		}
 	}
+	// The router of the outermost tier gets the task graph only if all flows are its own.
+	outermost := slices.DeleteFunc(slices.Clone(flows), func(f engine.Flow) bool { return joins(f.Src, f.Dst) < 2 })
+	for _, own := range [][]engine.Flow{flows, outermost} {
+		p := &Problem{Network: z.Known, Flows: own, Graph: &engine.Graph{}, Rate: 1e9, Down: z.Down}
+		var inner *Problem
+		if _, err := RouteSystem(t.Context(), &z, recordingRouter{router, &inner}, p, Options{Seed: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := inner.Graph != nil, len(own) == len(outermost); got != want || !slices.Equal(inner.Flows, outermost) {
+			t.Errorf("the outermost tier has the graph of %d flows: %t, want %t; its flows are %v", len(own), got, want, inner.Flows)
+		}
+	}
+
 	// Without the outermost tier, no links join two domains.
 	if _, err := RouteTiers(t.Context(), z.Tiers, 1, z.Whole, []int{0, 1, 2}, []engine.Flow{{Src: 0, Dst: 4}}, 1, nil); !errors.Is(err, ErrUnserved) {
 		t.Errorf("tier 2 joins GPUs 0 and 4: %v", err)
