@@ -242,3 +242,26 @@ func TestLoads(t *testing.T) {
 		}
 	})
 }
+
+// TestLevels checks the levels of demands with any number of different flows: each number of chunks
+// is a level of its own up to maxLevels, and otherwise the next level that is equally far from the
+// maximum. No level is wasted.
+func TestLevels(t *testing.T) {
+	for _, numValues := range []int{1, 2, maxLevels - 1, maxLevels, maxLevels + 1, 2 * maxLevels, 2*maxLevels + 1, 600} {
+		const n = 25
+		chunks := make([]int32, n*n)
+		for i := range chunks {
+			chunks[i] = int32(3 * (i % numValues))
+		}
+		r := newRelabeller(n, chunks)
+		step := (numValues-1)/maxLevels + 1
+		if want := (numValues-1)/step + 1; len(r.levelChunks) != want {
+			t.Errorf("%d numbers of chunks have %d levels, want %d", numValues, len(r.levelChunks), want)
+		}
+		for i, c := range chunks {
+			if got := r.levelChunks[r.level[i]]; got < int64(c) || got >= int64(c)+int64(3*step) {
+				t.Fatalf("%d numbers of chunks: the level of %d is %d, want less than %d more", numValues, c, got, 3*step)
+			}
+		}
+	}
+}
