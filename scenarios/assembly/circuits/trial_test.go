@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sim/engine"
+	"sim/engine/contexttest"
 	"sim/engine/flow"
 	"sim/policies/topology"
 	"sim/scenarios/assembly/input"
@@ -282,6 +283,27 @@ func TestTrialsAreCancelled(t *testing.T) {
 	if _, err := sys.trials.measure(context.Background(), d.Decision, nil, &row, 2); err != nil ||
 		len(row.Samples["nct"]) != 20 {
 		t.Errorf("repeated: got error %v and %d trials, want 20 trials", err, len(row.Samples["nct"]))
+	}
+}
+
+// TestAllocateEndsWithContext cancels the context of an allocation at every check. At either level
+// the result is the error of the context.
+func TestAllocateEndsWithContext(t *testing.T) {
+	for _, level := range []string{"flow", "packet"} {
+		s := gpt7b(t, input.Trials{})
+		s.Engine.Level, s.Workload.Packet = level, 1e6
+		s.Workload.Microbatches = 2
+		sys := buildInstance(t, s)
+		sys.mustDecide(t, "prop-alloc") // later calls use its bounds, so all make the same checks
+		whole := contexttest.After(t.Context(), 0)
+		if _, err := sys.allocate(whole, "prop-alloc", 1); err != nil {
+			t.Fatal(err)
+		}
+		for n := int64(1); n <= whole.Asked(); n++ {
+			if d, err := sys.allocate(contexttest.After(t.Context(), n), "prop-alloc", 1); d != nil || !errors.Is(err, context.Canceled) {
+				t.Errorf("level %s, cancelled at check %d of %d: got %v, want no decision and %v", level, n, whole.Asked(), err, context.Canceled)
+			}
+		}
 	}
 }
 
