@@ -93,6 +93,42 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// TestAwaitFinish: while one worker writes the files of a sweep, another one waits. It returns
+// when the files are complete, when its context ends, and if the leases cannot be read.
+func TestAwaitFinish(t *testing.T) {
+	p := plan(t, tiny, "seed=1")
+	dir := t.TempDir()
+	writer, waiter := join(t, dir, p, testTerm), join(t, dir, p, testTerm)
+	defer writer.Close()
+	defer waiter.Close()
+	if ours, err := writer.AwaitFinish(t.Context()); !ours || err != nil {
+		t.Fatalf("the first worker writes: %t, %v", ours, err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 2*waiter.leases.pollInterval())
+	defer cancel()
+	if ours, err := waiter.AwaitFinish(short); ours || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the second worker writes: %t, %v, want its context's end", ours, err)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*testTerm)
+	defer cancel()
+	lease := writer.leases.path("finish", 0)
+	if err := errors.Join(os.Rename(lease, lease+".away"), os.Mkdir(lease, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if ours, err := waiter.AwaitFinish(ctx); ours || err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("the second worker writes: %t, %v, want an error about %s", ours, err, dir)
+	}
+
+	time.AfterFunc(waiter.leases.pollInterval(), writer.RemoveLeases)
+	if err := errors.Join(os.Remove(lease), os.Rename(lease+".away", lease)); err != nil {
+		t.Fatal(err)
+	}
+	if ours, err := waiter.AwaitFinish(ctx); ours || err != nil {
+		t.Errorf("the second worker writes what is written: %t, %v", ours, err)
+	}
+}
+
 func testLeases(t testing.TB, dir string, p *Plan, term time.Duration) *leaseDirectory {
 	t.Helper()
 	l, err := openLeases(dir, p, term)
