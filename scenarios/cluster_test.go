@@ -32,7 +32,8 @@ engine.level = "flow"
 }
 
 // TestClusterReference: a training step on a cluster has the same reference with a spine of packets
-// and of circuits, so that NCTs of both can be compared.
+// and of circuits, so that NCTs of both can be compared. Its lower bound holds for both with ranks
+// in the default order.
 func TestClusterReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawClusterJob(t)
@@ -48,6 +49,13 @@ func TestClusterReference(t *testing.T) {
 				t.Fatalf("%s: %v, for\n%s", spine, err, text)
 			}
 			reference[i] = o.Document.Reference
+
+			// The bound of the reference holds for ranks in the default order.
+			m, bound := o.Document.Rows[0].Metrics, reference[i]["bound_makespan_s"]*(1-1e-9)
+			if !s.Policy.Mapping.IsSet() && min(m["makespan_s"], m["bound_makespan_s"]) < bound {
+				t.Fatalf("%s: %g s and bound %g s, with a bound of %g s of the reference, for\n%s",
+					spine, m["makespan_s"], m["bound_makespan_s"], bound, text)
+			}
 		}
 		a, b := reference[0], reference[1]
 		if !result.SameReference(a, b) || a[result.FreeBytes] != b[result.FreeBytes] || a[result.InterfaceRate] != b[result.InterfaceRate] {

@@ -270,11 +270,9 @@ func (s *Scenario) NoTraceReason() string {
 			"fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\", \"torus\" and \"graph\" has",
 			s.Fabric.Kind,
 		)
-	case s.isPodTraffic() && s.isTraining():
-		return `fabric.spine = "circuits" has no timelines; "packets" has`
-	case s.isPodTraffic():
+	case s.isPodTraffic() && s.rankWork() == nil:
 		return fmt.Sprintf(
-			"workload.kind = %q has no timelines; workload.kind = \"training\" has",
+			"workload.kind = %q has no timelines on circuits; training and traces have",
 			s.Workload.Kind,
 		)
 	}

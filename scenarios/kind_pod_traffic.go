@@ -309,6 +309,12 @@ func (s *Scenario) podPoissonHops() float64 {
 // returns false if one has not. key is a further key that can be at fault.
 func (c *checker) checkPodPorts(joined circuits.PodNeighbours, key string) bool {
 	pod, need := joined.FirstAbove(c.s.Fabric.PortsPerPod)
+	if k := &c.s.Fabric.Cluster; need > 0 && c.s.hasCluster() {
+		c.conflictf("fabric.oversubscription fabric.hosts_per_pod",
+			"pod %d has %d uplinks and needs circuits to %d pods; write at most %.4g",
+			pod, c.s.Fabric.PortsPerPod, need, float64(k.GPUsPerPod())/float64(need))
+		return false
+	}
 	c.conflictIf(need > 0, "fabric.ports_per_pod "+key,
 		"U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports",
 		c.s.Fabric.PortsPerPod, pod, need, need)

@@ -242,7 +242,7 @@ const Version = "0.2.0"
 // Model is the version of the models. It increases whenever a result changes for the same
 // scenario and seed. Results of the same version can be compared and reused. The
 // baselines in scenarios/baselines verify this.
-const Model = 14
+const Model = 15
 
 // Revision returns the commit of the program, with "+dirty" if its tree had changes, or
 // "unknown" if the build did not record it.

@@ -63,6 +63,9 @@ func (d *allocationResult) describe(ctx context.Context, o *assembly.Outcome) {
 		moves = d.packetMoves
 	}
 	d.system.describeMoves(&p, moves)
+	if o.Timeline.Tasks > 0 {
+		p.Timeline = d.system.rankTimeline(r.Trace, d.Circuits, o.Timeline)
+	}
 
 	if r.Stats != nil {
 		o.Files = append(o.Files, r.DescribePackets(&p)...)

@@ -25,11 +25,7 @@ func (sys *circuitSystem) Work(ctx context.Context, _ string) (*trace.RankGraph,
 	w := &trace.RankGraph{Graph: sys.undelayedGraph}
 	if work := sys.scenario.Workload.Work; work != nil && work.Dims() != nil {
 		for i := range sys.iteration.Meta {
-			rank := sys.iteration.RankOf(int32(i))
-			if nodes := sys.expander.NodeOfRank; nodes != nil {
-				rank = nodes[rank]
-			}
-			w.Rank = append(w.Rank, rank)
+			w.Rank = append(w.Rank, sys.nodeOfTask(int32(i)))
 		}
 	}
 	gpus := sys.numberRanks(w)

@@ -207,6 +207,10 @@ func (a *routingResult) setMakespanBounds(ctx context.Context, d *routing.Decisi
 		return err
 	}
 	a.addProof(b, bounds.splitPaths.Seconds(), routing.TimeModelSplitPaths, forSplitPaths)
+	if !a.system.s.Mapping.IsSet() { // a mapping sends other transfers than the reference
+		// It limits each node tier by tier, while the other bounds take the links of a node together.
+		a.addProof(b, a.system.Bound.Seconds(), routing.TimeModelSplitPaths, forSplitPaths)
+	}
 	a.addProof(b, bounds.singlePath.Seconds(), routing.TimeModelSinglePath, forSinglePaths)
 	a.addProof(b, d.MakespanBoundSplit.Seconds(), routing.TimeModelSplitPaths, forSplitPaths)
 	a.addProof(b, d.MakespanBound.Seconds(), routing.TimeModelSinglePath, forSinglePaths)
