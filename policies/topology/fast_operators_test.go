@@ -3,6 +3,7 @@ package topology
 import (
 	"context"
 	"encoding/binary"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -167,5 +168,16 @@ func TestCutOffsAreNoMakespans(t *testing.T) {
 
 	if want := int64(3 + 3); s.evaluations != want {
 		t.Errorf("%d evaluations, want %d", s.evaluations, want)
+	}
+}
+
+// TestWorkers checks the number of goroutines: as given, at most maxWorkers, or one per processor.
+func TestWorkers(t *testing.T) {
+	for given, want := range map[int]int{
+		-1: runtime.GOMAXPROCS(0), 0: runtime.GOMAXPROCS(0), 1: 1, 2: 2, maxWorkers: maxWorkers, maxWorkers + 1: maxWorkers,
+	} {
+		if got := (&Options{Workers: given}).workers(); got != want {
+			t.Errorf("%d workers: got %d goroutines, want %d", given, got, want)
+		}
 	}
 }
