@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sim/engine"
+	"sim/fabric/torus"
 	"sim/workloads/fleet"
 )
 
@@ -90,5 +91,27 @@ func TestExpectedDuration(t *testing.T) {
 	if e, want := long.Seconds()/fleet.ExpectedDuration(long, interval, d, r,
 		m).Seconds(), fleet.Efficiency(interval, d, r, m); math.Abs(e/want-1) > 1e-5 {
 		t.Errorf("got efficiency %g, want Daly's %g", e, want)
+	}
+}
+
+// TestNewsvendorSpares checks that jobs need the spare cubes of equal jobs of their mean size,
+// weighted by cube-time. Without jobs no cube is spare.
+func TestNewsvendorSpares(t *testing.T) {
+	job := func(cubes int, work fleet.Time) fleet.Job {
+		return fleet.Job{Shape: fleet.NewShape(torus.TPUCube, [3]int{4, 4, 4 * cubes}), Work: work}
+	}
+	spares := func(jobs ...fleet.Job) int {
+		c := paperPod(0.8)
+		c.Jobs = sourceOf(jobs...)
+		return newsvendorSpares(c)
+	}
+	if got := spares(); got != 0 {
+		t.Errorf("without jobs: got %d spares", got)
+	}
+	mixed := spares(job(1, 3*fleet.Day), job(9, fleet.Day))
+	equal, small, large := spares(job(7, fleet.Day)), spares(job(1, fleet.Day)), spares(job(9, fleet.Day))
+	if mixed != equal || small >= equal || equal > large {
+		t.Errorf("got %d spares for jobs of 1 and 9 cubes, %d of 1, %d of 7 and %d of 9; want as many as of 7, and more for larger jobs",
+			mixed, small, equal, large)
 	}
 }
