@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -96,6 +97,26 @@ func TestCallsAcrossPods(t *testing.T) {
 		m := exposed(append([]string{"fabric.gpus_per_pod_per_replica=2"}, strings.Fields(set)...)...)
 		if m["nct"] < 1 || m["makespan_s"] < m["bound_makespan_s"] {
 			t.Errorf("%s: got NCT below 1 or a makespan below its bound: %v", set, m)
+		}
+	}
+}
+
+// TestPacketSlackOfCycles checks calls at level packet on rings of GPUs inside pods. Links of a ring
+// of 4 do not follow each other in a cycle, and the slack bounds the difference from level flow.
+// Links of a ring of 8 do, so no slack is known.
+func TestPacketSlackOfCycles(t *testing.T) {
+	t.Parallel()
+	for gpus, isKnown := range map[int]bool{4: true, 8: false} {
+		fabric := fmt.Sprintf(`fabric={kind = "tiers", tier = [{kind = "torus", dims = [%d], link_rate = "900Gbps"}, {kind = "ocs-pods", gpus_per_pod_per_replica = %d, port_bandwidth = "100Gbps", ports_per_pod = 2}]}`, gpus, gpus)
+		o := runText(t, podStep, fabric, fmt.Sprintf("workload.ep=%d", gpus), fmt.Sprintf("workload.cp=%d", gpus/2), fmt.Sprintf("workload.gpus=%d", 2*gpus),
+			"engine.level=packet", "workload.packet=64KB", "policy.collective=direct", `policy.allocators=["iter-halve"]`)
+		row := o.Document.Rows[0]
+		slack, ok := row.Metrics["packet_slack_s"]
+		if ok != isKnown || (row.Labels["packet_slack_s"] == "") != isKnown {
+			t.Errorf("rings of %d: got a slack of %v, label %q, want one: %t", gpus, slack, row.Labels["packet_slack_s"], isKnown)
+		}
+		if d := row.Metrics["makespan_s"] - row.Metrics["fluid_s"]; isKnown && (d > slack || d < -slack) {
+			t.Errorf("rings of %d: level packet ends %v s after level flow, want at most %v s", gpus, d, slack)
 		}
 	}
 }
