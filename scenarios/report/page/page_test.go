@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"sim/scenarios/compare"
 	"sim/scenarios/result"
 )
 
@@ -132,6 +133,24 @@ func TestFit(t *testing.T) {
 	_, left, err := fit([]Document{RunDocument(run)}, len(packed)*7/10)
 	if want := []string{"tiny: the timeline of worse"}; err != nil || !slices.Equal(left, want) {
 		t.Errorf("with the best policy first left out are %q, want %q: %v", left, want, err)
+	}
+}
+
+// TestMetricsOf: a page describes the metrics of its runs, sweeps and comparisons, and the wall-clock
+// times of any page.
+func TestMetricsOf(t *testing.T) {
+	values := map[string]float64{"makespan_s": 1}
+	for kind, d := range map[string]Document{
+		"run":        {Run: &Run{Result: &result.Document{Rows: []result.Row{{Metrics: values}}}}},
+		"sweep":      {Sweep: &Sweep{Sweep: &result.Sweep{Cells: []result.Cell{{Metrics: values}}}}},
+		"comparison": {Comparison: &Comparison{Comparison: &compare.Comparison{Metrics: []compare.Metric{{Name: "makespan_s"}}}}},
+	} {
+		metrics := metricsOf([]Document{d})
+		for _, name := range []string{"makespan_s", "solve_s"} {
+			if got := metrics[name].Unit; got != "s" {
+				t.Errorf("%s: %s has unit %q, want seconds", kind, name, got)
+			}
+		}
 	}
 }
 
