@@ -29,7 +29,8 @@
 //	pairing           how rows with different names were paired; absent if they were not,
 //	                  or by Options.Pairs
 //	rows              number of rows of both sides
-//	references        how references of relative metrics differ; absent if they do not
+//	references        how references of relative metrics differ, or which side has none if such
+//	                  a metric fails; absent otherwise
 //	metrics           one object per metric:
 //	    name          ends in its unit; ratios and counts have none
 //	    better        "lower" or "higher"; absent without a direction
@@ -37,8 +38,8 @@
 //	    may_fail      whether a worse value may be a regression
 //	    rows, differ  number of rows of both sides in which a side has the metric,
 //	                  and number of rows in which it differs by more than rounding
-//	    means         geometric means of new/old over the rows in which both are
-//	                  positive: over all rows and, with several policies, for each
+//	    means         geometric means of new/old over the rows that have a ratio:
+//	                  over all rows and, with several policies, for each
 //	                  policy. policy (absent for all rows), rows, ratio; for
 //	                  wall-clock times also the sums old and new
 //	differences       by metric, then by row; of wall-clock times only if they may
@@ -46,7 +47,8 @@
 //	    row           object: scenario, policy and coordinates
 //	    metric
 //	    old, new      absent if missing or undefined
-//	    ratio         new/old; absent if one is not positive
+//	    ratio         new/old; absent if one is not positive. Gaps that are 0 up to
+//	                  rounding (optimal values) count as 0
 //	    change        (new-old)/|old|; absent if old is 0 or one is absent
 //	    p             measured metrics: p-value of the Mann-Whitney U test, if there
 //	                  are enough samples
@@ -57,7 +59,7 @@
 //	    fails         true for a regression
 //	missing_rows      rows of the old side only; each is a regression
 //	new_rows          rows of the new side only
-//	regressions       row, metric (absent for a missing row) and why
+//	regressions       row, metric (absent for a missing row) and why, a sentence
 package compare
 
 import (
@@ -155,7 +157,7 @@ type Metric struct {
 	isRequired  bool // a row that loses it is a regression
 }
 
-// Mean is the geometric mean of new/old over the rows in which both are positive.
+// Mean is the geometric mean of new/old over the rows that have a ratio.
 type Mean struct {
 	Policy string  `json:"policy,omitempty"` // "" for all
 	Rows   int     `json:"rows"`
@@ -194,10 +196,7 @@ type Regression struct {
 
 // String returns the regression in one line.
 func (r Regression) String() string {
-	if r.Metric == "" {
-		return r.Row.String() + ": " + r.Why
-	}
-	return r.Row.String() + ": " + r.Metric + " " + r.Why
+	return r.Row.String() + ": " + r.Why
 }
 
 // Worst summarises regressions in one line per metric: the regression with the largest change
@@ -285,6 +284,7 @@ func Compare(previous, current *Set, o Options) (*Comparison, error) {
 	for i := range c.Metrics {
 		c.compareMetric(&c.Metrics[i], previous, current)
 	}
+	c.describeMissingReferences(previous, current)
 	return c, nil
 }
 

@@ -343,3 +343,32 @@ func TestUnlike(t *testing.T) {
 		}
 	}
 }
+
+// TestOptimalGapsHaveNoRatio: a gap that is 0 up to rounding on either side, such as 1e-12, has no
+// ratio and is not part of the mean.
+func TestOptimalGapsHaveNoRatio(t *testing.T) {
+	gaps := func(values ...float64) string {
+		var rows []benchRow
+		for i, v := range values {
+			rows = append(rows, benchRow{fmt.Sprintf("scenario=s/policy=p/x=%d", i), map[string]float64{result.GapToBound: v}})
+		}
+		return benchText(rows)
+	}
+	c, err := Compare(set(t, "a", gaps(1e-12, 0.5, 0.2, 1e-13)), set(t, "b", gaps(4e-12, 0.4, 0.16, 0.3)), Options{FailOver: Rounding})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var marks []Mark
+	for _, d := range c.Differences {
+		marks = append(marks, d.Mark)
+	}
+	if want := []Mark{Same, Better, Better, Worse}; !slices.Equal(marks, want) {
+		t.Errorf("the marks are %v, want %v", marks, want)
+	}
+	if mean := c.Metrics[0].Means[0]; mean.Rows != 2 || !near(mean.Ratio, 0.8) {
+		t.Errorf("the mean is %+v, want 0.8 over 2 rows", mean)
+	}
+	if d := c.Differences[3]; d.changeText() != "from 0" {
+		t.Errorf("1e-13 to 0.3 is %q, want from 0", d.changeText())
+	}
+}

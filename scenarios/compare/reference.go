@@ -107,3 +107,26 @@ func (c *Comparison) markOtherReference(m *Metric, d *Difference) {
 		d.Fails = m.isRequested
 	}
 }
+
+// describeMissingReferences sets References if a relative metric changed for the worse and a side
+// has no references: benchmark files hold the metrics of rows only.
+func (c *Comparison) describeMissingReferences(previous, current *Set) {
+	var without []string
+	for _, s := range []*Set{previous, current} {
+		if !slices.ContainsFunc(s.rows, func(r *setRow) bool { return len(r.reference()) > 0 }) {
+			without = append(without, s.Name)
+		}
+	}
+	at := slices.IndexFunc(c.Differences, func(d Difference) bool {
+		return d.Fails && d.Change != nil && isRelative(d.Metric)
+	})
+	if c.References != "" || without == nil || at < 0 {
+		return
+	}
+	have := "has"
+	if len(without) > 1 {
+		have = "have"
+	}
+	c.References = fmt.Sprintf("%s is relative to the ideal fabric, and %s %s none: if ideal fabrics may differ, compare "+
+		"directories of runs or sweeps", c.Differences[at].Metric, strings.Join(without, " and "), have)
+}

@@ -51,7 +51,7 @@ func (c *Comparison) judge(m *Metric, previous, current []float64) Difference {
 	}
 
 	// The relative change, and its mark.
-	old, now := *d.Old, *d.New
+	old, now := m.withoutRounding(*d.Old), m.withoutRounding(*d.New)
 	if old > 0 && now > 0 {
 		r := now / old
 		d.Ratio = &r
@@ -85,12 +85,27 @@ func (c *Comparison) judge(m *Metric, previous, current []float64) Difference {
 	return d
 }
 
+// isGap reports whether the metric is a gap to a bound, a share that is 0 for optimal values.
+func (m *Metric) isGap() bool {
+	known, _ := result.Find(m.Name)
+	return known.Format == result.Gap
+}
+
+// withoutRounding returns 0 for gaps that are 0 up to rounding, because their ratios have no meaning.
+// It returns other values unchanged.
+func (m *Metric) withoutRounding(v float64) float64 {
+	if m.isGap() && math.Abs(v) <= Rounding {
+		return 0
+	}
+	return v
+}
+
 // isRounding reports whether a difference of simulated values is a rounding error.
 func (c *Comparison) isRounding(m *Metric, difference, change float64) bool {
 	if m.Wall {
 		return false
 	}
-	if known, _ := result.Find(m.Name); known.Format == result.Gap {
+	if m.isGap() {
 		change = difference
 	}
 	return math.Abs(change) <= min(c.FailOver, Rounding)*roundingSlack
@@ -125,14 +140,14 @@ func (c *Comparison) exceedsLimit(m *Metric, d *Difference, change float64) bool
 	return math.Abs(change) > limit*roundingSlack
 }
 
-// why explains why a difference fails.
+// why returns a sentence that explains why a difference fails.
 func (c *Comparison) why(m *Metric, d *Difference) string {
 	number := scaleFor(m.Name, []Difference{*d}).digitsFor(d)
 	if d.New == nil {
-		return "is missing or undefined, it was " + number(*d.Old)
+		return m.Name + " is missing or undefined, it was " + number(*d.Old)
 	}
 	if d.OtherReference {
-		return "is " + number(*d.New) + ", it was " + number(*d.Old) + ", relative to another ideal fabric, so it cannot be judged"
+		return m.Name + " is " + number(*d.New) + ", it was " + number(*d.Old) + ", relative to another ideal fabric, so it cannot be judged"
 	}
 	limit := c.FailOver
 	if m.Wall {
@@ -142,5 +157,5 @@ func (c *Comparison) why(m *Metric, d *Difference) string {
 	if d.Change != nil {
 		by = text.Change(*d.Change)
 	}
-	return fmt.Sprintf("is %s, it was %s (%s %s; allowed is %s)", number(*d.New), number(*d.Old), by, d.Mark, share(limit))
+	return fmt.Sprintf("%s is %s, it was %s (%s %s; allowed is %s)", m.Name, number(*d.New), number(*d.Old), by, d.Mark, share(limit))
 }

@@ -14,8 +14,8 @@ import (
 
 // compareIdeal compares a simulation with the ideal fabric: first the total times, then the
 // parts of the two critical paths. It prints one sentence, or states that no topology would be
-// faster.
-func (p *writer) compareIdeal(sim, ideal *result.Simulation) {
+// faster. It reports whether a topology can be faster.
+func (p *writer) compareIdeal(sim, ideal *result.Simulation) bool {
 	// All times have one unit, so that the printed values add up. Differences up to
 	// minDifference are rounding errors, as defined by provedGap of report.go.
 	minDifference := provedGap * ideal.MakespanS
@@ -25,7 +25,7 @@ func (p *writer) compareIdeal(sim, ideal *result.Simulation) {
 	if over <= minDifference {
 		p.indented("The ideal fabric, where no circuit is missing, takes %s too: "+
 			"no topology does better.", u.Of(ideal.MakespanS))
-		return
+		return false
 	}
 
 	parts := shareParts(u, sim)
@@ -51,14 +51,16 @@ func (p *writer) compareIdeal(sim, ideal *result.Simulation) {
 		line += fmt.Sprintf("; the chain has %s less work on it than the ideal fabric's", u.Of(-moved))
 	}
 	p.indented("%s.", line)
+	return true
 }
 
 // maxAdvisedLinks is the number of bundles that are recommended for more circuits. The losses of
 // further bundles are smaller.
 const maxAdvisedLinks = 3
 
-// adviseCircuits names the bundles of circuits with the largest loss on the critical path.
-// Circuits serve both directions, so the losses of both are added.
+// adviseCircuits names the bundles of circuits and NICs with the largest loss on the critical
+// path. Circuits serve both directions, so the losses of both are added. NICs have no circuits, so
+// only another order of the transfers there can help.
 func (p *writer) adviseCircuits(sim *result.Simulation) {
 	u := text.UnitFor(sim.MakespanS)
 	// Losses up to provedGap are rounding errors.
@@ -74,7 +76,10 @@ func (p *writer) adviseCircuits(sim *result.Simulation) {
 	p.line("  What would help, until another chain becomes the longest:")
 	for _, b := range lost[:min(len(lost), maxAdvisedLinks)] {
 		line := "- more circuits " + b.label
-		if b.SharingS > b.CircuitS {
+		switch {
+		case b.pair == nil && b.CircuitS <= provedGap*sim.MakespanS:
+			line = "- serving the chain's transfers " + b.label + " before others"
+		case b.SharingS > b.CircuitS:
 			line += ", or serving the chain's transfers there before others"
 		}
 		line += fmt.Sprintf(": %s is lost there", u.Of(b.LostS()))

@@ -153,10 +153,13 @@ func (p *writer) explainPath(sim, ideal *result.Simulation) {
 	p.printSteps(sim)
 	p.printLinks(sim)
 	p.printMoves(sim)
+	canImprove := true
 	if ideal != nil && ideal.MakespanS > 0 {
-		p.compareIdeal(sim, ideal)
+		canImprove = p.compareIdeal(sim, ideal)
 	}
-	p.adviseCircuits(sim)
+	if canImprove {
+		p.adviseCircuits(sim)
+	}
 }
 
 // Indices of the parts of a critical path, in shareLabels and in the result of shareParts.
