@@ -52,8 +52,9 @@ type progressMeter struct {
 	// display is the goroutine that shows the progress.
 	display sync.WaitGroup
 
-	mu      sync.Mutex           // protects the variables from which the state is computed
+	mu      sync.Mutex           // protects the variables from which the state is computed, and print
 	current func() progressState // returns the state; it locks mu
+	print   func(line string)    // prints a line above the bar; nil without a bar
 }
 
 // startMeter shows the state that now returns until stop is called. The argument of now is the
@@ -80,6 +81,17 @@ func (m *progressMeter) update(change func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change()
+}
+
+// logf prints a line like command.logf, also while a bar is shown.
+func (m *progressMeter) logf(format string, args ...any) {
+	m.update(func() {
+		if m.print == nil {
+			m.c.logf(format, args...)
+			return
+		}
+		m.print(text.Line(fmt.Sprintf(format, args...), maxMessageBytes))
+	})
 }
 
 // stop ends the display and removes the bar.
@@ -300,6 +312,9 @@ func (m *progressMeter) showBar() {
 	for !pw.IsRenderInProgress() {
 		time.Sleep(time.Millisecond)
 	}
+
+	m.update(func() { m.print = func(line string) { pw.Log("sim: %s", line) } })
+	defer m.update(func() { m.print = nil })
 
 	// Update the bar until the work ends, then erase it.
 	tick := time.NewTicker(barInterval)

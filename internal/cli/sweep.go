@@ -185,6 +185,10 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 		return err
 	}
 	store.DropOutdated(requestedMetrics(plan, flags))
+	if n := store.ForeignCells(plan); n > 0 {
+		c.logf("warning: %s kept that another build of sim has computed, with models %d; if a changed policy gives other results, raise result.Model or choose another directory with --out",
+			text.Plural(n, "cell is", "cells are"), result.Model)
+	}
 	if adopted > 0 {
 		c.logf("%s taken over from earlier sweeps of %s", text.Plural(adopted, "cell"), plan.Sweep.Name)
 	}
@@ -198,6 +202,14 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 		left = func() (*study.Forecast, error) { return plan.Forecast(ctx, store, noSamples) }
 	}
 	m, update := c.startSweepProgress(plan.Sweep.Name, flags.workers, left)
+
+	takenOver := 0
+	store.OnTakeover = func(cells []int, owner string) {
+		takenOver += len(cells)
+		for _, i := range cells {
+			m.logf("took over cell %d (%s) from %s", i+1, plan.Name(i), owner)
+		}
+	}
 
 	// Compute the missing cells. Write partial results only after the first new cell and before
 	// the last one.
@@ -234,7 +246,11 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	timings.WallS = c.now().Sub(begun).Seconds()
 	writes := true // this worker writes the results
 	if flags.join {
-		c.logf("%s computed by this worker, %d by others or before", text.Plural(status.Computed, "cell"), status.Known)
+		from := ""
+		if takenOver > 0 {
+			from = fmt.Sprintf(" (%d taken over from others)", takenOver)
+		}
+		c.logf("%s computed by this worker%s, %d by others or before", text.Plural(status.Computed, "cell"), from, status.Known)
 		writes, err = store.AwaitFinish(ctx)
 	}
 	if err == nil {

@@ -51,8 +51,8 @@ func (c *Comparison) judge(m *Metric, previous, current []float64) Difference {
 	}
 
 	// The relative change, and its mark.
-	old, now := m.withoutRounding(*d.Old), m.withoutRounding(*d.New)
-	if old > 0 && now > 0 {
+	old, now := *d.Old, *d.New
+	if old > 0 && now > 0 && !m.isOptimal(old) && !m.isOptimal(now) {
 		r := now / old
 		d.Ratio = &r
 	}
@@ -65,7 +65,7 @@ func (c *Comparison) judge(m *Metric, previous, current []float64) Difference {
 	case now < 0:
 		change = math.Inf(-1)
 	}
-	if !math.IsInf(change, 0) {
+	if !math.IsInf(change, 0) && !(m.isOptimal(old) && old != now) {
 		d.Change = &change
 	}
 	d.Mark = m.mark(change)
@@ -91,14 +91,8 @@ func (m *Metric) isGap() bool {
 	return known.Format == result.Gap
 }
 
-// withoutRounding returns 0 for gaps that are 0 up to rounding, because their ratios have no meaning.
-// It returns other values unchanged.
-func (m *Metric) withoutRounding(v float64) float64 {
-	if m.isGap() && math.Abs(v) <= Rounding {
-		return 0
-	}
-	return v
-}
+// isOptimal reports whether v is a gap of 0 up to rounding. Ratios to such gaps have no meaning.
+func (m *Metric) isOptimal(v float64) bool { return m.isGap() && math.Abs(v) <= Rounding }
 
 // isRounding reports whether a difference of simulated values is a rounding error.
 func (c *Comparison) isRounding(m *Metric, difference, change float64) bool {

@@ -126,6 +126,9 @@ func (j *sharedRunner) tryNextBatch(ctx context.Context) (batch []int, within co
 		switch {
 		case ours:
 			j.todo = slices.Delete(j.todo, k, k+1)
+			if other.Owner != "" && j.OnTakeover != nil {
+				j.OnTakeover(b, other.Owner)
+			}
 			return b, within, true, nil
 		// The sweep is finished, or another worker has removed the leases. The results
 		// should become visible within the term of a lease.

@@ -40,7 +40,7 @@ func TestJoin(t *testing.T) {
 	p := plan(t, tiny)
 	want := whole(t, t.TempDir(), p, LocalRunner(2))
 	dir := t.TempDir()
-	var computed, known, finishers atomic.Int64
+	var computed, known, finishers, takenOver atomic.Int64
 	victim := join(t, dir, p, testTerm)
 	ctx, cancel := context.WithCancel(context.Background())
 	st, err := Execute(ctx, p, victim, Options{Run: victim.Joined(1), Progress: func(done, _, _ int) {
@@ -58,6 +58,11 @@ func TestJoin(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 3 {
 		s := join(t, dir, p, testTerm)
+		s.OnTakeover = func(cells []int, owner string) {
+			if takenOver.Add(int64(len(cells))); owner != victim.leases.owner || cells[0] != 0 {
+				t.Errorf("cells %v were taken over from %s, want those of %s", cells, owner, victim.leases.owner)
+			}
+		}
 		wg.Go(func() {
 			defer s.Close()
 			st, err := Execute(context.Background(), p, s, Options{Run: s.Joined(2)})
@@ -82,6 +87,9 @@ func TestJoin(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	if takenOver.Load() != 1 {
+		t.Errorf("%d cells were taken over, want 1", takenOver.Load())
+	}
 	if n := len(p.Sweep.Cells); computed.Load() != int64(n-3) || known.Load() != int64(3*n)-computed.Load() || finishers.Load() != 1 {
 		t.Errorf("%d cells computed, %d of others, %d finishers", computed.Load(), known.Load(), finishers.Load())
 	}

@@ -247,8 +247,8 @@ func (l *leaseDirectory) observe(name string) {
 }
 
 // acquire acquires the lease of name unless another worker holds it. lost is called, from
-// another goroutine, if the lease is taken over. If another worker holds it, other is the
-// content of its lease.
+// another goroutine, if the lease is taken over. other is the content of the lease of the worker
+// that holds it, or, if ours is true, that held it until it expired; otherwise it is empty.
 func (l *leaseDirectory) acquire(name string, lost func()) (ours bool, other leaseNote, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -286,7 +286,10 @@ func (l *leaseDirectory) acquire(name string, lost func()) (ours bool, other lea
 
 	// If this fails, the next renewal writes it.
 	_ = l.write(name, next, leaseNote{})
-	return true, leaseNote{}, nil
+	if other.Free || other.Failed != "" {
+		other = leaseNote{} // it did not expire
+	}
+	return true, other, nil
 }
 
 // inspect reads a lease of another worker and updates its observation. It returns the

@@ -209,7 +209,7 @@ func (l *batchRunner) decide(ctx, within context.Context, batch []int, v *shared
 func newRecord(key string, built *scenarios.PreparedScenario, row result.Row, timings result.PolicyTimings) *Record {
 	reference := built.Reference()
 	return &Record{
-		Key: key, Table: result.TableVersion(), Reference: reference, Metrics: result.Derive(row.Metrics, reference), Labels: row.Labels, Samples: row.Samples, Bounds: row.Bounds,
+		Key: key, Table: result.TableVersion(), Build: build(), Reference: reference, Metrics: result.Derive(row.Metrics, reference), Labels: row.Labels, Samples: row.Samples, Bounds: row.Bounds,
 		Timings: result.PolicyTimings{SolveS: timings.SolveS, SimulateS: timings.SimulateS},
 	}
 }

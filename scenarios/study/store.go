@@ -23,6 +23,9 @@ type Store struct {
 	Dir string
 	// Warnings are messages about damaged records, whose cells are computed again.
 	Warnings []string
+	// OnTakeover is called before this worker computes cells of another worker whose lease has
+	// expired, from one goroutine at a time. It may be nil.
+	OnTakeover func(cells []int, owner string)
 
 	journal *os.File        // locked; records are appended
 	size    int64           // length of the complete records in the journal
@@ -193,6 +196,17 @@ func (s *Store) readAll(dir string) error {
 
 // Has reports whether the store has a result for a cell key.
 func (s *Store) Has(key string) bool { return s.records[key] != nil }
+
+// ForeignCells returns the number of cells of p that another build of sim has computed. Cells of
+// versions that did not store their build are not counted.
+func (s *Store) ForeignCells(p *Plan) (n int) {
+	for i := range p.Sweep.Cells {
+		if r := s.records[p.Sweep.Cells[i].Key]; r != nil && r.Build != "" && r.Build != build() {
+			n++
+		}
+	}
+	return n
+}
 
 // Failure returns the reason why a cell failed in this run, or "".
 func (s *Store) Failure(key string) string { return s.failures[key] }

@@ -202,3 +202,21 @@ func TestChangedRecords(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignCells: cells of another build are counted, and those of this build and of an unknown one
+// are not.
+func TestForeignCells(t *testing.T) {
+	p := plan(t, tiny, "policy.allocators=[\"prop-alloc\"]", "seed=1,2,3")
+	dir := t.TempDir()
+	whole(t, dir, p, LocalRunner(2))
+	s := open(t, dir, p)
+	defer s.Close()
+	if n := s.ForeignCells(p); n != 0 {
+		t.Errorf("%d cells of another build, want 0", n)
+	}
+	s.records[p.Sweep.Cells[0].Key].Build = "other"
+	s.records[p.Sweep.Cells[1].Key].Build = ""
+	if n := s.ForeignCells(p); n != 1 {
+		t.Errorf("%d cells of another build, want 1", n)
+	}
+}

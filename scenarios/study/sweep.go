@@ -12,10 +12,15 @@ package study
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"slices"
+	"sync"
 
 	"sim/internal/alias"
 	"sim/internal/parallel"
@@ -171,7 +176,9 @@ func checkVariants(ctx context.Context, st *scenarios.Study, variants []int, eac
 type Record struct {
 	Key string `json:"key"`
 	// Table is the version of the table of metrics at the time of the computation.
-	Table     int                  `json:"table,omitempty"`
+	Table int `json:"table,omitempty"`
+	// Build is a digest of the executable that computed the cell; "" if it is unknown.
+	Build     string               `json:"build,omitempty"`
 	Reference map[string]float64   `json:"reference,omitempty"`
 	Metrics   map[string]float64   `json:"metrics,omitempty"`
 	Labels    map[string]string    `json:"labels,omitempty"`
@@ -182,6 +189,25 @@ type Record struct {
 	// InvalidInput reports that the input is invalid (scenarios.ErrInput), so the cell always fails.
 	InvalidInput bool `json:"input,omitempty"`
 }
+
+// build returns a digest of this executable, or "" if it cannot be read.
+var build = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return ""
+	}
+	const bytes = 8 // enough to distinguish builds
+	return hex.EncodeToString(sum.Sum(nil)[:bytes])
+})
 
 // rename gives metrics and labels in a record of an older version their current names.
 func (r *Record) rename() {
