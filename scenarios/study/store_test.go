@@ -203,7 +203,7 @@ func TestChangedRecords(t *testing.T) {
 	}
 }
 
-// TestForeignCells: cells of another build are counted, and those of this build and of an unknown one
+// TestForeignCells: cells of another build are counted; cells of this build and of an unknown build
 // are not.
 func TestForeignCells(t *testing.T) {
 	p := plan(t, tiny, "policy.allocators=[\"prop-alloc\"]", "seed=1,2,3")
