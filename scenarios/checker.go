@@ -55,6 +55,7 @@ func newChecker(name string, root map[string]any, layers []schema.Layer, f *file
 	c.Reader.FilePath = c.keyPathInFile
 	c.Reader.OtherKind = c.s.rejectForeignKey
 	c.Reader.Kind = c.kindName
+	c.Reader.FormKeys = formKeys()
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,34 @@ func TestClusterReference(t *testing.T) {
 			t.Fatalf("references %v and %v differ for\n%s", a, b, text)
 		}
 	})
+}
+
+// TestVariedSpine: a study that varies the spine of a cluster drops the keys that a spine does not
+// use. A file with one spine, and an override, must not have such keys.
+func TestVariedSpine(t *testing.T) {
+	const text = `
+workload = {kind = "all-to-all", message = "1MB"}
+fabric = {kind = "cluster", hosts = 4, hosts_per_pod = 2, gpus_per_host = 2, link_latency = "1us"}
+policy = {routers = ["ecmp"], allocators = ["prop-alloc"]}
+`
+	st, err := ParseStudy("text.toml", []byte(text+"\n[sweep]\n\"fabric.spine\" = [\"packets\", \"circuits\"]"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"ecmp", "prop-alloc"} {
+		s, err := st.Variant(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.PolicyNames(); !slices.Equal(got, []string{want}) {
+			t.Errorf("variant %d compares %v, want %s", i, got, want)
+		}
+	}
+	for _, set := range [][]string{nil, {"fabric.spine=circuits,packets", "fabric.link_latency=1us"}} {
+		if _, err := ParseStudy("text.toml", []byte(text), set); err == nil {
+			t.Errorf("overrides %q: no error about keys that a spine does not use", set)
+		}
+	}
 }
 
 // TestPodOfOneHost: a cluster of circuits with one host per pod equals pods whose GPUs a switch joins,

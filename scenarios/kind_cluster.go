@@ -63,7 +63,9 @@ func clusterKind() *kind {
 		expand: expandCircuitCluster,
 		check:  checkCircuitCluster,
 	}
-	return &kind{name: clusterKindName, remedy: clusterRemedy, forms: []*form{packets, circuits}}
+	return &kind{
+		name: clusterKindName, remedy: clusterRemedy, formKey: "fabric.spine", forms: []*form{packets, circuits},
+	}
 }
 
 // clusterNames are names that people try for the fabric "cluster".

@@ -42,6 +42,7 @@ type kind struct {
 	// Of fabrics.
 	hasCoordinates bool   // nodes have coordinates, so the fabric has dimensions
 	sizeKey        string // key of [fabric] for the number of GPUs that a tier joins
+	formKey        string // path of the key whose value selects the form; "" if there is none
 	canBeInner     bool   // the fabric can be a tier inside others
 	canBeOuter     bool   // the fabric can be the outermost tier
 	canBeShared    bool   // several jobs can share the fabric
@@ -253,6 +254,19 @@ func fabricForm(s *Scenario) *form {
 		}
 	}
 	return nil
+}
+
+// formKeys returns the paths of all keys whose values select a kind or a form.
+func formKeys() (paths []string) {
+	for _, section := range sections {
+		paths = append(paths, schema.JoinPath(section, "kind"))
+	}
+	for _, k := range kinds() {
+		if k.formKey != "" {
+			paths = append(paths, k.formKey)
+		}
+	}
+	return paths
 }
 
 // carrier returns the carrier of the fabric of s, or 0 if the fabric is unknown.

@@ -29,6 +29,9 @@ type Reader struct {
 	// OtherKind explains an unknown key or table that exists for other kinds; it returns
 	// nil for other names.
 	OtherKind func(path, name string) *Rejection
+	// FormKeys has the paths of the keys whose values decide which keys a file uses, such as
+	// "fabric.kind".
+	FormKeys []string
 	// Kind returns the kind on which the keys of a table depend. It returns "" for other tables.
 	Kind func(path string) string
 

@@ -115,8 +115,8 @@ func (r *Reader) rejectUnknownKey(path, name string, v any) {
 }
 
 // isOfOtherVariant reports whether the key or table at path, which other kinds use, belongs to
-// other variants of a study: the study varies the kind of the fabric or of the workload, or an
-// override replaces the whole table, and the file has the key for its other kinds. Keys inside a table that the study
+// other variants of a study: the study varies one of FormKeys, or an override replaces the whole
+// table of one, and the file has the key for the other forms. Keys inside a table that the study
 // replaces as a whole belong to the kind in that table.
 func (r *Reader) isOfOtherVariant(path string) bool {
 	if _, ok := r.Varied[path]; !ok {
@@ -126,12 +126,13 @@ func (r *Reader) isOfOtherVariant(path string) bool {
 			}
 		}
 	}
-	changes := func(table string) bool {
-		_, isVaried := r.variedAt(table + ".kind")
+	changes := func(formKey string) bool {
+		_, isVaried := r.variedAt(formKey)
+		table, _ := CutLast(formKey)
 		return isVaried || r.Overrides[table]
 	}
 	_, isVaried := r.variedAt(path)
-	return (changes("fabric") || changes("workload")) && (isVaried || !r.Overridden(path))
+	return slices.ContainsFunc(r.FormKeys, changes) && (isVaried || !r.Overridden(path))
 }
 
 // namesIn returns the names of keys and tables in the table at path.
