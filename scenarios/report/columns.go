@@ -38,6 +38,9 @@ func formatCell(doc *result.Document, r *result.Row, m *result.Metric) string {
 	if _, needed := r.Metrics[m.Needs]; !ok || m.Needs != "" && !needed {
 		return "-"
 	}
+	if v == 0 && m.ZeroLabel != "" && m.Secondary == "" {
+		return m.ZeroLabel
+	}
 	shown := formatValue(v, m, doc.Rows)
 	if m.WinPhrase != "" { // in other columns, the table would be too wide
 		shown = formatMean(doc, r, m)

@@ -57,7 +57,7 @@ type Metric struct {
 	Table       string   // table that has the column; "" is the table of results
 	Format      Format   // format of values in the column
 	Secondary   string   // metric printed in the same column, after the value
-	ZeroLabel   string   // text for a Secondary value of 0, if not "optimal"
+	ZeroLabel   string   // text for a value of 0; of Secondary if there is one
 	Needs       string   // tables show the column only if this metric is present
 	HiddenBy    []string // tables show the column only if these metrics are absent
 	HideIfZero  bool     // tables show the column only if a value is above 0

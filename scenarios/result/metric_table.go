@@ -170,7 +170,8 @@ var Metrics = ungrouped([]metricGroup{
 		named("trial_*", Lower, "further statistics of trials"),
 	}},
 	{of: ofIteration, metrics: []Metric{
-		{Name: "break_even_s", Better: Higher, Words: "longest delay at which changing circuits in the iteration pays off", Unit: "s", Head: "break-\neven", Format: Time, Since: 1},
+		{Name: "break_even_s", Better: Higher, Words: "longest delay at which changing circuits in the iteration pays off", Unit: "s", Head: "break-\neven", Format: Time, ZeroLabel: "never", Since: 1,
+			Meaning: "0 if changing them never pays off"},
 		{Name: "nct_critical_path", Relative: TierExposed, Better: Lower, Words: "NCT of the critical path"},
 		named("bound_makespan_s", Unrated, "lower bound on the iteration time"),
 		named(ComputeTime, Lower, "iteration time without communication"),
