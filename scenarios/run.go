@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"sim/policies/mapping"
 	"sim/scenarios/assembly"
 	"sim/scenarios/result"
 )
@@ -141,5 +142,9 @@ func Run(ctx context.Context, s *Scenario, opt RunOptions) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assembly.Run(ctx, p.System, names, p.document(), s.Description(), begin, opt)
+	o, err := assembly.Run(ctx, p.System, names, p.document(), s.Description(), begin, opt)
+	if o != nil && s.canMapRanks() && !s.hasSeveralJobs() && s.Policy.Mapping.IsSet() {
+		o.Detail.ReferenceNote = "the ideal fabric has the ranks in the default order, " + mapping.Default
+	}
+	return o, err
 }

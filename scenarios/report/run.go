@@ -70,7 +70,7 @@ func Run(run *result.Run, dir string, style text.Style) string {
 // index of the best row or -1, and why is the metric by which it is best.
 func (p *writer) printBelowTable(run *result.Run, best int, why *result.Metric) {
 	doc := &run.Document
-	p.printNotes(doc, best, why)
+	p.printNotes(run, best, why)
 	p.printLender(doc)
 	p.printTrials(doc)
 	if best >= 0 {
@@ -107,7 +107,8 @@ func explainable(d *result.Detail, policy string) bool {
 
 // printNotes explains the values in the table: the best row, the reference, footnotes of
 // metrics, gaps, and labels of rows. best and why are as in printBelowTable.
-func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) {
+func (p *writer) printNotes(run *result.Run, best int, why *result.Metric) {
+	doc := &run.Document
 	ideal, hasIdeal := doc.Reference[result.IterationTime]
 	has := doc.AsSweep().MetricNames()
 	reference := "the ideal fabric"
@@ -134,6 +135,9 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 			line += ", " + basis
 		}
 		p.indented("%s", line)
+		if note := run.Detail.ReferenceNote; note != "" {
+			p.indented("%s", note)
+		}
 	}
 
 	// Footnotes belong to metrics that some row has.

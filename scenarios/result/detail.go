@@ -18,9 +18,12 @@ type Detail struct {
 	// Reference is the simulation on the ideal fabric, a network that limits only what each
 	// endpoint sends and receives. Policies has one entry per row of the document, in the
 	// same order.
-	Reference Simulation   `json:"reference"`
-	Policies  []Simulation `json:"policies"`
-	Windows   Windows      `json:"windows"`
+	Reference Simulation `json:"reference"`
+	// ReferenceNote states how the work of the reference differs from the work of the policies; ""
+	// if it does not.
+	ReferenceNote string       `json:"reference_note,omitempty"`
+	Policies      []Simulation `json:"policies"`
+	Windows       Windows      `json:"windows"`
 	// Omitted lists, in words, the parts that were sampled or left out because of their size.
 	Omitted []string `json:"omitted,omitempty"`
 }
