@@ -6,6 +6,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sim/engine"
 	"sim/engine/units"
@@ -106,6 +107,21 @@ func (s *Scenario) plansView() *plans.Scenario { return (*plans.Scenario)(s.inpu
 
 // PodsPerReplica returns the number of pods over which one replica is spread.
 func (s *Scenario) PodsPerReplica() int { return s.circuitsView().PodsPerReplica() }
+
+// MaxEvaluations returns the maximum number of decisions that a search of one policy of s
+// simulates before its decision is simulated. It is 0 if no policy has such a limit.
+func (s *Scenario) MaxEvaluations() (limit int64) {
+	tables := s.schema()
+	for _, row := range s.decision().rows {
+		for _, options := range row.reads {
+			key := tables.Key("policy." + options + ".max_evaluations")
+			if key != nil && slices.Contains(s.PolicyNames(), row.name) {
+				limit = max(limit, key.Field(onlyElement).Int())
+			}
+		}
+	}
+	return limit
+}
 
 // Cost estimates the time to simulate one policy. It is 0 if there is no estimate. Cost
 // returns the context's error if ctx is cancelled.

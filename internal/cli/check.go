@@ -72,7 +72,11 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 		}
 		report := s.Report()
 		if cost, err := s.Cost(ctx); err == nil && cost != (scenarios.Cost{}) {
-			report += reportLine("cost", fmt.Sprintf("about %v to simulate each policy%s", cost, atLevel(s)))
+			search := ""
+			if n := s.MaxEvaluations(); n > 0 {
+				search = fmt.Sprintf("; a search simulates up to %s decisions first (max_evaluations), on a reduced graph", text.Thousands(float64(n)))
+			}
+			report += reportLine("cost", fmt.Sprintf("about %v to simulate each policy%s%s", cost, atLevel(s), search))
 			if cheaper := findCheaperLevel(ctx, file, overrides, s, cost); cheaper != nil {
 				report += reportLine("cheaper", cheaper.String())
 			}
