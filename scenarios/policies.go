@@ -5,6 +5,8 @@
 package scenarios
 
 import (
+	"slices"
+
 	"sim/fabric/torus"
 	"sim/policies/collective"
 	"sim/policies/mapping"
@@ -58,6 +60,11 @@ func Policies() []PolicyInfo {
 		all = append(all, PolicyInfo{"schedules", z.Name, z.Doc})
 	}
 	return all
+}
+
+// IsPolicyKind reports whether a kind of names, such as "routers", is one of policies.
+func IsPolicyKind(kind string) bool {
+	return slices.ContainsFunc(decisions(), func(d decision) bool { return d.policyKey == kind })
 }
 
 // policyRow is a policy as the checks see it: its row in the table of its package, without

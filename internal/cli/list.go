@@ -66,6 +66,7 @@ func (c *command) listCommand() *cli.Command {
 		ArgsUsage: "[KIND [NAME]]",
 		Description: describeExamples(
 			example{"sim list scenarios", "the built-in scenarios, one line each"},
+			example{"sim list policies", "all policies: allocators, routers and others"},
 			example{"sim list routers", "the routers, which are the policies of tori"},
 			example{"sim list keys fabric.torus", "the keys of a kind of fabric or workload"},
 			example{"sim list keys policy.delta", "the keys that begin with this text"},
@@ -88,10 +89,7 @@ func (c *command) listCommand() *cli.Command {
 			}
 			switch cc.NArg() {
 			case 0:
-				for _, l := range nameLists() {
-					fmt.Fprintf(c.stdout, "%s:\n", l.kind)
-					c.printItems(l.items, "  ")
-				}
+				c.printLists(nameLists())
 				_, err := fmt.Fprintln(c.stdout, "keys, metrics:\n  sim list keys and sim list metrics describe all keys and metrics")
 				return err
 			case 1:
@@ -114,6 +112,17 @@ func (c *command) listCommand() *cli.Command {
 	}
 }
 
+// allPolicyKinds is the argument of sim list for all kinds of policies.
+const allPolicyKinds = "policies"
+
+// printLists prints lists, each under its kind.
+func (c *command) printLists(lists []nameList) {
+	for _, l := range lists {
+		fmt.Fprintf(c.stdout, "%s:\n", l.kind)
+		c.printItems(l.items, "  ")
+	}
+}
+
 // list prints the names of a kind.
 func (c *command) list(kind string) error {
 	kind = c.currentName(kind, func(kind string) string {
@@ -127,8 +136,13 @@ func (c *command) list(kind string) error {
 		return c.listMetrics(all)
 	}
 	// Print the list of the kind, or suggest a similar kind.
-	kinds := []string{"keys", "metrics"}
-	for _, l := range nameLists() {
+	lists := nameLists()
+	if kind == allPolicyKinds {
+		c.printLists(slices.DeleteFunc(lists, func(l nameList) bool { return !scenarios.IsPolicyKind(l.kind) }))
+		return nil
+	}
+	kinds := []string{"keys", "metrics", allPolicyKinds}
+	for _, l := range lists {
 		if l.kind == kind {
 			const noIndent = ""
 			c.printItems(l.items, noIndent)
