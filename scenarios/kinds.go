@@ -42,7 +42,7 @@ type kind struct {
 	// Of fabrics.
 	hasCoordinates bool   // nodes have coordinates, so the fabric has dimensions
 	sizeKey        string // key of [fabric] for the number of GPUs that a tier joins
-	formKey        string // path of the key whose value selects the form; "" if there is none
+	formKey        string // path of the key whose value selects the form; "" if the kind has one form
 	canBeInner     bool   // the fabric can be a tier inside others
 	canBeOuter     bool   // the fabric can be the outermost tier
 	canBeShared    bool   // several jobs can share the fabric
