@@ -1,6 +1,7 @@
 package fleets
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"sim/engine"
 	"sim/fabric/torus"
+	"sim/scenarios/assembly/fleets/slowdown"
 	"sim/workloads/fleet"
 )
 
@@ -113,5 +115,21 @@ func TestNewsvendorSpares(t *testing.T) {
 	if mixed != equal || small >= equal || equal > large {
 		t.Errorf("got %d spares for jobs of 1 and 9 cubes, %d of 1, %d of 7 and %d of 9; want as many as of 7, and more for larger jobs",
 			mixed, small, equal, large)
+	}
+}
+
+// TestStepRatio checks the ratio of the durations of a step on two slices. It is an error if the
+// step takes no time or never ends on the first one.
+func TestStepRatio(t *testing.T) {
+	for from, want := range map[float64]float64{2: 1.5, 0: -1, math.Inf(1): -1} {
+		durations := []float64{from, 3}
+		step := &Step{Chips: 64, Seconds: func(context.Context, fleet.Shape, int) (seconds float64, err error) {
+			seconds, durations = durations[0], durations[1:]
+			return seconds, nil
+		}}
+		got, err := step.ratio(t.Context(), slowdown.Slice{}, slowdown.Slice{})
+		if (err != nil) != (want < 0) || err == nil && got != want {
+			t.Errorf("%g s and 3 s: got ratio %g and error %v, want %g", from, got, err, want)
+		}
 	}
 }
