@@ -63,8 +63,7 @@ func (b *barCanvas) barLeft(series, group int) vg.Length {
 	return b.x(float64(group)) + b.pitch*(vg.Length(series)-vg.Length(b.series)/2)
 }
 
-// drawBar draws a bar. If the cell summarises several values, a whisker reaches from the minimum
-// to the maximum.
+// drawBar draws a bar, and a whisker if the cell summarises several values.
 func (b *barCanvas) drawBar(cell *cellSummary, series, group int) {
 	gap := min(b.pitch*0.1, 1.5)
 	left := b.barLeft(series, group)

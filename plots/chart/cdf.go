@@ -64,10 +64,7 @@ func (c *lineChart) buildDistribution(m measure) error {
 	v := c.v
 	// what names the population in the note. short reports whether some trial has no sample.
 	what, short := "cells", false
-	if hidden := v.averagedDimensions(); len(hidden) == 1 &&
-		hidden[0].text == "seed" {
-		what = "seeds"
-	}
+	pooled := v.newPooledDimensions()
 
 	// Use the samples if any cell has some. A cell has a value if one of its samples has a place
 	// on the axis.
@@ -94,6 +91,7 @@ func (c *lineChart) buildDistribution(m measure) error {
 	var bad error
 	err := v.forEachValue(first, func(cell *result.Cell, y float64) {
 		place := [2]int{v.panels.indexOf(cell), v.series.indexOf(cell)}
+		pooled.add(place[0]*len(v.series.categories)+place[1], cell)
 		if !sampled {
 			values[place], of[place] = append(values[place], y), of[place]+1
 			return
@@ -135,7 +133,14 @@ func (c *lineChart) buildDistribution(m measure) error {
 	// The metric is on the x axis, and the y axes show shares.
 	c.q = c.setXMetric(m, plotScale, v.spec.YMin)
 	c.title = "distribution of " + c.q.name
-	c.readingNote = fmt.Sprintf("A curve shows how many of the %s have at most that value.", what)
+	note := "A curve shows how many of the %s have at most that value"
+	switch names := pooled.texts(); {
+	case !sampled && slices.Equal(names, []string{"seed"}):
+		what = "seeds"
+	case len(names) > 0:
+		note += "; it pools all values of " + andList(names)
+	}
+	c.readingNote = fmt.Sprintf(note+".", what)
 	c.setYAxes = func(panels []*plot.Plot, g panelGrid) (string, bool) {
 		for i, p := range panels {
 			const top = 1.02 // leaves space for the width of the line at 100 %

@@ -75,7 +75,8 @@ const (
 // options that do not fit, and if a number is too large to draw.
 //
 // Cells without a value are omitted and listed in a note. If several cells have the same
-// position, their mean is drawn with a whisker from the minimum to the maximum.
+// position, their mean is drawn with a whisker from the minimum to the maximum, or of one standard
+// deviation in each direction if Whiskers is "deviation".
 //
 // If spec assigns no role to the policies, they become the series, or the panels of heat maps
 // and twists. In a cdf, YLabel and YMin refer to the metric, which is on the x axis. In a heat

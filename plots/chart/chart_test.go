@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"sim/plots/sheet"
 	"sim/plots/sheet/sheettest"
 	"sim/scenarios/result"
@@ -168,6 +170,45 @@ func TestColorsStay(t *testing.T) {
 	}
 }
 
+// TestPooledAxes: the footer names only axes that vary among the cells of a bar. Here each policy has
+// one bandwidth, so that bars are means over scenarios alone.
+func TestPooledAxes(t *testing.T) {
+	s := bandwidthSweep()
+	of := map[string]int{}
+	s.Cells = slices.DeleteFunc(s.Cells, func(c result.Cell) bool {
+		if _, given := of[c.Policy]; !given {
+			of[c.Policy] = len(of) % len(s.Axes[1].Labels)
+		}
+		return c.At[1] != of[c.Policy]
+	})
+	f := mustChart(t, result.Plot{Kind: "bars", X: "policy", Y: "nct"}, s, nil)
+	if !sheettest.Contains(f, " cells, over scenario; whiskers") {
+		t.Error("the figure names an axis that does not vary, or not the one that does")
+	}
+}
+
+// TestDeviation: whiskers of one standard deviation agree with the definition.
+func TestDeviation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float64Range(-1e3, 1e3), 2, 20).Draw(t, "values")
+		var s cellSummary
+		sum := 0.0
+		for _, x := range values {
+			s.add(x)
+			sum += x
+		}
+		mean, squares := sum/float64(len(values)), 0.0
+		for _, x := range values {
+			squares += (x - mean) * (x - mean)
+		}
+		want := math.Sqrt(squares / float64(len(values)-1))
+		s.narrow()
+		if down, up := s.mean-s.min, s.max-s.mean; math.Abs(down-want) > 1e-9 || math.Abs(up-want) > 1e-9 {
+			t.Fatalf("whisker of %v reaches %g down and %g up, want %g", values, down, up, want)
+		}
+	})
+}
+
 // TestChartNotes: notes explain means, whiskers and missing values, and nothing is drawn for a
 // missing value.
 func TestChartNotes(t *testing.T) {
@@ -190,6 +231,14 @@ func TestChartNotes(t *testing.T) {
 	f = mustChart(t, result.Plot{Kind: "bars", X: "base", Y: "nct"}, s, nil)
 	if !sheettest.Contains(f, "A bar is the mean of up to 4 cells, over port bandwidth; whiskers reach from the least to the greatest.") {
 		t.Error("the figure does not say what it averages")
+	}
+	f = mustChart(t, result.Plot{Kind: "bars", X: "base", Y: "nct", Whiskers: "deviation"}, s, nil)
+	if !sheettest.Contains(f, "whiskers reach one standard deviation down and up.") {
+		t.Error("the figure does not say what whiskers are")
+	}
+	f = mustChart(t, result.Plot{Kind: "cdf", Y: "nct"}, s, nil)
+	if !sheettest.Contains(f, "it pools all values of scenario and port bandwidth.") {
+		t.Error("the figure does not say what its curves pool")
 	}
 	f = mustChart(t, result.Plot{Kind: "heatmap", X: "port_bandwidth", Y: "base", Z: "nct"}, s, nil)
 	if !sheettest.Contains(f, "Crossed tiles have no value.") {

@@ -52,6 +52,17 @@ func (v *view) checkOptions() error {
 	if _, ok := reductionTexts[spec.Aggregation]; !ok {
 		return unknownName("aggregation", spec.Aggregation, []string{"mean", "min", "max"})
 	}
+	switch {
+	case spec.Whiskers == "":
+	case spec.Whiskers != deviationWhiskers && spec.Whiskers != "range":
+		return unknownName("whiskers", spec.Whiskers, []string{"range", deviationWhiskers})
+	case !slices.Contains(k.takes, "aggregation") || k.tiles || v.isXMetric:
+		return errors.New("whiskers are for bars, and lines over an axis")
+	case spec.Aggregation == "min" || spec.Aggregation == "max":
+		return fmt.Errorf("whiskers are for means; leave aggregation = %q out", spec.Aggregation)
+	case spec.Whiskers == deviationWhiskers && spec.LogY:
+		return errors.New("whiskers: a standard deviation below the mean may be 0 or less, which a logarithmic axis does not have; leave log_y out")
+	}
 	// Check that roles differ and that numbers can be drawn. across is the option that names the
 	// second axis.
 	across := "series"

@@ -144,17 +144,22 @@ func (v *view) applyScale(x float64) float64 {
 type cellSummary struct {
 	// n is the number of values; 0 if the position is empty.
 	n              int
-	mean, min, max float64 // of these values
+	mean, min, max float64 // of these values; min and max are the ends of the whisker
+	// squares is the sum of the squared differences between the values and their mean.
+	squares float64
 }
 
-// add adds a value, with a running mean (Welford 1962), which does not overflow.
+// add adds a value, with a running mean and sum of squares (Welford 1962). The mean does not
+// overflow.
 func (s *cellSummary) add(x float64) {
 	if s.n == 0 {
 		s.mean, s.min, s.max = x, x, x
 	}
 	s.n++
 	s.min, s.max = min(s.min, x), max(s.max, x)
-	s.mean += (x - s.mean) / float64(s.n)
+	difference := x - s.mean
+	s.mean += difference / float64(s.n)
+	s.squares += difference * (x - s.mean)
 
 	// Rounding must not move the mean out of the range.
 	s.mean = min(max(s.mean, s.min), s.max)
@@ -169,11 +174,55 @@ type table struct {
 	series, columns int
 	// maxPerCell is the maximum number of sweep cells per summary.
 	maxPerCell int
+	pooled     pooledDimensions
 }
+
+// pooledDimensions finds the dimensions without a role that vary among the cells at one position
+// of a chart.
+type pooledDimensions struct {
+	dimensions []*dimension
+	varies     []bool        // indexed by dimension
+	first      map[int][]int // categories of the first cell, by position; indexed by dimension
+}
+
+// newPooledDimensions returns pooledDimensions without cells.
+func (v *view) newPooledDimensions() pooledDimensions {
+	hidden := v.averagedDimensions()
+	return pooledDimensions{dimensions: hidden, varies: make([]bool, len(hidden)), first: map[int][]int{}}
+}
+
+// add adds a cell at a position.
+func (p *pooledDimensions) add(position int, c *result.Cell) {
+	if len(p.dimensions) == 0 {
+		return
+	}
+	first, given := p.first[position]
+	for i, f := range p.dimensions {
+		if !given {
+			first = append(first, f.indexOf(c))
+		} else if f.indexOf(c) != first[i] {
+			p.varies[i] = true
+		}
+	}
+	p.first[position] = first
+}
+
+// texts names the dimensions that vary.
+func (p *pooledDimensions) texts() (names []string) {
+	for i, f := range p.dimensions {
+		if p.varies[i] {
+			names = append(names, f.text)
+		}
+	}
+	return names
+}
+
+// position returns the index of a position in cells.
+func (t *table) position(panel, series, x int) int { return (panel*t.series+series)*t.columns + x }
 
 // cell returns the summary at a position.
 func (t *table) cell(panel, series, x int) *cellSummary {
-	return &t.cells[(panel*t.series+series)*t.columns+x]
+	return &t.cells[t.position(panel, series, x)]
 }
 
 // allPanels stands for all panels of a chart where the index of a panel is expected.
@@ -199,19 +248,24 @@ func (t *table) panelCells(panel int) []cellSummary {
 	return t.cells[panel*n : (panel+1)*n]
 }
 
-// tabulate builds the table of a measure and applies the option aggregation. It returns an error if no
+// tabulate builds the table of a measure and applies the options aggregation and whiskers. It returns an error if no
 // cell has a value.
 func (v *view) tabulate(m measure) (*table, error) {
-	t := &table{series: len(v.series.categories), columns: len(v.x.categories)}
+	t := &table{series: len(v.series.categories), columns: len(v.x.categories), pooled: v.newPooledDimensions()}
 	t.cells = make([]cellSummary, len(v.panels.categories)*t.series*t.columns)
 	err := v.forEachValue(m, func(c *result.Cell, y float64) {
-		s := t.cell(v.panels.indexOf(c), v.series.indexOf(c), v.x.indexOf(c))
+		position := t.position(v.panels.indexOf(c), v.series.indexOf(c), v.x.indexOf(c))
+		t.pooled.add(position, c)
+		s := &t.cells[position]
 		s.add(y)
 		t.maxPerCell = max(t.maxPerCell, s.n)
 	})
 
 	for i := range t.cells {
 		t.cells[i].reduce(v.spec.Aggregation)
+		if v.spec.Whiskers == deviationWhiskers {
+			t.cells[i].narrow()
+		}
 	}
 	return t, err
 }
@@ -234,6 +288,17 @@ func (s *cellSummary) reduce(which string) {
 		s.mean, s.max = s.min, s.min
 	case "max":
 		s.mean, s.min = s.max, s.max
+	}
+}
+
+// deviationWhiskers is the value of the option whiskers for one standard deviation.
+const deviationWhiskers = "deviation"
+
+// narrow sets the ends of the whisker to one sample standard deviation from the mean.
+func (s *cellSummary) narrow() {
+	if s.n > 1 {
+		deviation := math.Sqrt(s.squares / float64(s.n-1))
+		s.min, s.max = s.mean-deviation, s.mean+deviation
 	}
 }
 
@@ -352,10 +417,7 @@ func (v *view) noteSpread(t *table, what string) {
 	if t.maxPerCell < 2 {
 		return
 	}
-	var over []string
-	for _, f := range v.averagedDimensions() {
-		over = append(over, f.text)
-	}
+	over := t.pooled.texts()
 	which := reductionTexts[v.spec.Aggregation]
 
 	// The number is exact if all positions have equally many cells.
@@ -370,7 +432,11 @@ func (v *view) noteSpread(t *table, what string) {
 		note += ", over " + andList(over)
 	}
 	if !v.kind.tiles && which == "mean" {
-		note += "; whiskers reach from the least to the greatest"
+		if v.spec.Whiskers == deviationWhiskers {
+			note += "; whiskers reach one standard deviation down and up"
+		} else {
+			note += "; whiskers reach from the least to the greatest"
+		}
 	}
 	v.notes = append(v.notes, note+".")
 }

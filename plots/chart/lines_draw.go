@@ -45,14 +45,10 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 	}
 
 	for s, line := range lines {
-		// Draw whiskers, and markers at points without neighbours or at all points. Whiskers of
-		// several series at the same x are drawn side by side.
+		// Draw whiskers, and markers at points without neighbours or at all points.
 		for i, p := range line {
 			if p.max > p.min {
-				const whiskerSpacing = 2.5 // points
-				strokeWhisker(of(s).line,
-					x(p.x)+whiskerSpacing*(vg.Length(s)-vg.Length(len(lines)-1)/2),
-					y(p.min), y(p.max))
+				strokeWhisker(of(s).line, x(p.x), y(p.min), y(p.max))
 			}
 
 			// A point is alone if no line touches it.

@@ -74,6 +74,7 @@ type Plot struct {
 	YMax        *float64            `json:"y_max,omitempty" key:"y_max" doc:"for lines: upper end of the y axis" min:"-inf"`
 	Where       map[string][]string `json:"where,omitempty" key:"where" doc:"table of keys and values that select cells"`
 	Aggregation string              `json:"aggregation,omitempty" key:"aggregation" doc:"value shown for several cells at one place in bars, lines, heat maps and twists: 'mean', 'min' or 'max'" choices:"mean|min|max" unset:""`
+	Whiskers    string              `json:"whiskers,omitempty" key:"whiskers" doc:"for bars and lines: reach of the whiskers at a mean of several cells: from the least to the greatest ('range', the default) or one standard deviation in each direction ('deviation')" choices:"range|deviation" unset:""`
 	ExtraY      []string            `json:"extra_y,omitempty" key:"extra_y" doc:"for lines: further metrics to draw as lines, such as bounds" empty:""`
 	XMark       string              `json:"x_mark,omitempty" key:"x_mark" doc:"for lines: a metric in the unit of x, such as a break-even, marked on each line"`
 	LowerY      string              `json:"lower_y,omitempty" key:"lower_y" doc:"for lines: a metric shown in a second panel below each panel"`
