@@ -40,7 +40,9 @@ type TimelineInput struct {
 	VisitLinks func(id int32, visit func(link int32, share float64))
 	WhyNoLinks string
 	Links      []engine.Link
-	Omitted    string // description of work that the graph does not contain
+	// LinkName returns the name of a link's counter; nil names both nodes by number.
+	LinkName func(link int32) string
+	Omitted  string // description of work that the graph does not contain
 	// Kind returns the kind of a task as in result.Span; nil means that all tasks are
 	// transfers.
 	Kind         func(id int32) string
@@ -209,6 +211,9 @@ func (a *TimelineInput) addCounters(l *result.Timeline, tasks []int32) {
 	})
 	for _, link := range links {
 		name := fmt.Sprintf("%d to %d", a.Links[link].From, a.Links[link].To)
+		if a.LinkName != nil {
+			name = a.LinkName(link)
+		}
 		l.Links = append(l.Links, sumChanges(name, changes[link]))
 	}
 }

@@ -192,6 +192,11 @@ func (p *writer) printLinkGroups(t *result.Traffic) {
 	p.table(table)
 	p.indented("even loads: average over most; at 100 %% no rerouting within the " +
 		"dimension or tier would help")
+	// Ranks send each other messages of different sizes.
+	if t.Chain != nil && t.Chain.Computes {
+		p.indented("a message here is the most bytes that a node sends another; " +
+			"links-ROUTER.csv of the run has the bytes of each link")
+	}
 }
 
 // printBottlenecks prints the most loaded links with the pairs of nodes that load them.

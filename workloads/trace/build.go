@@ -346,6 +346,9 @@ func (t *graphBuilder) claimTasks(p opRef) {
 // name describes a task in messages.
 func (t *graphBuilder) name(id int32) string {
 	p := opRef{rank: t.out.Rank[id], op: t.out.Op[id]}
+	if o := t.op(p); o.Kind == Call { // also of other ranks
+		return fmt.Sprintf("call %.60q (operation %d of rank %d)", o.Name, p.op, p.rank)
+	}
 	return fmt.Sprintf("rank %d, operation %d (%.60q)", p.rank, p.op, t.op(p).Name)
 }
 

@@ -147,7 +147,7 @@ func (a *routingResult) addBottlenecks(out *result.Traffic) []int32 {
 	for _, i := range links {
 		l := a.system.Whole.Links[i]
 		bottleneck := result.LoadedLink{
-			Name: strings.TrimPrefix(a.system.Whole.ResourceName(i), "link "),
+			Name: a.system.linkName(i),
 			From: a.system.nodeName(l.From), To: a.system.nodeName(l.To),
 			Load: a.linkLoads[i], Speed: a.system.relativeRate(int(i)),
 		}
@@ -158,6 +158,11 @@ func (a *routingResult) addBottlenecks(out *result.Traffic) []int32 {
 		out.Bottlenecks = append(out.Bottlenecks, bottleneck)
 	}
 	return links
+}
+
+// linkName returns the name of a link in tables, such as "17 x+" or "leaf of pod 0 > spine 1".
+func (r *routingSystem) linkName(link int32) string {
+	return strings.TrimPrefix(r.Whole.ResourceName(link), "link ")
 }
 
 // nodeName returns the coordinates of a node on a torus, or the name of a node if it has

@@ -81,6 +81,11 @@ func (a *routingResult) timeline(o assembly.TimelineOptions) *result.Timeline {
 		t.Nodes = append(t.Nodes, fmt.Sprintf("%s %d", nodeWord, node))
 	}
 
+	// Links between nodes with names are named as in explanations.
+	if a.system.Tiers != nil || len(a.system.s.Fabric.Names) > 0 {
+		t.LinkName = a.system.linkName
+	}
+
 	// Tasks of a training step have a phase and a rank.
 	if it := a.system.iteration; it != nil {
 		t.Kind = func(id int32) string { return it.Meta[id].Phase.String() }
