@@ -63,6 +63,8 @@ func TestChartErrors(t *testing.T) {
 		{`z is missing: name the metric that colours the heat map`, func(p *result.Plot) { p.Kind, p.Y = "heatmap", "policy" }, nil, true},
 		{`y: there is no "nct"`, func(p *result.Plot) { p.Kind, p.Z = "heatmap", "nct" }, nil, true},
 		{`a cdf has no x`, func(p *result.Plot) { p.Kind = "cdf" }, nil, true},
+		{`whiskers: a standard deviation below the mean may be 0 or less`, func(p *result.Plot) { p.Whiskers, p.LogY = "deviation", true }, nil, true},
+		{`whiskers are for means; leave aggregation = "max" out`, func(p *result.Plot) { p.Whiskers, p.Aggregation = "range", "max" }, nil, true},
 		{`bars stand side by side, so log_x means nothing`, func(p *result.Plot) { p.LogX = true }, nil, true},
 		{`where base: there is no "gpt"; there are megatron177b, mixtral8x22b, megatron462b and deepseek671b`, func(p *result.Plot) { p.Where = map[string][]string{"base": {"gpt"}} }, nil, true},
 		{`where: there is no "bas"; did you mean base?`, func(p *result.Plot) { p.Where = map[string][]string{"bas": {"x"}} }, nil, true},
