@@ -78,6 +78,12 @@ func checkTorus(c *checker) {
 		}
 	}
 
+	// The cubes of a TPU have one shape.
+	if p, ok := torus.FindPreset(l.Preset); ok && t.Cube != p.Cube {
+		c.conflictf("fabric.cube fabric.preset", "cubes of %s, and %s has cubes of %s; leave one of the two out",
+			t.Cube, p.Name, p.Cube)
+	}
+
 	// The torus must be made of cubes if it lies in a pod.
 	hasCubeKeys := c.OK("fabric.preset", "fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.previous_configuration")
 	if hasCubeKeys && len(c.Diagnostics) == 0 {

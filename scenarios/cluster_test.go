@@ -128,3 +128,19 @@ fabric = {kind = "` + name + `", hosts = 4, hosts_per_pod = 2}`
 		}
 	}
 }
+
+// TestPresetOfOtherTori: a torus that is not made of cubes has the link rate of its preset, too, so that
+// a study of all twists compares equal links.
+func TestPresetOfOtherTori(t *testing.T) {
+	const work = "workload = {kind = \"all-to-all\", message = \"64KB\"}\nengine.level = \"flow\"\n"
+	for _, torus := range []string{`dims = [2, 4, 8]`, `dims = [4, 8, 16], twist = "001010"`} {
+		s := mustParse(t, work+`fabric = {kind = "torus", preset = "tpuv5p", `+torus+`}`)
+		if s.Fabric.Cubic() || s.Fabric.LinkRate != 800e9 || !strings.Contains(s.Description(), "not made of cubes") {
+			t.Errorf("%s: %v a link, %q; want 800Gbps and no cubes", torus, s.Fabric.LinkRate, s.Description())
+		}
+	}
+	_, err := Parse("text.toml", []byte(work+`fabric = {kind = "torus", preset = "ironwood", dims = [8, 8, 8], cube = [8, 8, 8]}`), nil)
+	if err == nil || !strings.Contains(err.Error(), "cubes of 8x8x8, and ironwood has cubes of 4x4x4") {
+		t.Errorf("cubes of another shape than the preset's: %v", err)
+	}
+}

@@ -285,7 +285,7 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 		// The torus is made of cubes.
 		"cubic": when(
 			constant("a torus that is not made of cubes"),
-			"give three sizes that are multiples of 4 or of the sides of fabric.cube, and none of them open",
+			"give three sizes that are multiples of 4 or of the sides of fabric.cube, none of them open, and a twist that shifts by multiples of them",
 			s.Fabric.Cubic,
 			"fabric.dims", "fabric.cube", "fabric.twist", "fabric.shift", "fabric.open",
 		),

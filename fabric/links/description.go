@@ -96,6 +96,9 @@ func (l *Links) Description() string {
 	if len(l.DrainedLinks) > 0 {
 		text += " with drained " + nameList("link", l.DrainedLinks)
 	}
+	if l.Preset != "" && !l.Cubic() {
+		text += ", not made of cubes"
+	}
 	if l.FailAt > 0 {
 		text += " from " + units.ShortTime(l.FailAt) + " on"
 	}

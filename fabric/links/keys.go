@@ -134,7 +134,7 @@ type LinkOptions struct {
 // CubeOptions describes the pod whose optical switches make a torus from cubes. Other fabrics
 // ignore it.
 type CubeOptions struct {
-	Preset     string      `key:"preset" doc:"TPU whose pod has the torus as a slice, which sets the rate of links, the number of cubes and the largest slice" choices:"@pods" unset:"" default:"" implicit:"" when:"cubic"`
+	Preset     string      `key:"preset" doc:"TPU whose chips form the torus, which sets the rate of links and, if the torus is made of cubes, the number of cubes and the largest slice" choices:"@pods" unset:"" default:"" implicit:""`
 	PodCubes   int         `key:"pod_cubes" doc:"cubes of the pod, each with two ports of every optical switch" else:"64, or as many as the torus takes if these are more; the preset's if there is one" max:"16384" when:"cubic"`
 	Cube       []int       `key:"cube" doc:"number of chips of a cube along each dimension; each pair of opposite faces has as many optical switches as links" else:"'[4, 4, 4]'" implicit:"" min:"1" max:"1048576" when:"cubic"`
 	Cubes      []int       `key:"cubes" doc:"cubes of the pod that form the torus, last dimension fastest; an empty list means the first free ones" default:"" max:"16383" when:"cubic"`
