@@ -43,7 +43,7 @@ func clusterKind() *kind {
 			return append([]schema.Part{clusterPart(s, options)}, routerParts(s)...)
 		},
 		expand: func(c *checker) {
-			if f := &c.s.Fabric; c.OK(clusterSizeKeys...) {
+			if f := &c.s.Fabric; c.OK(clusterSizeKeys...) && f.Cluster.CheckSize() == nil {
 				f.BuildPacketNetwork(&f.Cluster)
 			}
 		},
@@ -132,6 +132,7 @@ func checkCluster(c *checker) bool {
 	}
 	c.conflictIf(k.HostsPerPod > k.Hosts, "fabric.hosts_per_pod fabric.hosts",
 		"a pod of %d hosts in a cluster of %d; write at most %d", k.HostsPerPod, k.Hosts, k.Hosts)
+	c.blame(strings.Join(clusterSizeKeys, " "), k.CheckSize())
 	c.conflictIf(k.GPUs() < 2, "fabric.hosts fabric.gpus_per_host", "there is one GPU; choose at least 2")
 	nics := k.GPUsPerPod() / k.LeavesPerPod()
 	c.conflictIf(k.Uplinks() < 1 && k.Pods() > 1, "fabric.oversubscription fabric.hosts_per_pod",

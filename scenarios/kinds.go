@@ -24,8 +24,8 @@ type kind struct {
 	// keys depend on the fabric; a fabric has several if they depend on other keys. The
 	// first form is used if no other one applies.
 	forms []*form
-	// remedy returns the remedy for a name that people write instead of the kind's, such as that
-	// of a machine, or "" for other names. It may be nil.
+	// remedy returns the remedy for a name that people write instead of the kind's, such as the
+	// name of a machine, or "" for other names. It may be nil.
 	remedy func(c *checker, name string) string
 
 	// keyGroups are groups of optional keys that the workload uses. A key is in a group by

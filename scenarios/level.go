@@ -8,9 +8,9 @@ import (
 )
 
 // fileLevel returns the level of the simulation that a decoded file describes, on links or
-// between pods, as fabric states. Without engine.level it is "flow". It is "packet" for traffic that consists
-// of packets at a rate, which level flow does not have, and for traffic on links whose
-// source of packets the file names.
+// between pods, as fabric states. Without engine.level it is "flow". It is "packet" for traffic
+// that consists of packets at a rate, which level flow does not have, and for traffic on links
+// whose source of packets the file names.
 func fileLevel(root map[string]any, fabric carrier) string {
 	if level, given := schema.Child(root, "engine")["level"].(string); given {
 		return level

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sim/engine/units"
+	"sim/fabric/graph"
 )
 
 // CircuitSpine is the value of Cluster.Spine for optical circuit switches.
@@ -18,7 +19,7 @@ type Cluster struct {
 	Hosts            int        `key:"hosts" doc:"number of hosts" required:"" min:"1" max:"131072"`
 	GPUsPerHost      int        `key:"gpus_per_host" doc:"GPUs per host, each with a network interface of its own" default:"8" min:"1" max:"1024"`
 	HostsPerPod      int        `key:"hosts_per_pod" doc:"hosts per pod, whose network interfaces lead to the same leaf switches" required:"" min:"1" max:"131072"`
-	HostBandwidth    units.Rate `key:"host_bandwidth" doc:"rate of a GPU's link to the switch inside its host, in each direction; the default is that of NVLink 4" default:"3600Gbps" above:"0" max:"1e16"`
+	HostBandwidth    units.Rate `key:"host_bandwidth" doc:"rate of a GPU's link to the switch inside its host, in each direction; the default is the rate of NVLink 4" default:"3600Gbps" above:"0" max:"1e16"`
 	NICBandwidth     units.Rate `key:"nic_bandwidth" doc:"rate of a GPU's network interface in each direction" default:"400Gbps" above:"0" max:"1e16"`
 	Spine            string     `key:"spine" doc:"what joins the pods: 'packets', a layer of packet switches; or 'circuits', optical circuit switches whose circuits allocators choose" default:"packets" choices:"packets|circuits"`
 	UplinkBandwidth  units.Rate `key:"uplink_bandwidth" doc:"rate of a link from a leaf switch to the spine, or of an optical port, in each direction" else:"nic_bandwidth" above:"0" max:"1e16"`
@@ -49,10 +50,29 @@ func (c *Cluster) Uplinks() int {
 	return int(float64(c.GPUsPerPod()/c.LeavesPerPod()) / c.Oversubscription)
 }
 
+// CheckSize returns an error if the cluster has more links than generated graphs, or if a packet
+// switch has more outputs than a path can address. The error states the remedy ("; want ...").
+func (c *Cluster) CheckSize() error {
+	gpus, leaves, uplinks := float64(c.GPUs()), 0.0, 0.0
+	if c.Spine != CircuitSpine {
+		leaves, uplinks = float64(c.Pods()*c.LeavesPerPod()), float64(c.Uplinks())
+	}
+	if n := 2 * (gpus + leaves*uplinks); n > graph.MaxShapeLinks {
+		return fmt.Errorf("%.3g links outside hosts are too many; want fewer hosts, GPUs per host or uplinks, for at most %d links",
+			n, graph.MaxShapeLinks)
+	}
+	outputs := max(leaves, float64(c.GPUsPerPod()/c.LeavesPerPod())+uplinks)
+	if leaves > 0 && outputs > maxSwitchOutputs {
+		return fmt.Errorf("a switch has %.0f outputs; want smaller pods, fewer uplinks or fewer pods, for at most %d outputs",
+			outputs, maxSwitchOutputs)
+	}
+	return nil
+}
+
 // BuildPacketNetwork builds the links of a cluster whose spine is packet switches: the switches
 // inside hosts are an inner tier, and leaf and spine switches are a graph outside. Each leaf
-// switch has one link to every spine switch, as in a two-level fat tree. A single pod has no
-// spine. The switches follow the GPUs: leaves pod by pod, then the spine.
+// switch has one link to every spine switch, as in a two-level fat tree. A single leaf
+// switch has no spine. The switches follow the GPUs: leaves pod by pod, then the spine.
 func (l *Links) BuildPacketNetwork(c *Cluster) {
 	l.LinkRate, l.Summary = c.NICBandwidth, c.Description()
 	if c.GPUsPerHost > 1 {
