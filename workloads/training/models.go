@@ -41,6 +41,8 @@ type Architecture struct {
 //     BERT-large this is an assumption.
 //   - Llama 3: 400 TFLOP/s on 16,384 H100 (Llama 3, Table 4).
 //   - ViT-22B: 54.9 % of the peak of a TPU v4 (Dehghani et al. 2023, Sec. 4).
+//   - Llama 2 and the smaller Llama 3: the rate of Llama 3; Mixtral 8x7B: the rate of 8x22B. Both are
+//     assumptions.
 //   - Other models have public configurations but no published rate. They have the rate of
 //     DeepSeek-671B, which is an assumption.
 //
@@ -135,6 +137,60 @@ var models = []Architecture{
 		Name: "vit-22b", Layers: 48, Hidden: 6144, Vocab: 1,
 		Attention: "mha", Heads: 48, KVHeads: 48, HeadDim: 128,
 		FFN: 4 * 6144, ParallelLayers: true, EffectiveTFLOPS: 151,
+	},
+	{
+		Name: "llama3-8b", Layers: 32, Hidden: 4096, Vocab: 128256,
+		Attention: "gqa", Heads: 32, KVHeads: 8, HeadDim: 128,
+		FFN: 14336, Gated: true, EffectiveTFLOPS: 400,
+	},
+	{
+		Name: "llama2-7b", Layers: 32, Hidden: 4096, Vocab: 32000,
+		Attention: "mha", Heads: 32, KVHeads: 32, HeadDim: 128,
+		FFN: 11008, Gated: true, EffectiveTFLOPS: 400,
+	},
+	{
+		Name: "llama2-13b", Layers: 40, Hidden: 5120, Vocab: 32000,
+		Attention: "mha", Heads: 40, KVHeads: 40, HeadDim: 128,
+		FFN: 13824, Gated: true, EffectiveTFLOPS: 400,
+	},
+	{
+		Name: "llama2-70b", Layers: 80, Hidden: 8192, Vocab: 32000,
+		Attention: "gqa", Heads: 64, KVHeads: 8, HeadDim: 128,
+		FFN: 28672, Gated: true, EffectiveTFLOPS: 400,
+	},
+	{
+		Name: "gpt3-175b", Layers: 96, Hidden: 12288, Vocab: 51200,
+		Attention: "mha", Heads: 96, KVHeads: 96, HeadDim: 128,
+		FFN: 4 * 12288, EffectiveTFLOPS: 350,
+	},
+	{
+		Name: "qwen3-30b-a3b", Layers: 48, Hidden: 2048, Vocab: 151936,
+		Attention: "gqa", Heads: 32, KVHeads: 4, HeadDim: 128,
+		FFN: 6144, Gated: true,
+		Experts: 128, TopK: 8, ExpertFFN: 768, EffectiveTFLOPS: 350,
+	},
+	{
+		// every other layer attends to a window of 128 tokens
+		Name: "gpt-oss-20b", Layers: 24, Hidden: 2880, Vocab: 201088,
+		Attention: "gqa", Heads: 64, KVHeads: 8, HeadDim: 64, Attended: 128, AttendedLayers: 12,
+		FFN: 2880, Gated: true,
+		Experts: 32, TopK: 4, ExpertFFN: 2880, EffectiveTFLOPS: 350,
+	},
+	{
+		Name: "mixtral-8x7b", Layers: 32, Hidden: 4096, Vocab: 32000,
+		Attention: "gqa", Heads: 32, KVHeads: 8, HeadDim: 128,
+		FFN: 14336, Gated: true,
+		Experts: 8, TopK: 2, ExpertFFN: 14336, EffectiveTFLOPS: 500,
+	},
+	{
+		Name: "qwen3-8b", Layers: 36, Hidden: 4096, Vocab: 151936,
+		Attention: "gqa", Heads: 32, KVHeads: 8, HeadDim: 128,
+		FFN: 12288, Gated: true, EffectiveTFLOPS: 350,
+	},
+	{
+		Name: "qwen3-32b", Layers: 64, Hidden: 5120, Vocab: 151936,
+		Attention: "gqa", Heads: 64, KVHeads: 8, HeadDim: 128,
+		FFN: 25600, Gated: true, EffectiveTFLOPS: 350,
 	},
 }
 

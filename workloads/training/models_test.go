@@ -40,6 +40,16 @@ func TestPublished(t *testing.T) {
 		{"deepseek-v3.2", 671.9, 37, [2]float64{2, 1}, 0.014}, // DeepSeek-V3, and 0.85 billion of the index
 		{"kimi-k2", 1040, 32.6, [2]float64{2, 1}, 0.03},       // Kimi K2, Table 2
 		{"gpt-oss-120b", 116.83, 5.13, [2]float64{2, 1}, 0.005},
+		{"llama3-8b", 8.03, 8.03, [2]float64{2, 2}, 0.001},
+		{"llama2-7b", 6.74, 6.74, [2]float64{2, 2}, 0.001},
+		{"llama2-13b", 13.02, 13.02, [2]float64{2, 2}, 0.001},
+		{"llama2-70b", 68.98, 68.98, [2]float64{2, 2}, 0.001},
+		{"gpt3-175b", 174.6, 174.6, [2]float64{1, 1}, 0.003},
+		{"qwen3-30b-a3b", 30.5, 3.3, [2]float64{2, 2}, 0.02},
+		{"gpt-oss-20b", 20.91, 3.61, [2]float64{2, 1}, 0.01},
+		{"mixtral-8x7b", 46.7, 12.9, [2]float64{2, 2}, 0.002},
+		{"qwen3-8b", 8.2, 8.2, [2]float64{2, 2}, 0.003},
+		{"qwen3-32b", 32.8, 32.8, [2]float64{2, 2}, 0.002},
 		{"vit-22b", 21.743, 21.743, [2]float64{0, 0}, 0.001},
 	} {
 		a, ok := training.Model(c.model)
