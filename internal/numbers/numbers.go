@@ -1,6 +1,11 @@
-// Package numbers makes slices of consecutive numbers, which searches permute and sample, and
-// divides numbers into factors.
+// Package numbers makes slices of consecutive numbers, which searches permute and sample, divides
+// numbers into factors, and computes quantiles.
 package numbers
+
+import (
+	"math"
+	"slices"
+)
 
 // Below returns the numbers 0 to n-1.
 func Below[T int | int16 | int32](n T) []T {
@@ -23,4 +28,13 @@ func Factors(n int) [3]int {
 		}
 	}
 	return best
+}
+
+// Quantile returns the p-quantile by the nearest-rank method: the smallest value such
+// that at least a fraction p of the values do not exceed it.
+func Quantile(v []float64, p float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	const slack = 1e-9 // absorbs rounding errors: 0.95 x 100 must count as 95
+	rank := int(math.Ceil(p*float64(len(v)) - slack))
+	return v[max(0, rank-1)]
 }

@@ -4,10 +4,10 @@ package circuits
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"sim/engine"
+	"sim/internal/numbers"
 	"sim/scenarios/result"
 )
 
@@ -48,14 +48,14 @@ func (r *trials) addTrialMetrics(row *result.Row, ends []engine.Time) {
 		row.Samples["play"] = trial // the trial of each value
 	}
 	m["trial_makespan_mean_s"] = mean(makespan)
-	m["trial_makespan_p95_s"] = quantile(makespan, 0.95)
+	m["trial_makespan_p95_s"] = numbers.Quantile(makespan, 0.95)
 	if len(nct) == 0 {
 		return
 	}
 	row.Samples["nct"] = nct
 	m["trial_nct_mean"], m["trial_nct_max"] = mean(nct), slices.Max(nct)
 	for _, p := range []int{50, 95, 99} {
-		m[fmt.Sprintf("trial_nct_p%d", p)] = quantile(nct, float64(p)/100)
+		m[fmt.Sprintf("trial_nct_p%d", p)] = numbers.Quantile(nct, float64(p)/100)
 	}
 }
 
@@ -80,13 +80,4 @@ func mean(v []float64) float64 {
 		sum += x
 	}
 	return sum / float64(len(v))
-}
-
-// quantile returns the p-quantile by the nearest-rank method: the smallest value such
-// that at least a fraction p of the values do not exceed it.
-func quantile(v []float64, p float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	const slack = 1e-9 // absorbs rounding errors: 0.95 x 100 must count as 95
-	rank := int(math.Ceil(p*float64(len(v)) - slack))
-	return v[max(0, rank-1)]
 }

@@ -306,19 +306,3 @@ func TestAllocateEndsWithContext(t *testing.T) {
 		}
 	}
 }
-
-// TestQuantile checks quantiles by the nearest-rank method.
-func TestQuantile(t *testing.T) {
-	v := make([]float64, 100)
-	for i := range v {
-		v[i] = float64(100 - i)
-	}
-	for p, want := range map[float64]float64{0.5: 50, 0.95: 95, 0.99: 99, 0.001: 1, 1: 100, 0.951: 96} {
-		if got := quantile(v, p); got != want {
-			t.Errorf("quantile %v of 1 to 100 is %v, want %v", p, got, want)
-		}
-	}
-	if got := quantile([]float64{3}, 0.5); got != 3 {
-		t.Errorf("quantile of one value: got %v, want 3", got)
-	}
-}

@@ -1,0 +1,122 @@
+package accuracy
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"sim/scenarios/schema"
+)
+
+// TestLedger: all files of the project are read, each id is unique, and every row has a source
+// and no text of others.
+func TestLedger(t *testing.T) {
+	ids := map[string]bool{}
+	for _, r := range Ledger() {
+		if ids[r.ID] {
+			t.Errorf("two rows have the id %s", r.ID)
+		}
+		ids[r.ID] = true
+		if r.Source == "" || r.Hardware == "" || r.Metric == "" || r.Unit == "" {
+			t.Errorf("%s:%d: source %q, hardware %q, metric %q or unit %q is empty", r.File, r.Line, r.Source, r.Hardware, r.Metric, r.Unit)
+		}
+	}
+	if got, want := len(ids), 1105; got != want {
+		t.Errorf("got %d rows, want %d", got, want)
+	}
+}
+
+// smallFile is a valid file of one row.
+const smallFile = "id,hardware,gpus,nodes,parameters,metric,value,unit,split\n" +
+	"a,H100,8,1,collective=all-reduce;size_bytes=1024,time,20.5,us,fit\n"
+
+// TestRead: columns are found by name, unknown columns are ignored, and ? is an unknown count.
+func TestRead(t *testing.T) {
+	for _, text := range []string{
+		smallFile,
+		"\ufeff" + smallFile,
+		"notes,unit,value,metric,parameters,nodes,gpus,hardware,id,split\n" +
+			"\"a, b\",us,20.5,time,\" size_bytes=1024 ; collective=all-reduce;\",1,8,H100,a,fit\n",
+	} {
+		rows, err := Read("x.csv", []byte(text))
+		if err != nil || len(rows) != 1 {
+			t.Fatalf("got %d rows and error %v, want 1 row of\n%s", len(rows), err, text)
+		}
+		r := rows[0]
+		bytes, err := r.Parameters.Number("size_bytes")
+		if r.ID != "a" || r.Hardware != "H100" || r.GPUs != 8 || r.Nodes != 1 || r.Value != 20.5 || r.Unit != "us" || !r.Fitted ||
+			bytes != 1024 || err != nil || len(r.Parameters) != 2 {
+			t.Errorf("got %+v, want the fields of\n%s", *r, text)
+		}
+	}
+	rows, err := Read("x.csv", []byte(strings.Replace(smallFile, "8,1,", "?,,", 1)))
+	if err != nil || rows[0].GPUs != 0 || rows[0].Nodes != 0 {
+		t.Errorf("got %v and error %v, want unknown counts", rows, err)
+	}
+	rows, err = Read("x.csv", []byte(strings.Replace(smallFile, "20.5", ">90", 1)))
+	if err != nil || !math.IsNaN(rows[0].Value) {
+		t.Errorf("got %v and error %v, want no value", rows, err)
+	}
+}
+
+// TestReadFaults: each fault of a file is one line with file, line and remedy.
+func TestReadFaults(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{smallFile, "", "x.csv: has no line with the names of columns; begin it with id,hardware,gpus,nodes,parameters,metric,value,unit"},
+		{"unit", "units", "x.csv:1: unit: this column is missing; the first line names at least id,hardware,gpus,nodes,parameters,metric,value,unit"},
+		{"20.5,us,fit\n", "20", "x.csv:2: has 7 fields, the first line has 9; the file may be cut; write it again"},
+		{"20.5", "2O.5", `x.csv:2: value: "2O.5" is not a number; write the value alone; the unit has its own column`},
+		{"8,1,", "8.5,1,", `x.csv:2: gpus: "8.5" is not a count; write a whole number, or ? if it is unknown`},
+		{"\na,H100", "\n,H100", "x.csv:2: id: is empty; give each row a name"},
+		{smallFile, smallFile[:strings.Index(smallFile, "\n")], "x.csv: has no rows; the file may be cut; write it again"},
+	} {
+		rows, err := Read("x.csv", []byte(strings.Replace(smallFile, c.old, c.new, 1)))
+		if rows != nil || !errors.Is(err, schema.ErrInput) || err.Error() != c.want {
+			t.Errorf("%q instead of %q: got %v and error\n%v, want\n%s", c.new, c.old, rows, err, c.want)
+		}
+	}
+}
+
+// TestMachineFor: the words of a description determine the machine.
+func TestMachineFor(t *testing.T) {
+	for hardware, want := range map[string]string{
+		"H100-SXM 80GB (p5.48xlarge), NVLink4 450 GB/s/dir, EFA 32x100 Gb/s a node": "h100-efa",
+		"B200-SXM (p6-b200), NVLink5, EFAv4 8x400 Gb/s":                             "b200-efa",
+		"H100-SXM (GCP A3 High), TCPX 1 Tb/s a node":                                "h100-tcpx",
+		"H100-SXM (GCP A3 Mega), TCPXO 1.8 Tb/s a node":                             "h100-tcpxo",
+		"H800 (~160 GB/s NVLink), CX7 IB 400 Gb/s (~50 GB/s)":                       "h800",
+		"A100-SXM4-80GB (ND A100 v4)":                                               "a100",
+		"TPU v4":                                                                    "tpuv4",
+		"AMD MI355X (gfx950), xGMI full mesh":                                       "mi355x",
+		"DGX-GB200":                                                                 "gb200",
+		"Palomar OCS 136 ports":                                                     "",
+	} {
+		got, err := MachineFor(&Row{Hardware: hardware})
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("%s: got %q and error %v, want %q", hardware, got, err, want)
+		}
+	}
+}
+
+// TestSummaries compares the arithmetic with values computed by hand, and checks that fitted rows
+// do not count.
+func TestSummaries(t *testing.T) {
+	row := func(value float64, fitted bool) *Row { return &Row{Value: value, Fitted: fitted} }
+	const class = "gemm"
+	s := Summaries([]Prediction{
+		{Row: row(10, false), Class: class, Value: 20},
+		{Row: row(10, false), Class: class, Value: 2.5},
+		{Row: row(10, false), Class: class, Value: 10},
+		{Row: row(10, true), Class: class, Value: 1000},
+		{Row: row(10, false), Class: class, Reason: "no machine"},
+	})
+	if len(s) != 1 {
+		t.Fatalf("got %d summaries, want 1", len(s))
+	}
+	got := s[0]
+	if got.Points != 5 || got.Fitted != 1 || got.Predicted != 3 || got.Unposed != 1 ||
+		math.Abs(got.TypicalFactor-2) > 1e-12 || math.Abs(got.MedianFactor-2) > 1e-12 || math.Abs(got.P90Factor-4) > 1e-12 || got.Worst.Value != 2.5 {
+		t.Errorf("got %+v, want 5 points, 1 fitted, 3 predicted, 1 unposed, factors 2, 2 and 4, worst 2.5", got)
+	}
+}
