@@ -35,6 +35,6 @@ func (s *Scenario) CellKey() string {
 	// A new version of the models changes results, so it changes the key.
 	h := sha256.New()
 	fmt.Fprintf(h, "model %d\n", result.Model)
-	h.Write(one.TOML())
+	one.writeContent(h)
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -101,6 +101,7 @@ func (c *checker) resolve() {
 	c.Schema = formSchema(c.s, forOneJob, found...)
 	c.Read(complete)
 	c.checkName()
+	c.readMachine()
 
 	// Report a workload that the fabric does not simulate, with the workloads that it does.
 	// The text after "; " is the remedy.

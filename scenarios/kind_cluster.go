@@ -97,7 +97,7 @@ func clusterPart(s *Scenario, options any) schema.Part {
 		Specs: []any{&s.Fabric.Cluster, options},
 		Defaults: func(int) []any {
 			d := s.Fabric.Cluster
-			d.UplinkBandwidth = d.NICBandwidth
+			d.SetMachineDefaults(s.Profile)
 			return []any{&d}
 		},
 	}

@@ -56,6 +56,9 @@ func Policies() []PolicyInfo {
 	for _, p := range torus.Presets() {
 		all = append(all, PolicyInfo{"pods", p.Name, p.Doc()})
 	}
+	for _, p := range builtInMachines() {
+		all = append(all, PolicyInfo{"machines", p.Name, p.Title})
+	}
 	for _, z := range training.Schedules {
 		all = append(all, PolicyInfo{"schedules", z.Name, z.Doc})
 	}

@@ -26,7 +26,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 
+	"sim/fabric/machine"
 	algorithm "sim/policies/collective"
 	"sim/policies/mapping"
 	"sim/scenarios/assembly/calls"
@@ -43,6 +45,9 @@ type Scenario struct {
 	_     string   `key:"base" doc:"another scenario, a file relative to this one or a built-in one, whose keys apply unless this one sets them"` // read and removed by fileSource.inherit
 	_     []string `key:"unset" doc:"keys and tables of the base that do not apply, such as '[\"fabric.twist\"]'" else:"none"`                    // read and removed by fileSource.inherit
 	Seed  uint64   `key:"seed" doc:"seed of all random choices" default:"1"`
+	// Machine is a built-in profile or the file of one, and Profile its content; nil without.
+	Machine string `key:"machine" doc:"real machine whose profile gives rates and costs: a name of 'sim list machines', or a file that ends with '.toml'; '' means ideal links" default:"" implicit:"" when:"has-nodes"`
+	Profile *machine.Profile
 
 	// The work, the hardware and the policies. Their keys kind determine which fields are
 	// used.
@@ -122,6 +127,15 @@ func (s *Scenario) TOML() []byte {
 // Digest returns the SHA-256 of TOML in hex. It is equal for scenarios with the same
 // meaning, however they are written.
 func (s *Scenario) Digest() string {
-	sum := sha256.Sum256(s.TOML())
-	return hex.EncodeToString(sum[:])
+	h := sha256.New()
+	s.writeContent(h)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// writeContent writes all that results of s depend on: its keys and the profile of its machine.
+func (s *Scenario) writeContent(w io.Writer) {
+	w.Write(s.TOML())
+	if s.Profile != nil {
+		w.Write(s.Profile.Text)
+	}
 }

@@ -282,6 +282,12 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 			"trials.count",
 		),
 
+		// The fabric has nodes of GPUs, which a machine describes.
+		"has-nodes": when(
+			constant("a fabric without nodes"), "describe the hosts of the fabric (docs/cluster.md)",
+			s.hasCluster, "fabric.kind",
+		),
+
 		// The torus is made of cubes.
 		"cubic": when(
 			constant("a torus that is not made of cubes"),

@@ -5,6 +5,7 @@ import (
 
 	"sim/engine/units"
 	"sim/fabric/graph"
+	"sim/fabric/machine"
 )
 
 // CircuitSpine is the value of Cluster.Spine for optical circuit switches.
@@ -17,14 +18,25 @@ const CircuitSpine = "circuits"
 // network interface, which leads to a leaf switch of its pod.
 type Cluster struct {
 	Hosts            int        `key:"hosts" doc:"number of hosts" required:"" min:"1" max:"131072"`
-	GPUsPerHost      int        `key:"gpus_per_host" doc:"GPUs per host, each with a network interface of its own" default:"8" min:"1" max:"1024"`
+	GPUsPerHost      int        `key:"gpus_per_host" doc:"GPUs per host, each with a network interface of its own" else:"8, or the machine's" min:"1" max:"1024"`
 	HostsPerPod      int        `key:"hosts_per_pod" doc:"hosts per pod, whose network interfaces lead to the same leaf switches" required:"" min:"1" max:"131072"`
-	HostBandwidth    units.Rate `key:"host_bandwidth" doc:"rate of a GPU's link to the switch inside its host, in each direction; the default is the rate of NVLink 4" default:"3600Gbps" above:"0" max:"1e16"`
-	NICBandwidth     units.Rate `key:"nic_bandwidth" doc:"rate of a GPU's network interface in each direction" default:"400Gbps" above:"0" max:"1e16"`
+	HostBandwidth    units.Rate `key:"host_bandwidth" doc:"rate of a GPU's link to the switch inside its host, in each direction" else:"3600Gbps, the rate of NVLink 4, or the rate that the machine reaches" above:"0" max:"1e16"`
+	NICBandwidth     units.Rate `key:"nic_bandwidth" doc:"rate of a GPU's network interface in each direction" else:"400Gbps, or the rate that the machine reaches" above:"0" max:"1e16"`
 	Spine            string     `key:"spine" doc:"what joins the pods: 'packets', a layer of packet switches; or 'circuits', optical circuit switches whose circuits allocators choose" default:"packets" choices:"packets|circuits"`
 	UplinkBandwidth  units.Rate `key:"uplink_bandwidth" doc:"rate of a link from a leaf switch to the spine, or of an optical port, in each direction" else:"nic_bandwidth" above:"0" max:"1e16"`
 	Oversubscription float64    `key:"oversubscription" doc:"ratio of the network interfaces of a pod to its uplinks; 1 means non-blocking" default:"1.0" above:"0.01" max:"1024"`
 	Rails            bool       `key:"rails" doc:"whether a pod has a leaf switch per GPU of a host, which joins the GPUs of that index in all hosts (rail-optimised), instead of one leaf switch for all" default:"false" when:"fabric.spine=packets"`
+}
+
+// SetMachineDefaults sets the fields whose defaults depend on the machine, which may be nil, or
+// on other fields. An uplink has the rate of a network interface.
+func (c *Cluster) SetMachineDefaults(m *machine.Profile) {
+	uplink := c.NICBandwidth
+	c.GPUsPerHost, c.HostBandwidth, c.NICBandwidth = 8, 3600e9, 400e9
+	if m != nil {
+		c.GPUsPerHost, c.HostBandwidth, c.NICBandwidth = m.GPUsPerNode, m.HostBandwidth(), m.NICBandwidth()
+	}
+	c.UplinkBandwidth = uplink
 }
 
 // GPUs returns the number of GPUs of the cluster.

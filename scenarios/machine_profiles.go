@@ -1,0 +1,120 @@
+// This file reads and writes profiles of machines (package machine), and applies the profile
+// that the key "machine" names.
+
+package scenarios
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"sim/fabric/machine"
+	"sim/internal/text"
+	"sim/scenarios/schema"
+)
+
+// machineParts are the tables of a profile.
+func machineParts(p *machine.Profile) []schema.Part {
+	return []schema.Part{
+		{Doc: "Keys before the first table.", Specs: []any{&p.Heading}},
+		{Path: "scale_up", Doc: "The links of a GPU inside its node.", Specs: []any{&p.ScaleUp}},
+		{Path: "scale_out", Doc: "The network interfaces of a node.", Specs: []any{&p.ScaleOut}},
+		{Path: "source", Doc: "The evidence for the numbers.", Specs: []any{&p.Sources}},
+	}
+}
+
+// ReadMachine reads a profile. name stands for the file in diagnostics.
+func ReadMachine(name string, data []byte) (*machine.Profile, error) {
+	root, layer, faults := schema.Decode(name, data)
+	if faults != nil {
+		return nil, faults
+	}
+	p := &machine.Profile{Name: machineName(name), Text: data}
+	r := schema.NewReader(root, []schema.Layer{layer})
+	r.Schema = schema.New(&schema.Names{}, machineParts(p)...)
+	const complete = true
+	r.Read(complete)
+	r.ApplyDefaults()
+	for i, s := range p.Sources {
+		for _, key := range s.Keys {
+			if r.Table(key) == nil && r.Key(key) == nil {
+				r.Reject(fmt.Sprintf("source.%d.keys", i), schema.Quote(key)+" is no key of a profile",
+					"write a path such as scale_up.rate")
+			}
+		}
+	}
+	if len(r.Diagnostics) > 0 {
+		return nil, r.Diagnostics.Sorted()
+	}
+	return p, nil
+}
+
+// WriteMachine returns the file of a profile. ReadMachine reads the same numbers from it.
+func WriteMachine(p *machine.Profile) []byte {
+	var b bytes.Buffer
+	schema.New(&schema.Names{}, machineParts(p)...).Write(&b)
+	return b.Bytes()
+}
+
+// machineName returns the name of the profile in a file.
+func machineName(file string) string {
+	return strings.TrimSuffix(filepath.Base(file), ".toml")
+}
+
+// builtInMachines returns the built-in profiles in the order of their names. They are shared
+// and must not be changed.
+var builtInMachines = sync.OnceValue(func() (all []*machine.Profile) {
+	for _, name := range machine.Names() {
+		data, _ := machine.Text(name)
+		p, err := ReadMachine(name+".toml", data)
+		if err != nil {
+			panic(err) // TestBuiltInMachines reads all
+		}
+		all = append(all, p)
+	}
+	return all
+})
+
+// Machine returns the built-in profile with the given name, or nil. It is shared and must not
+// be changed.
+func Machine(name string) *machine.Profile {
+	all := builtInMachines()
+	i := slices.IndexFunc(all, func(p *machine.Profile) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}
+
+// readMachine reads the profile that the key "machine" names: a built-in one, or a file, whose
+// name ends with ".toml".
+func (c *checker) readMachine() {
+	const key = "machine"
+	s := c.s
+	if s.Machine == "" || !c.OK(key) {
+		return
+	}
+	if !strings.HasSuffix(s.Machine, ".toml") {
+		if s.Profile = Machine(s.Machine); s.Profile == nil {
+			hint := text.DidYouMean(s.Machine, machine.Names(), "write a name of sim list machines, or a file that ends with .toml")
+			c.Reject(key, schema.Quote(s.Machine)+" is no built-in machine", strings.TrimPrefix(hint, "; "))
+		}
+		return
+	}
+
+	data, fileName, err := c.readRelative(key, s.Machine)
+	if err != nil {
+		c.rejectf(key, "%s; name a file as sim calibrate writes it", err.Error())
+		return
+	}
+	p, err := ReadMachine(fileName, trimByteOrderMark(data))
+	if err != nil {
+		faults, _ := err.(schema.Diagnostics)
+		c.Diagnostics = append(c.Diagnostics, faults...)
+		return
+	}
+	s.Machine, s.Profile = fileName, p
+}
