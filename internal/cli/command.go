@@ -292,6 +292,7 @@ func (c *command) app() *cli.App {
 			c.compareCommand(),
 			c.plotCommand(),
 			c.reportCommand(),
+			c.validateCommand(),
 			c.listCommand(),
 			c.versionCommand(),
 			c.completionCommand(),

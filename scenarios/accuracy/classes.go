@@ -2,7 +2,6 @@ package accuracy
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -19,6 +18,8 @@ type class struct {
 	// machine is the name of a profile or a file. An error is the reason why the row cannot be
 	// posed.
 	predict func(ctx context.Context, r *Row, machine string, opt *Options) (float64, error)
+	// reason is why no row of the class can be posed, if predict is nil.
+	reason string
 	// parts are the parts of the model that predict can leave out, see Options.Without.
 	parts []string
 }
@@ -29,53 +30,65 @@ const (
 	minLargeCall = 64 << 20
 )
 
+// noModel is the reason of a class without a function predict.
+const noModel = "sim has no model for rows of this class"
+
 // classes lists all classes.
 var classes = []class{
 	{
 		name: "collectives-large", title: "collectives, 64 MiB and more",
 		contains: func(r *Row) bool { return isCollective(r) && callBytes(r) >= minLargeCall },
+		reason:   noModel,
 	},
 	{
 		name: "collectives-small", title: "collectives, 16 KiB to 64 MiB",
 		contains: func(r *Row) bool { return isCollective(r) && callBytes(r) >= minSmallCall },
+		reason:   noModel,
 	},
 	{
 		name: "collectives-tiny", title: "collectives, below 16 KiB",
 		contains: func(r *Row) bool { return isCollective(r) && callBytes(r) > 0 },
+		reason:   noModel,
 	},
 	{
 		name: "gemm", title: "matrix products",
 		contains: func(r *Row) bool { return r.Parameters["op"] == "gemm" },
+		reason:   noModel,
 	},
 	{
 		name: "kernels", title: "attention, memory and other operators",
 		contains: func(r *Row) bool { return r.Parameters["op"] != "" && r.Parameters["ep"] == "" },
+		reason:   noModel,
 	},
 	{
 		name: "experts", title: "dispatch and combine of experts",
 		contains: func(r *Row) bool { return r.Parameters["op"] != "" },
+		reason:   noModel,
 	},
 	{
 		name: "training-moe", title: "training of models with experts",
 		contains: func(r *Row) bool { return isTraining(r) && trainsExperts(r) },
+		reason:   noModel,
 	},
 	{
 		name: "training-dense", title: "training of dense models",
 		contains: isTraining,
+		reason:   noModel,
 	},
 	{
 		name: "tpu", title: "all-to-all on TPU v4",
 		contains: func(r *Row) bool { return r.Metric == "all_to_all" },
+		reason:   noModel,
 	},
 	{
 		name: "inference", title: "inference",
 		contains: func(r *Row) bool { return r.Parameters["model"] != "" && slices.Contains(inferenceMetrics, r.Metric) },
-		predict:  cannotPose("the row does not state the schedule of the server, its cache and its arrivals, which determine the value"),
+		reason:   "the row does not state the schedule of the server, its cache and its arrivals, which determine the value",
 	},
 	{
 		name: "other", title: "failures of fleets, and times of circuit switches",
 		contains: func(*Row) bool { return true },
-		predict:  cannotPose("the value is an input of sim, not a result"),
+		reason:   "the value is an input of sim, not a result",
 	},
 }
 
@@ -146,6 +159,9 @@ func classOf(r *Row) *class {
 	return &classes[i] // the last class contains all rows
 }
 
+// ClassName returns the name of the class of a row.
+func ClassName(r *Row) string { return classOf(r).name }
+
 // ClassNames returns the names of all classes in order.
 func ClassNames() []string {
 	names := make([]string, len(classes))
@@ -153,9 +169,4 @@ func ClassNames() []string {
 		names[i] = classes[i].name
 	}
 	return names
-}
-
-// cannotPose returns the function predict of a class whose rows cannot be posed.
-func cannotPose(reason string) func(context.Context, *Row, string, *Options) (float64, error) {
-	return func(context.Context, *Row, string, *Options) (float64, error) { return 0, errors.New(reason) }
 }

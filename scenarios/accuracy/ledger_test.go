@@ -78,23 +78,23 @@ func TestReadFaults(t *testing.T) {
 	}
 }
 
-// TestMachineFor: the words of a description determine the machine.
+// TestMachineFor: the words of a description determine the profile. A network without a profile
+// is noted.
 func TestMachineFor(t *testing.T) {
-	for hardware, want := range map[string]string{
-		"H100-SXM 80GB (p5.48xlarge), NVLink4 450 GB/s/dir, EFA 32x100 Gb/s a node": "h100-efa",
-		"B200-SXM (p6-b200), NVLink5, EFAv4 8x400 Gb/s":                             "b200-efa",
-		"H100-SXM (GCP A3 High), TCPX 1 Tb/s a node":                                "h100-tcpx",
-		"H100-SXM (GCP A3 Mega), TCPXO 1.8 Tb/s a node":                             "h100-tcpxo",
-		"H800 (~160 GB/s NVLink), CX7 IB 400 Gb/s (~50 GB/s)":                       "h800",
-		"A100-SXM4-80GB (ND A100 v4)":                                               "a100",
-		"TPU v4":                                                                    "tpuv4",
-		"AMD MI355X (gfx950), xGMI full mesh":                                       "mi355x",
-		"DGX-GB200":                                                                 "gb200",
-		"Palomar OCS 136 ports":                                                     "",
+	for _, c := range []struct{ hardware, name, note, fault string }{
+		{"H100-SXM 80GB (HGX), NVLink4, 8x CX7 IB 400 Gb/s", "h100-ib", "", ""},
+		{"H100-SXM (GCP A3 High), NVLink4", "h100-ib", "", ""},
+		{"H100-SXM (GCP A3 Low), NVLink4, TCPX 1 Tb/s a node", "h100-ib", "sim has no profile of h100-tcpx", ""},
+		{"Intel Gaudi 3", "", "", `the hardware "Intel Gaudi 3" names no accelerator that sim has a profile of`},
+		{"NVIDIA GH200 SXM", "", "", "sim has no profile of gh200; name one with --machine"},
 	} {
-		got, err := MachineFor(&Row{Hardware: hardware})
-		if got != want || (err != nil) != (want == "") {
-			t.Errorf("%s: got %q and error %v, want %q", hardware, got, err, want)
+		name, note, err := MachineFor(&Row{Hardware: c.hardware})
+		fault := ""
+		if err != nil {
+			fault = err.Error()
+		}
+		if name != c.name || note != c.note || fault != c.fault {
+			t.Errorf("%s: got %q, %q and error %q, want %q, %q and error %q", c.hardware, name, note, fault, c.name, c.note, c.fault)
 		}
 	}
 }

@@ -5,6 +5,12 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"sim/fabric/machine"
+	"sim/internal/infile"
+	"sim/internal/text"
+	"sim/scenarios"
+	"sim/scenarios/schema"
 )
 
 // accelerators maps words of a description of hardware to names of accelerators. The first word
@@ -20,24 +26,71 @@ var accelerators = map[string]string{
 // other networks are InfiniBand or RoCE.
 var transports = []string{"efa", "tcpxo", "tcpx"}
 
-// MachineFor returns the name of the machine of a row, such as h100-efa: its accelerator, and its
-// network between nodes if that is in transports. The error is a reason why the row cannot be
-// posed.
-func MachineFor(r *Row) (string, error) {
-	words := strings.FieldsFunc(strings.ToLower(r.Hardware), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
-	name := ""
-	for _, word := range words {
-		if name = accelerators[word]; name != "" {
-			break
-		}
+// MachineFor returns the name of the profile of the machine of a row: its accelerator, and its
+// network between nodes if that is in transports. If there is no such profile, MachineFor returns
+// a profile of the same accelerator with another network, and a note about it. The error is a reason
+// why the row cannot be posed.
+func MachineFor(r *Row) (name, note string, err error) {
+	words := wordsOf(r.Hardware)
+	accelerator := acceleratorOf(words)
+	if accelerator == "" {
+		return "", "", fmt.Errorf("the hardware %q names no accelerator that sim has a profile of", r.Hardware)
 	}
-	if name == "" {
-		return "", fmt.Errorf("the hardware %q names no accelerator that sim has a profile of", r.Hardware)
-	}
+	names := []string{accelerator, accelerator + "-ib"}
 	for _, transport := range transports {
-		if slices.ContainsFunc(words, func(word string) bool { return word == transport || word == transport+"v4" }) {
-			return name + "-" + transport, nil
+		if slices.Contains(words, transport) || slices.Contains(words, transport+"v4") {
+			names = slices.Insert(names, 0, accelerator+"-"+transport)
 		}
 	}
-	return name, nil
+	for i, name := range names {
+		if slices.Contains(machine.Names(), name) {
+			if i > 0 && names[0] != accelerator {
+				note = "sim has no profile of " + names[0]
+			}
+			return name, note, nil
+		}
+	}
+	return "", "", fmt.Errorf("sim has no profile of %s; name one with --machine", names[0])
+}
+
+// wordsOf returns the words of a description in lower case.
+func wordsOf(description string) []string {
+	return strings.FieldsFunc(strings.ToLower(description), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+}
+
+// acceleratorOf returns the accelerator that the words of a description name, or "".
+func acceleratorOf(words []string) string {
+	i := slices.IndexFunc(words, func(word string) bool { return accelerators[word] != "" })
+	if i < 0 {
+		return ""
+	}
+	return accelerators[words[i]]
+}
+
+// RowsOf returns the rows that a profile can predict: for the name of a built-in profile the rows
+// of this machine; for a file the rows of the accelerator that its title names, or all rows if it
+// names none.
+func RowsOf(profile string, rows []*Row) ([]*Row, error) {
+	if !strings.HasSuffix(profile, ".toml") {
+		if !slices.Contains(machine.Names(), profile) {
+			return nil, fmt.Errorf("there is no machine %q%s", profile,
+				text.DidYouMean(profile, machine.Names(), "sim list machines lists them; the name of a file ends with .toml"))
+		}
+		return slices.DeleteFunc(slices.Clone(rows), func(r *Row) bool {
+			name, _, _ := MachineFor(r)
+			return name != profile
+		}), nil
+	}
+	data, err := infile.Read(profile, schema.MaxFileBytes)
+	if err != nil {
+		return nil, err
+	}
+	p, err := scenarios.ReadMachine(profile, data)
+	if err != nil {
+		return nil, err
+	}
+	accelerator := acceleratorOf(wordsOf(p.Title))
+	return slices.DeleteFunc(slices.Clone(rows), func(r *Row) bool {
+		return accelerator != "" && acceleratorOf(wordsOf(r.Hardware)) != accelerator
+	}), nil
 }

@@ -20,6 +20,8 @@ type Options struct {
 	Without []string
 	// Workers is the number of rows that are predicted at the same time.
 	Workers int
+	// Progress is called after each row, from any goroutine. It may be nil.
+	Progress func()
 }
 
 // Omits reports whether a part of a model is left out.
@@ -30,6 +32,7 @@ type Prediction struct {
 	Row     *Row
 	Class   string  // name of the class
 	Machine string  // profile; empty if the row names no known machine
+	Note    string  // how the profile differs from the machine of the row; empty if it does not
 	Value   float64 // in the unit of the row, if Reason is empty
 	Reason  string  // why the row cannot be posed; empty if it was predicted
 }
@@ -50,7 +53,12 @@ func Parts() (parts []string) {
 // number of workers. Predict fails only if ctx ends.
 func Predict(ctx context.Context, rows []*Row, opt Options) ([]Prediction, error) {
 	out := make([]Prediction, len(rows))
-	err := parallel.Do(ctx, max(1, opt.Workers), len(rows), func(i int) { out[i] = predictRow(ctx, rows[i], &opt) })
+	err := parallel.Do(ctx, max(1, opt.Workers), len(rows), func(i int) {
+		out[i] = predictRow(ctx, rows[i], &opt)
+		if opt.Progress != nil {
+			opt.Progress()
+		}
+	})
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -67,17 +75,17 @@ func predictRow(ctx context.Context, r *Row, opt *Options) (p Prediction) {
 			p.Reason = fmt.Sprintf("sim failed: %v", v)
 		}
 	}()
-	if c.predict == nil {
-		p.Reason = "sim has no model for rows of this class"
+	switch {
+	case c.reason != "":
+		p.Reason = c.reason
 		return p
-	}
-	if !(r.Value > 0) {
+	case !(r.Value > 0):
 		p.Reason = "the measured value is a bound, an approximation or not positive"
 		return p
 	}
 	var err error
 	if p.Machine == "" {
-		if p.Machine, err = MachineFor(r); err != nil {
+		if p.Machine, p.Note, err = MachineFor(r); err != nil {
 			p.Reason = err.Error()
 			return p
 		}
