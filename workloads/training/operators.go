@@ -172,15 +172,55 @@ func (s *Spec) roofline() (r rooflineTimes) {
 	return r
 }
 
-// ReadOperators reads measured times in the format of AICB, Alibaba's benchmark of AI
-// workloads. Each operator has a line "NAME:" followed by a line "time_gpu_avg: MICROSECONDS".
-// Several operators of the format add up to one field of Operators. ReadOperators fails on
-// unknown operators and malformed lines, and names the line.
+// ReadOperators adds up the times of operators that AICB measured (ReadOperatorTimes) to times of
+// the parts of a layer and a stage.
 func ReadOperators(data []byte) (o Operators, err error) {
+	times, err := ReadOperatorTimes(data)
+	if err != nil {
+		return o, err
+	}
+	for _, t := range times {
+		*o.part(t.Name) += t.Time
+	}
+	if o.Attention+o.Scores == 0 || o.Network == 0 {
+		return o, fmt.Errorf("it has no times of atten_* or of mlp_*; want those of a layer")
+	}
+	return o, nil
+}
+
+// part returns the field that contains an operator of AICB, or nil if the operator is not known.
+func (o *Operators) part(name string) *engine.Time {
+	switch {
+	case name == "Emb":
+		return &o.Embedding
+	case name == "logit_time" || name == "layernorm_post":
+		return &o.Head
+	case name == "param_time":
+		return &o.Optimizer
+	case name == "atten_flash" || strings.HasPrefix(name, "atten_core"):
+		return &o.Scores
+	case name == "layernorm" || strings.HasPrefix(name, "atten_"):
+		return &o.Attention
+	case name == "layernorm2" || strings.HasPrefix(name, "mlp_") || strings.HasPrefix(name, "moe_"):
+		return &o.Network
+	}
+	return nil
+}
+
+// OperatorTime is the mean time of an operator in a forward pass.
+type OperatorTime struct {
+	Name string // AICB's name, such as atten_qkv
+	Time engine.Time
+	Line int // of the time in the file
+}
+
+// ReadOperatorTimes reads measured times in the format of AICB, Alibaba's benchmark of AI
+// workloads. Each operator has a line "NAME:" followed by a line "time_gpu_avg: MICROSECONDS".
+// ReadOperatorTimes fails on unknown operators and malformed lines, and names the line.
+func ReadOperatorTimes(data []byte) (times []OperatorTime, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 
-	var target *engine.Time      // the field of o for the current operator; nil before the first
-	var name string              // of the current operator
+	var name string              // of the current operator; "" before the first
 	hasTime := map[string]bool{} // indexed by name
 	for n := 1; lines.Scan(); n++ {
 		fail := func(format string, args ...any) error {
@@ -196,48 +236,27 @@ func ReadOperators(data []byte) (o Operators, err error) {
 			key == "time_gpu_min":
 			// Lines without information on an operator's mean time.
 		case !found:
-			return o, fail("neither an operator nor its time; want NAME: or time_gpu_avg: MICROSECONDS")
+			return nil, fail("neither an operator nor its time; want NAME: or time_gpu_avg: MICROSECONDS")
 		case key == "time_gpu_avg":
 			us, err := strconv.ParseFloat(value, 64)
 			t, rangeErr := engine.FromSeconds(us * 1e-6)
 			switch {
-			case target == nil:
-				return o, fail("a time of no operator; want the line NAME: before it")
+			case name == "":
+				return nil, fail("a time of no operator; want the line NAME: before it")
 			case err != nil || rangeErr != nil || us < 0 || math.IsNaN(us):
-				return o, fail("no time; want microseconds")
+				return nil, fail("no time; want microseconds")
 			case hasTime[name]:
-				return o, fail("a second time of %s; want one", name)
+				return nil, fail("a second time of %s; want one", name)
 			}
 			hasTime[name] = true
-			*target += t
+			times = append(times, OperatorTime{name, t, n})
 		case value != "":
-			return o, fail("neither an operator nor its time; want NAME: or time_gpu_avg: MICROSECONDS")
+			return nil, fail("neither an operator nor its time; want NAME: or time_gpu_avg: MICROSECONDS")
 		default:
-			name = key
-			switch {
-			case key == "Emb":
-				target = &o.Embedding
-			case key == "logit_time" || key == "layernorm_post":
-				target = &o.Head
-			case key == "param_time":
-				target = &o.Optimizer
-			case key == "atten_flash" || strings.HasPrefix(key, "atten_core"):
-				target = &o.Scores
-			case key == "layernorm" || strings.HasPrefix(key, "atten_"):
-				target = &o.Attention
-			case key == "layernorm2" || strings.HasPrefix(key, "mlp_") || strings.HasPrefix(key, "moe_"):
-				target = &o.Network
-			default:
-				return o, fail("the operator is not known; want Emb, layernorm, atten_*, layernorm2, mlp_*, moe_*, layernorm_post, logit_time or param_time")
+			if name = key; new(Operators).part(name) == nil {
+				return nil, fail("the operator is not known; want Emb, layernorm, atten_*, layernorm2, mlp_*, moe_*, layernorm_post, logit_time or param_time")
 			}
 		}
 	}
-
-	if err := lines.Err(); err != nil {
-		return o, err
-	}
-	if o.Attention+o.Scores == 0 || o.Network == 0 {
-		return o, fmt.Errorf("it has no times of atten_* or of mlp_*; want those of a layer")
-	}
-	return o, nil
+	return times, lines.Err()
 }
