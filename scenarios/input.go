@@ -64,7 +64,7 @@ func (s *Scenario) input() *input.Scenario {
 	// Pods build training steps themselves. All other work is described here.
 	onPods := s.fabricDecision().policyKey == "allocators"
 	if !onPods || s.isPodTraffic() {
-		in.Workload.Work = s.rankWork()
+		in.Workload.Work, in.Workload.Fold = s.rankWork(), s.Workload.Fold
 		if onPods {
 			s.addPodWork(&in.Workload)
 		}

@@ -79,7 +79,13 @@ func trainingParts(s *Scenario) []schema.Part {
 			&s.Workload.Spec,
 			schema.RetaggedSpec{Spec: &s.Workload.TrafficPacket, Tags: trainingPacketTags},
 		},
-		Defaults: func(int) []any { return []any{s.Workload.Spec.Defaults()} },
+		Defaults: func(int) []any {
+			d := s.Workload.Spec.Defaults()
+			if s.Profile != nil {
+				d.Variation = s.Profile.Step
+			}
+			return []any{d}
+		},
 	}}
 }
 

@@ -22,6 +22,7 @@ func machineParts(p *machine.Profile) []schema.Part {
 		{Doc: "Keys before the first table.", Specs: []any{&p.Heading}},
 		{Path: "scale_up", Doc: "The links of a GPU inside its node.", Specs: []any{&p.ScaleUp}},
 		{Path: "scale_out", Doc: "The network interfaces of a node.", Specs: []any{&p.ScaleOut}},
+		{Path: "step", Doc: "How the compute times of GPUs vary in a training step.", Specs: []any{&p.Step}},
 		{Path: "source", Doc: "The evidence for the numbers.", Specs: []any{&p.Sources}},
 	}
 }

@@ -23,6 +23,7 @@ type Profile struct {
 	Heading
 	ScaleUp  Link
 	ScaleOut Network
+	Step     Step
 	Sources  []Source
 	Text     []byte // the file
 }

@@ -1,11 +1,13 @@
 package training_test
 
 import (
+	"math"
 	"testing"
 
 	"sim/engine"
 	"sim/engine/flow"
 	"sim/engine/units"
+	"sim/fabric/machine"
 	"sim/workloads/training"
 )
 
@@ -195,5 +197,93 @@ func TestRingAttention(t *testing.T) {
 		if d := got - want; d > engine.Time(len(graph.Tasks)) || -d > engine.Time(len(graph.Tasks)) {
 			t.Errorf("%gx: %v, want %v", slow, got, want)
 		}
+	}
+}
+
+// TestBlockingSends compares GPipe with a hand computation for two stages and three micro-batches,
+// with forward passes of time f and transfers of time x. A step takes 12f + 2x if sends do not
+// block. With blocking sends it takes 12f + 6x: the first stage waits for two transfers between its
+// forward passes, and the second stage for two between its backward passes. The test also checks
+// that blocking sends never shorten a step of another schedule.
+func TestBlockingSends(t *testing.T) {
+	ends := func(s training.Spec, blocking bool) engine.Time {
+		s.BlockingSends = blocking
+		it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: expandDirect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, r := mesh(it.Graph, s.GPUs)
+		return simulate(t, it.Graph, n, r, flow.MaxMin).Makespan
+	}
+	s := training.Spec{
+		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 3,
+		TP: 1, PP: 2, EP: 1, ETP: 1, GPUs: 2, Chunks: 1, PassPieces: 1, Collectives: "graph", Schedule: training.GPipe,
+	}
+	f := engine.Time(s.ForwardSeconds(0) * float64(engine.Second))
+	transfer := (ends(s, false) - 12*f) / 2
+	if got, want := ends(s, true), 12*f+6*transfer; difference(got, want) > 100 || transfer <= 0 {
+		t.Errorf("transfers of %v: got %v with blocking sends, want %v", transfer, got, want)
+	}
+	for _, schedule := range []string{training.OneFOneB, training.Interleaved, training.GPipe, training.ZBH1} {
+		s.Schedule, s.PP, s.GPUs, s.Microbatches, s.Chunks = schedule, 4, 4, 8, 1
+		if schedule == training.Interleaved {
+			s.Chunks = 2
+		}
+		if free, blocking := ends(s, false), ends(s, true); blocking <= free {
+			t.Errorf("%s: got %v with blocking sends, want more than %v", schedule, blocking, free)
+		}
+	}
+}
+
+// TestFrozen checks that a step with frozen parameters lacks exactly the computation of weight
+// gradients and the synchronisation: with one micro-batch on one stage, a forward pass of time f is
+// followed by a backward pass of f and twice the attention scores, which have no weights.
+func TestFrozen(t *testing.T) {
+	s := training.Spec{
+		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 1,
+		TP: 1, PP: 1, EP: 1, ETP: 1, GPUs: 4, Chunks: 1, PassPieces: 1, Collectives: "graph", Frozen: true,
+	}
+	it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: expandDirect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, r := mesh(it.Graph, s.GPUs)
+	got := simulate(t, it.Graph, n, r, flow.MaxMin).Makespan
+	a := &s.Arch
+	scores := 2 * float64(s.Sequence) * a.AttentionWidth() * float64(a.Layers) // operations per token
+	want := 2*s.ForwardSeconds(0) + scores*float64(s.Sequence)/450e12
+	if math.Abs(got.Seconds()-want) > 1e-6*want {
+		t.Errorf("got %v, want %.9f s", got, want)
+	}
+}
+
+// TestJitter checks that the compute time of a step grows by the slowdown of the slowest GPU and that
+// zero jitter changes nothing.
+func TestJitter(t *testing.T) {
+	s := training.Spec{
+		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 4,
+		TP: 1, PP: 2, EP: 1, ETP: 1, GPUs: 64, Chunks: 1,
+	}
+	seconds := func(jitter float64) float64 {
+		s.Variation = machine.Step{Jitter: jitter}
+		it, err := training.Build(s, training.BuildOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0.0
+		for i, x := range it.Graph.Tasks {
+			if it.Meta[i].Phase.Computes() {
+				sum += x.Duration.Seconds()
+			}
+		}
+		return sum
+	}
+	exact, step := seconds(0), machine.Step{Jitter: 0.02}
+	if got, want := seconds(0.02), exact*step.Slowdown(64); math.Abs(got-want) > 1e-9*want || got < 1.04*exact {
+		t.Errorf("jitter of 2 %%: got %g s, want %g s", got, want)
+	}
+	want := 3 * 8 * s.ForwardSeconds(0) // forward and backward passes of four micro-batches in two stages
+	if math.Abs(exact-want) > 1e-9*want {
+		t.Errorf("no jitter: got %g s, want %g s", exact, want)
 	}
 }

@@ -16,6 +16,7 @@ type passTasks struct {
 	first, last int32       // first and last task
 	pieceEnds   []int32     // task that completes each piece, indexed by piece
 	shards      []passTasks // parts that gather parameters or scatter gradients (Spec.Shards)
+	next        []int32     // first task of the next pass of the stage; empty after the last pass
 }
 
 // addPass adds a pass of virtual stage v with the given compute time. A pass is a chain of tasks:
@@ -117,18 +118,23 @@ func (b *builder) addPipeline(r int) error {
 			}
 
 			v := o.Chunk*s.PP + i
-			switch o.Kind {
-			case ForwardPass:
-				forward[v][o.Microbatch] = p
-			case BackwardPass, InputGradientPass:
-				backward[v][o.Microbatch] = p
+			passOf := func(o Pass) *passTasks {
+				if o.Kind == ForwardPass {
+					return &forward[o.Chunk*s.PP+i][o.Microbatch]
+				}
+				return &backward[o.Chunk*s.PP+i][o.Microbatch]
+			}
+			if o.Kind != WeightGradientPass {
+				*passOf(o) = p
+			}
+			if step > 0 && z.program[step-1].Kind != WeightGradientPass {
+				passOf(z.program[step-1]).next = []int32{p.first}
 			}
 
 			// A forward pass that overlaps the backward pass starts and ends together
 			// with it.
 			if step > 0 && z.program[step-1].OverlapsNext {
-				f := z.program[step-1]
-				forwardPass := &forward[f.Chunk*s.PP+i][f.Microbatch]
+				forwardPass := passOf(z.program[step-1])
 				forwardPass.last = p.last
 				backward[v][o.Microbatch].first = forwardPass.first
 			}
@@ -154,10 +160,10 @@ func (b *builder) addPipeline(r int) error {
 			from, to := v%s.PP, w%s.PP
 			m := TaskMeta{Phase: PipelineForward, Replica: int32(r), Stage: int32(from),
 				ToStage: int32(to), Chunk: int32(v / s.PP), Microbatch: int32(i)}
-			b.addHop(r, m, forward[v][i].last, forward[w][i].first)
+			b.addHop(r, m, &forward[v][i], &forward[w][i])
 			m = TaskMeta{Phase: PipelineBackward, Replica: int32(r), Stage: int32(to),
 				ToStage: int32(from), Chunk: int32(w / s.PP), Microbatch: int32(i)}
-			b.addHop(r, m, backward[w][i].last, backward[v][i].first)
+			b.addHop(r, m, &backward[w][i], &backward[v][i])
 		}
 	}
 	return nil
@@ -258,12 +264,17 @@ func (b *builder) appendPass(z *stageBuilder, o Pass, duration engine.Time, m Ta
 }
 
 // addHop connects two passes by a pipeline transfer. If both are in the same stage, as
-// between the chunks of a single-stage pipeline, no data moves.
-func (b *builder) addHop(r int, m TaskMeta, from, to int32) {
+// between the chunks of a single-stage pipeline, no data moves. With blocking sends, the next pass
+// of the sending stage waits for the transfer.
+func (b *builder) addHop(r int, m TaskMeta, from, to *passTasks) {
 	if m.Stage == m.ToStage {
-		b.Graph.AddDependency(from, to)
+		b.Graph.AddDependency(from.last, to.first)
 		return
 	}
+	waiting := []int32{to.first}
+	if b.Spec.BlockingSends {
+		waiting = append(waiting, from.next...)
+	}
 	b.addTransfer(b.stageNodes[r][m.Stage], b.stageNodes[r][m.ToStage], b.Spec.StageGPUs(),
-		b.Spec.PipelineBytes(), m, []int32{from}, to)
+		b.Spec.PipelineBytes(), m, []int32{from.last}, waiting...)
 }

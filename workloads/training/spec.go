@@ -29,6 +29,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/fabric/machine"
 )
 
 // Choices are the modelling choices that the DELTA paper leaves open. A preset sets all
@@ -84,6 +85,10 @@ type Spec struct {
 	GPUMemory      units.Bytes  `key:"gpu_memory" doc:"memory of a GPU that must hold the stage; 0B disables the check" default:"0B" min:"0" implicit:""`
 	ContextForm    string       `key:"context_form" doc:"how context-parallel ranks exchange keys and values: by an all-gather before attention, or in a 'ring' during attention, block by block" default:"all-gather" choices:"all-gather|ring" when:"collectives=graph" implicit:""`
 	OverlapSync    bool         `key:"overlap_sync" doc:"whether gradients of a piece are reduced, and its parameters gathered, as soon as the last backward pass has computed them, instead of after the pass" default:"false" when:"collectives=graph" implicit:""`
+	BlockingSends  bool         `key:"blocking_sends" doc:"whether a stage waits until activations and gradients are sent to other stages before its next pass, instead of computing meanwhile" default:"false" when:"schedule=1f1b|eager-1f1b|gpipe|interleaved-1f1b|zb-h1|zb-h2" implicit:""`
+	Frozen         bool         `key:"frozen" doc:"whether the parameters are frozen, as with the small adapters of LoRA: backward passes compute no gradients of weights, and replicas synchronise none" default:"false" when:"collectives=graph" implicit:""`
+	Variation      machine.Step `inline:""`
+	Fold           bool         `key:"fold" doc:"whether one GPU of each stage is simulated for all that do the same at the same time, even if all are few enough to be simulated" default:"false" when:"on-links" implicit:""`
 	ExpertSizes    string       `key:"expert_sizes" doc:"amounts that the GPUs of a stage send to each other's experts: 'uniform'; 'zipf', drawn once per micro-batch and piece of a pass, or on a fabric of tiers once per virtual stage; or 'loads', by the loads of experts in each layer" default:"uniform" choices:"uniform|zipf|loads" when:"experts & expert-calls" implicit:""`
 	_              string       `key:"expert_file" doc:"CSV file with one row of loads per layer with experts, instead of expert_loads" when:"expert_sizes=loads"`
 	ExpertLoads    [][]int      `key:"expert_loads" doc:"load of each expert, such as its number of tokens, one row per layer with experts" max:"1125899906842624" when:"expert_sizes=loads"`
@@ -402,9 +407,10 @@ type passTimes struct {
 }
 
 // passTimes returns the compute times of virtual stage v for a micro-batch, multiplied by
-// scale. Weight gradients take as long as the corresponding products of the forward pass:
+// scale and by the slowdown of the slowest GPU. Weight gradients take as long as the corresponding products of the forward pass:
 // the whole pass except attention scores.
 func (s *Spec) passTimes(v, microbatch int, scale float64) (t passTimes, err error) {
+	scale *= s.Variation.Slowdown(s.GPUs)
 	f := s.ForwardSeconds(v) * scale
 	b, weights, recompute := 0.0, 0.0, 0.0
 	if m := s.Measured; m != nil {
@@ -415,6 +421,9 @@ func (s *Spec) passTimes(v, microbatch int, scale float64) (t passTimes, err err
 		scores /= s.ForwardSeconds(v)
 		b = f * s.Choices.BackwardRatio
 		weights = min(b, f*(1-scores))
+		if s.Frozen {
+			b, weights = b-weights, 0
+		}
 		switch s.Recompute {
 		case "full":
 			recompute = f

@@ -63,6 +63,9 @@ func (s *Spec) ShardCalls(v int, kind CallKind) (calls []Call, times int) {
 // of experts, which a stage holds once. The other is for all other parameters, which a stage may
 // hold several times; its groups include the copies within a stage.
 func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
+	if s.Frozen && !(kind == AllGather && s.gathersParameters()) {
+		return nil // there are no gradients, and parameters do not change
+	}
 	bytesPerParameter := s.Choices.GradientBytes
 	if kind == AllGather {
 		bytesPerParameter = s.Choices.ParameterBytes

@@ -67,6 +67,7 @@ type Workload struct {
 	// stages are placed in pods.
 	Work  calls.Work
 	Calls calls.Expansion // expansion of the calls of Work and of training steps
+	Fold  bool            // Work is folded even if it is small
 	Call  *calls.Call     // nil if the workload is not a single collective call
 	// Graph returns messages or a collective call between the nodes of Pods. It is nil on
 	// other fabrics, and if Work is set.

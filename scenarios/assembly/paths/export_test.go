@@ -85,6 +85,3 @@ func Estimates(s assembly.System) (string, error) {
 
 	return b.String(), nil
 }
-
-// FoldAlways makes the following systems fold training steps of any size.
-func FoldAlways(always bool) { foldAlways = always }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"sim/scenarios"
-	"sim/scenarios/assembly/paths"
 )
 
 // TestFoldedStep compares folded random training steps, in which one GPU represents all GPUs of a
@@ -89,9 +88,7 @@ link_latency = "%dns"
 			name("calibrated", "consistent"), callKeys, model, policy, domain, pick(0, 300), 2*gpus, pick(0, 1000))
 
 		metrics := func(always bool) (map[string]float64, error) {
-			paths.FoldAlways(always)
-			defer paths.FoldAlways(false)
-			s, err := scenarios.Parse("text.toml", []byte(text), nil)
+			s, err := scenarios.Parse("text.toml", []byte(text), []string{fmt.Sprintf("workload.fold=%t", always)})
 			if err != nil {
 				return nil, err
 			}

@@ -34,14 +34,12 @@ func (s *Scenario) mayFold() bool {
 	return s.Engine.Level != "packet" && !s.Mapping.IsSet() && s.Engine.MessageOverhead == 0
 }
 
-// foldAlways folds training steps of any size. Tests set it.
-var foldAlways = false
-
-// folds reports whether the work is folded, because the tasks of all ranks exceed the memory.
+// folds reports whether the work is folded: by choice, or because the tasks of all ranks exceed the
+// memory.
 func (s *Scenario) folds() bool {
 	all, folded := s.Workload.Work.Tasks()
 	isLarge := !assembly.LinkTask.Scale(all).IsAffordable()
-	return s.mayFold() && folded > 0 && (isLarge || foldAlways)
+	return s.mayFold() && folded > 0 && (isLarge || s.Workload.Fold)
 }
 
 // tierOfResource returns the function that gives the tier of a resource, or nil
