@@ -208,6 +208,23 @@ level="packet"
 		"fabric.uplink_bandwidth", "fabric.oversubscription", "fabric.rails", "fabric.spine", "fabric.link_latency",
 		"fabric.queue",
 	}},
+	{"dispatch to experts", `seed=3
+[fabric]
+kind="cluster"
+hosts=4
+gpus_per_host=2
+hosts_per_pod=4
+[workload]
+kind="experts"
+message="7KB"
+experts=16
+top_k=4
+expert_copies="node"
+node_gpus=2
+`, nil, []string{
+		"workload.tokens", "workload.experts", "workload.top_k", "workload.expert_copies", "workload.node_gpus",
+		"workload.expert_nodes", "workload.message",
+	}},
 	{"cluster of circuits", `seed=3
 [fabric]
 kind="cluster"

@@ -23,6 +23,7 @@ func machineParts(p *machine.Profile) []schema.Part {
 		{Path: "scale_up", Doc: "The links of a GPU inside its node.", Specs: []any{&p.ScaleUp}},
 		{Path: "scale_out", Doc: "The network interfaces of a node.", Specs: []any{&p.ScaleOut}},
 		{Path: "step", Doc: "How the compute times of GPUs vary in a training step.", Specs: []any{&p.Step}},
+		{Path: "experts", Doc: "Dispatch and combine of the tokens of experts.", Specs: []any{&p.Experts}},
 		{Path: "source", Doc: "The evidence for the numbers.", Specs: []any{&p.Sources}},
 	}
 }

@@ -24,6 +24,7 @@ type Profile struct {
 	ScaleUp  Link
 	ScaleOut Network
 	Step     Step
+	Experts  Experts
 	Sources  []Source
 	Text     []byte // the file
 }

@@ -63,7 +63,7 @@ var classes = []class{
 	{
 		name: "experts", title: "dispatch and combine of experts",
 		contains: func(r *Row) bool { return r.Parameters["op"] != "" },
-		reason:   noModel,
+		predict:  predictExperts, parts: []string{expertCopies, expertLaunch},
 	},
 	{
 		name: "training-moe", title: "training of models with experts",

@@ -32,6 +32,8 @@ type PatternRow struct {
 var Patterns = []PatternRow{
 	{Name: hotspotName, Doc: "All-to-all, with a share of each node's traffic to a few nodes.",
 		New: func() Pattern { return &HotSpots{} }, CoversAllPairs: true, HasOwnSizes: true},
+	{Name: expertsName, Doc: "Tokens to the GPUs of their experts (dispatch), or back (combine).",
+		New: func() Pattern { return &Experts{} }, HasOwnSizes: true},
 }
 
 // hotspotName is the name of the pattern in scenarios and messages.
