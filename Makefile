@@ -3,7 +3,7 @@
 GO ?= go
 FUZZTIME ?= 30s
 
-.PHONY: build test short race bench fuzz lint ci docs gallery notices reproduction imports plain baselines rename clean
+.PHONY: build test short race bench fuzz lint ci docs gallery notices reproduction accuracy imports plain baselines rename clean
 
 build:
 	$(GO) build -o sim .
@@ -52,6 +52,11 @@ notices:
 # the tables of docs/reproduction.md, from what is stored and, of what is not, from runs
 reproduction:
 	$(GO) test ./docs -long -update
+
+# the stored predictions of published measurements, and the tables of docs/accuracy.md
+accuracy:
+	$(GO) test ./scenarios/accuracy -run TestStored -update
+	$(GO) test ./docs -run TestReproduction -update
 
 # the pictures of docs/gallery.md
 gallery:

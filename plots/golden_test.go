@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,5 +107,21 @@ func TestDrawings(t *testing.T) {
 				}
 			}
 		}
+		yield("validation", Validation("Seven classes", sevenClasses()))
 	})
+}
+
+// sevenClasses returns classes of predictions over up to six decades.
+func sevenClasses() (classes []ValidationClass) {
+	for i := range 7 {
+		c := ValidationClass{Title: fmt.Sprintf("class %d", i)}
+		for j := range 5 * (i + 1) {
+			measured := math.Pow(10, float64(i*j)/float64(5*(i+1)))
+			c.Points = append(c.Points, ValidationPoint{
+				Measured: measured, Predicted: measured * (0.7 + 0.1*float64(j%7)), Fitted: j%3 == 0,
+			})
+		}
+		classes = append(classes, c)
+	}
+	return classes
 }

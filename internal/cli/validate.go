@@ -15,6 +15,7 @@ import (
 
 	"sim/internal/infile"
 	"sim/internal/text"
+	"sim/plots"
 	"sim/plots/sheet"
 	"sim/scenarios"
 	"sim/scenarios/accuracy"
@@ -37,6 +38,8 @@ func (c *command) validateCommand() *cli.Command {
 			stringFlag("data", "predict the rows of `FILE`, a CSV file, instead of the built-in ones", noDefault),
 			boolFlag("json", "print one JSON object per line and row"),
 			stringFlag("csv", "write the predictions to `FILE` as CSV", noDefault),
+			stringFlag("out", "draw the predictions over the measurements, in `DIR`", noDefault),
+			formatFlag(),
 			repeatableFlag("without", "leave out the `PART` of the models, to measure its contribution: "+strings.Join(accuracy.Parts(), ", ")+" (repeatable)", noDefault),
 			&cli.IntFlag{Name: "j", Usage: "use `N` processors; the results do not depend on N", DefaultText: "all"},
 		},
@@ -59,6 +62,11 @@ func (c *command) validate(cc *cli.Context) error {
 		}
 	}
 
+	formats, err := readFormats(cc)
+	if err != nil {
+		return err
+	}
+
 	// Read the rows and open the file before anything is computed.
 	rows := accuracy.Ledger()
 	var read []string // input files
@@ -70,7 +78,10 @@ func (c *command) validate(cc *cli.Context) error {
 		case len(data) > accuracy.MaxFileBytes:
 			return usagef("%s has more than %d bytes; divide it into files", path, accuracy.MaxFileBytes)
 		}
-		if rows, err = accuracy.Read(path, data); err != nil {
+		if rows, err = accuracy.Read(path, data); err == nil {
+			err = accuracy.Check(rows)
+		}
+		if err != nil {
 			return err
 		}
 		read = append(read, path)
@@ -79,7 +90,6 @@ func (c *command) validate(cc *cli.Context) error {
 		rows = slices.DeleteFunc(slices.Clone(rows), func(r *accuracy.Row) bool { return !slices.Contains(classes, accuracy.ClassName(r)) })
 	}
 	if opt.Machine != "" {
-		var err error
 		if rows, err = accuracy.RowsOf(opt.Machine, rows); err != nil {
 			if errors.Is(err, scenarios.ErrInput) {
 				return err
@@ -89,7 +99,6 @@ func (c *command) validate(cc *cli.Context) error {
 	}
 	var file *outputFile
 	if path := cc.String("csv"); path != "" {
-		var err error
 		if file, err = createOutputFile(path, path, read); err != nil {
 			return err
 		}
@@ -112,6 +121,15 @@ func (c *command) validate(cc *cli.Context) error {
 	}
 	if file != nil {
 		if err := file.write(func(w io.Writer) error { return accuracy.WriteCSV(w, predictions) }); err != nil {
+			return err
+		}
+	}
+	if dir := cc.String("out"); dir != "" {
+		figures := validationFigures(predictions)
+		if figures == nil {
+			return errors.New("no row has a prediction, so that there is no figure to draw; without --out the reasons are printed")
+		}
+		if err := sheet.WriteAll(cc.Context, dir, formats, figures, opt.Workers); err != nil {
 			return err
 		}
 	}
@@ -171,7 +189,44 @@ func validationText(predictions []accuracy.Prediction, style text.Style) string 
 	}
 	b.WriteString("\n" + text.Wrap("The factor of a row is predicted / measured or its reciprocal, whichever is larger. "+
 		"The typical factor is exp of the mean absolute log ratio of the rows that are not fitted.", style.ParagraphWidth(), noHang) + "\n")
+	b.WriteString(ratioText(accuracy.Ratios(predictions), style))
 	return b.String()
+}
+
+// ratioText returns the table of the ratios within series of training rows, and their summary.
+func ratioText(ratios []accuracy.Ratio, style text.Style) string {
+	if len(ratios) == 0 {
+		return ""
+	}
+	table := text.NewTable("row", "relative to", "measured", "predicted", "points").Left(0, 1)
+	for i := range ratios {
+		r := &ratios[i]
+		table.Row(r.Row.Row.ID, r.Base.Row.ID, fmt.Sprintf("%.3f", r.Measured), fmt.Sprintf("%.3f", r.Predicted), fmt.Sprintf("%.1f", r.Points()))
+	}
+	s := accuracy.SummariseRatios(ratios)
+	line := fmt.Sprintf("Speeds per GPU within a series: %s, %d of them fitted; mean error %.1f points, median %.1f, 90 %% %.1f.",
+		text.Plural(s.Points, "ratio"), s.Fitted, s.Mean, s.Median, s.P90)
+	return "\n" + table.String(style) + "\n" + text.Wrap(line, style.ParagraphWidth(), noHang) + "\n"
+}
+
+// validationFigures returns the figure of the classes with predictions; none without predictions.
+func validationFigures(predictions []accuracy.Prediction) []sheet.Figure {
+	var classes []plots.ValidationClass
+	for _, s := range accuracy.Summaries(predictions) {
+		class := plots.ValidationClass{Title: s.Class}
+		for i := range predictions {
+			if p := &predictions[i]; p.Class == s.Class && p.Reason == "" {
+				class.Points = append(class.Points, plots.ValidationPoint{Measured: p.Row.Value, Predicted: p.Value, Fitted: p.Row.Fitted})
+			}
+		}
+		if class.Points != nil {
+			classes = append(classes, class)
+		}
+	}
+	if classes == nil {
+		return nil
+	}
+	return []sheet.Figure{plots.Validation("Predictions and measurements", classes)}
 }
 
 // maxReasons limits the reasons that are printed.

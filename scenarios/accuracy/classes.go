@@ -78,7 +78,7 @@ var classes = []class{
 	{
 		name: "tpu", title: "all-to-all on TPU v4",
 		contains: func(r *Row) bool { return r.Metric == "all_to_all" },
-		reason:   noModel,
+		predict:  predictTorus,
 	},
 	{
 		name: "inference", title: "inference",

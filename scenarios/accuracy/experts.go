@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"sim/fabric/machine"
 	"sim/scenarios"
 	"sim/workloads/collective"
 )
@@ -191,16 +190,4 @@ func (c *expertCall) value(r *Row, perNode int, seconds float64) (float64, error
 		}
 	}
 	return tokens * float64(c.tokens) * float64(c.tokenBytes) / seconds / 1e9, nil
-}
-
-// profileOf returns the profile with the given name, or of the given file.
-func profileOf(name string) (*machine.Profile, error) {
-	if p := scenarios.Machine(name); p != nil {
-		return p, nil
-	}
-	s, err := scenarios.Parse(name, []byte(fmt.Sprintf("machine = %q\n[workload]\nkind = \"all-to-all\"\n[fabric]\nkind = \"cluster\"\nhosts = 2\n", name)), nil)
-	if err != nil {
-		return nil, err
-	}
-	return s.Profile, nil
 }

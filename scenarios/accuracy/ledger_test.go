@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"sim/internal/numbers"
 	"sim/scenarios/schema"
 )
 
@@ -24,6 +28,33 @@ func TestLedger(t *testing.T) {
 	}
 	if got, want := len(ids), 1105; got != want {
 		t.Errorf("got %d rows, want %d", got, want)
+	}
+	if err := Check(Ledger()); err != nil {
+		t.Errorf("got faults\n%v", err)
+	}
+}
+
+// TestCheck: a size per rank and a rate above the wire are faults with file and line.
+func TestCheck(t *testing.T) {
+	const head = "id,hardware,gpus,nodes,parameters,metric,value,unit\na,H100,8,1,collective="
+	for text, want := range map[string]string{
+		"all-gather;size_bytes=1073741824;busbw_GBps=300,time,3131.7,us": "",
+		"all-gather;size_bytes=134217728;busbw_GBps=300,time,3131.7,us": "x.csv:2: size_bytes=134217728 is the size per rank: " +
+			"the bus bandwidth of 300 GB/s follows from 8 times that size; write the total over all ranks, as nccl-tests does",
+		"all-reduce;size_bytes=1073741824,time,2.1,us": "x.csv:2: 1073741824 bytes in 2.1 us are a bus bandwidth of 894785 GB/s, " +
+			"above the links of h100-ib with 450 GB/s; check that the time is in us and the size is the total in bytes",
+	} {
+		rows, err := Read("x.csv", []byte(head+text+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := Check(rows); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got\n%s, want\n%s", text, got, want)
+		}
 	}
 }
 
@@ -58,6 +89,33 @@ func TestRead(t *testing.T) {
 	if err != nil || !math.IsNaN(rows[0].Value) {
 		t.Errorf("got %v and error %v, want no value", rows, err)
 	}
+}
+
+// TestReadOrder: the order of the columns does not matter.
+func TestReadOrder(t *testing.T) {
+	lines := strings.Split(strings.TrimSpace(smallFile), "\n")
+	want, err := Read("x.csv", []byte(smallFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		order := rapid.Permutation(numbers.Below(strings.Count(lines[0], ",")+1)).Draw(t, "order")
+		var text strings.Builder
+		for _, line := range lines {
+			fields := strings.Split(line, ",")
+			for i, column := range order {
+				if i > 0 {
+					text.WriteString(",")
+				}
+				text.WriteString(fields[column])
+			}
+			text.WriteString("\n")
+		}
+		got, err := Read("x.csv", []byte(text.String()))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("error %v, (-want +got):\n%s", err, diff)
+		}
+	})
 }
 
 // TestReadFaults: each fault of a file is one line with file, line and remedy.
@@ -96,27 +154,5 @@ func TestMachineFor(t *testing.T) {
 		if name != c.name || note != c.note || fault != c.fault {
 			t.Errorf("%s: got %q, %q and error %q, want %q, %q and error %q", c.hardware, name, note, fault, c.name, c.note, c.fault)
 		}
-	}
-}
-
-// TestSummaries compares the arithmetic with values computed by hand, and checks that fitted rows
-// do not count.
-func TestSummaries(t *testing.T) {
-	row := func(value float64, fitted bool) *Row { return &Row{Value: value, Fitted: fitted} }
-	const class = "gemm"
-	s := Summaries([]Prediction{
-		{Row: row(10, false), Class: class, Value: 20},
-		{Row: row(10, false), Class: class, Value: 2.5},
-		{Row: row(10, false), Class: class, Value: 10},
-		{Row: row(10, true), Class: class, Value: 1000},
-		{Row: row(10, false), Class: class, Reason: "no machine"},
-	})
-	if len(s) != 1 {
-		t.Fatalf("got %d summaries, want 1", len(s))
-	}
-	got := s[0]
-	if got.Points != 5 || got.Fitted != 1 || got.Predicted != 3 || got.Unposed != 1 ||
-		math.Abs(got.TypicalFactor-2) > 1e-12 || math.Abs(got.MedianFactor-2) > 1e-12 || math.Abs(got.P90Factor-4) > 1e-12 || got.Worst.Value != 2.5 {
-		t.Errorf("got %+v, want 5 points, 1 fitted, 3 predicted, 1 unposed, factors 2, 2 and 4, worst 2.5", got)
 	}
 }

@@ -71,26 +71,34 @@ func acceleratorOf(words []string) string {
 // of this machine; for a file the rows of the accelerator that its title names, or all rows if it
 // names none.
 func RowsOf(profile string, rows []*Row) ([]*Row, error) {
+	p, err := profileOf(profile)
+	if err != nil {
+		return nil, err
+	}
 	if !strings.HasSuffix(profile, ".toml") {
-		if !slices.Contains(machine.Names(), profile) {
-			return nil, fmt.Errorf("there is no machine %q%s", profile,
-				text.DidYouMean(profile, machine.Names(), "sim list machines lists them; the name of a file ends with .toml"))
-		}
 		return slices.DeleteFunc(slices.Clone(rows), func(r *Row) bool {
 			name, _, _ := MachineFor(r)
 			return name != profile
 		}), nil
 	}
-	data, err := infile.Read(profile, schema.MaxFileBytes)
-	if err != nil {
-		return nil, err
-	}
-	p, err := scenarios.ReadMachine(profile, data)
-	if err != nil {
-		return nil, err
-	}
 	accelerator := acceleratorOf(wordsOf(p.Title))
 	return slices.DeleteFunc(slices.Clone(rows), func(r *Row) bool {
 		return accelerator != "" && acceleratorOf(wordsOf(r.Hardware)) != accelerator
 	}), nil
+}
+
+// profileOf returns a built-in profile, or reads one from a file, whose name ends with .toml.
+func profileOf(name string) (*machine.Profile, error) {
+	if !strings.HasSuffix(name, ".toml") {
+		if p := scenarios.Machine(name); p != nil {
+			return p, nil
+		}
+		return nil, fmt.Errorf("there is no machine %q%s", name,
+			text.DidYouMean(name, machine.Names(), "sim list machines lists them; the name of a file ends with .toml"))
+	}
+	data, err := infile.Read(name, schema.MaxFileBytes)
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.ReadMachine(name, data)
 }

@@ -2,13 +2,12 @@ package accuracy
 
 import (
 	"math"
-	"slices"
 
 	"sim/internal/numbers"
 )
 
 // Summary is the error of the predictions of a class. Rows that profiles may be fitted to count
-// as Fitted and in no other field.
+// in Points, Fitted and FitFactor only.
 type Summary struct {
 	Class     string
 	Title     string
@@ -22,6 +21,8 @@ type Summary struct {
 	TypicalFactor float64 // geometric mean of the factors
 	MedianFactor  float64
 	P90Factor     float64
+	// FitFactor is the geometric mean of the factors of the fitted rows; 0 without such rows.
+	FitFactor float64
 	// Worst is the prediction with the largest factor; nil if no row was predicted.
 	Worst *Prediction
 }
@@ -33,8 +34,7 @@ func (p *Prediction) Factor() float64 { return math.Exp(math.Abs(math.Log(p.Rati
 func Summaries(predictions []Prediction) (out []Summary) {
 	for _, c := range classes {
 		s := Summary{Class: c.name, Title: c.title}
-		var factors []float64
-		sum := 0.0
+		var factors, fits []float64
 		for i := range predictions {
 			p := &predictions[i]
 			if p.Class != c.name {
@@ -44,12 +44,14 @@ func Summaries(predictions []Prediction) (out []Summary) {
 			switch {
 			case p.Row.Fitted:
 				s.Fitted++
+				if p.Reason == "" {
+					fits = append(fits, p.Factor())
+				}
 			case p.Reason != "":
 				s.Unposed++
 			default:
 				s.Predicted++
 				factors = append(factors, p.Factor())
-				sum += math.Log(p.Factor())
 				if s.Worst == nil || p.Factor() > s.Worst.Factor() {
 					s.Worst = p
 				}
@@ -58,12 +60,23 @@ func Summaries(predictions []Prediction) (out []Summary) {
 		if s.Points == 0 {
 			continue
 		}
-		if n := len(factors); n > 0 {
-			slices.Sort(factors)
-			s.TypicalFactor = math.Exp(sum / float64(n))
+		s.TypicalFactor, s.FitFactor = geometricMean(factors), geometricMean(fits)
+		if len(factors) > 0 {
 			s.MedianFactor, s.P90Factor = numbers.Quantile(factors, 0.5), numbers.Quantile(factors, 0.9)
 		}
 		out = append(out, s)
 	}
 	return out
+}
+
+// geometricMean returns the geometric mean of values, or 0 without values.
+func geometricMean(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, x := range v {
+		sum += math.Log(x)
+	}
+	return math.Exp(sum / float64(len(v)))
 }

@@ -1,0 +1,66 @@
+package accuracy
+
+import (
+	"bytes"
+	"encoding/csv"
+	"flag"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+)
+
+var (
+	update = flag.Bool("update", false, "write predictions.csv")
+	all    = flag.Bool("all", false, "predict all rows, not only a sample of each class")
+)
+
+// TestStored predicts a sample of each class, and compares it with the stored predictions, from
+// which docs/accuracy.md and the evidence of runs are made. With -update it predicts all rows and
+// stores them.
+func TestStored(t *testing.T) {
+	stored := Stored()
+	var rows []*Row
+	var old []*Prediction
+	seen := map[string]int{}
+	const stride = 8
+	for i := range stored {
+		p := &stored[i]
+		if *update || *all || seen[p.Class]%stride == 0 {
+			rows, old = append(rows, p.Row), append(old, p)
+		}
+		seen[p.Class]++
+	}
+	got, err := Predict(t.Context(), rows, Options{Workers: runtime.GOMAXPROCS(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		writeStored(t, got)
+		return
+	}
+	const tolerance = 1e-3 // of the predicted value; stored values have six digits
+	for i := range got {
+		g, w := &got[i], old[i]
+		if (g.Reason == "") != (w.Reason == "") || g.Machine != w.Machine && g.Reason == "" || math.Abs(g.Value-w.Value) > tolerance*w.Value {
+			t.Errorf("%s: predicted %.6g on %q (%s), stored %.6g on %q (%s); run make accuracy and read the changes",
+				g.Row.ID, g.Value, g.Machine, g.Reason, w.Value, w.Machine, w.Reason)
+		}
+	}
+}
+
+// writeStored writes predictions.csv.
+func writeStored(t *testing.T, predictions []Prediction) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	for _, p := range predictions {
+		if p.Reason == "" {
+			w.Write([]string{p.Row.ID, p.Machine, strconv.FormatFloat(p.Value, 'g', 6, 64)})
+		}
+	}
+	w.Flush()
+	if err := os.WriteFile("predictions.csv", b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
