@@ -56,7 +56,7 @@ reproduction:
 # the stored predictions of published measurements, and the tables of docs/accuracy.md
 accuracy:
 	$(GO) test ./scenarios/accuracy -run TestStored -update
-	$(GO) test ./docs -run TestReproduction -update
+	$(GO) test ./docs -run TestAccuracy -update
 
 # the pictures of docs/gallery.md
 gallery:

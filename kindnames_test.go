@@ -50,6 +50,12 @@ var allowedKindNames = map[string]string{
 // kindTag matches a condition in the tag of a key that names kinds.
 var kindTag = regexp.MustCompile(`(?:workload|fabric)\.kind=([a-z|-]+)`)
 
+// writesScenarios reports whether a package writes scenarios, which name kinds and policies as any
+// scenario file does, or reads the names of calls in files of measurements.
+func writesScenarios(path string) bool {
+	return slices.Contains([]string{"scenarios/accuracy", "scenarios/calibration"}, filepath.ToSlash(path))
+}
+
 // TestKindNames checks that each kind of workload or fabric is named in one file only. Other
 // code reads properties of its row, and tags refer to groups of kinds. Names inside longer
 // texts are not counted.
@@ -82,7 +88,7 @@ func TestKindNames(t *testing.T) {
 			return err
 		case d.IsDir():
 			if name := d.Name(); path != "." &&
-				(name[0] == '.' || name == "testdata" || strings.HasSuffix(name, "test")) {
+				(name[0] == '.' || name == "testdata" || strings.HasSuffix(name, "test") || writesScenarios(path)) {
 				return filepath.SkipDir
 			}
 			return nil

@@ -24,13 +24,16 @@ var (
 // documentFile is the document with the tables.
 const documentFile = "reproduction.md"
 
-// tables are the tables of the document.
-var tables = []struct {
+// generatedTable is a table of a document that follows from results.
+type generatedTable struct {
 	name   string // name in the markers around the table
 	render func(testing.TB) string
 	runs   bool // requires runs in addition to stored results
 	timing bool // contains measured times, which differ between runs
-}{
+}
+
+// tables are the tables of the document.
+var tables = []generatedTable{
 	{name: "workloads", render: workloadTable, runs: true},
 	{name: "gaps", render: gapTable},
 	{name: "bandwidths", render: func(t testing.TB) string { return nctTable(t, bandwidths) }},
@@ -47,7 +50,10 @@ var tables = []struct {
 
 // TestReproduction checks that the document contains each table with the rows that follow from
 // the results.
-func TestReproduction(t *testing.T) {
+func TestReproduction(t *testing.T) { checkTables(t, documentFile, tables) }
+
+// checkTables checks the tables of a document, or writes them with -update.
+func checkTables(t *testing.T, documentFile string, tables []generatedTable) {
 	text, err := os.ReadFile(documentFile)
 	if err != nil {
 		t.Fatal(err)

@@ -37,6 +37,7 @@ var skippedCommands = map[string]string{
 	"sim run training-calls --policy dor --set":             "5 s",
 	"sim sweep latency-load":                                "minutes",
 	"sim sweep study.toml":                                  "24 cells",
+	"sim validate":                                          "TestStored runs a sample of it",
 	"sim run deepseek671b -j 1":                             "1 s, and TestBaselines runs it",
 	"sim run robustness --":                                 "2 s",
 	"sim run fleet --set workload.days=365":                 "1 s",

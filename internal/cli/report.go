@@ -15,6 +15,7 @@ import (
 	"sim/internal/infile"
 	"sim/plots"
 	"sim/plots/sheet"
+	"sim/scenarios/accuracy"
 	"sim/scenarios/compare"
 	"sim/scenarios/report/page"
 	"sim/scenarios/result"
@@ -119,6 +120,7 @@ func (c *command) readDocument(dir string) (page.Document, error) {
 		if err != nil {
 			return page.Document{}, err
 		}
+		run.Evidence = accuracy.Evidence(run.Scenario)
 		return page.RunDocument(run), nil
 	}
 	// A sweep includes the figures of its study.

@@ -19,6 +19,7 @@ import (
 	"sim/plots"
 	"sim/plots/sheet"
 	"sim/scenarios"
+	"sim/scenarios/accuracy"
 	"sim/scenarios/report"
 	"sim/scenarios/result"
 )
@@ -218,6 +219,7 @@ func (c *command) resultOf(s *scenarios.Scenario, outcome *scenarios.Outcome, be
 		Timings:  outcome.Timings,
 		Detail:   outcome.Detail,
 		Files:    outcome.Files,
+		Evidence: accuracy.Evidence(s.TOML()),
 	}
 	run.Manifest.Schema, run.Manifest.Seed = result.ManifestSchema, s.Seed
 	return run

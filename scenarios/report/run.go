@@ -140,6 +140,10 @@ func (p *writer) printNotes(run *result.Run, best int, why *result.Metric) {
 		}
 	}
 
+	if run.Evidence != "" {
+		p.indented("%s", run.Evidence)
+	}
+
 	// Footnotes belong to metrics that some row has.
 	for _, m := range result.Metrics {
 		if m.Footnote != "" && has[m.Name] {

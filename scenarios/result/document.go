@@ -95,6 +95,9 @@ type Run struct {
 	Timings  Timings
 	Detail   Detail
 	Files    []File // additional files; not read back
+	// Evidence states the measurements that the times rest on; not stored, so that it follows
+	// the present ones.
+	Evidence string
 }
 
 // File is an additional file of a run directory, which only some runs have.
