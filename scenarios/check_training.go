@@ -256,6 +256,9 @@ func checkSharding(c *checker) {
 		"a stage's gradients fill more than %d buckets of %v; write at least %s",
 		training.MaxBuckets, t.Buckets, trace.Size(minBucketBytes))
 
+	c.conflictIf(t.ShardGroup > 0 && c.OK("workload.gpus") && t.Replicas()%t.ShardGroup != 0, "workload.shard_group workload.gpus",
+		"groups of %d replicas do not divide %d replicas; choose a divisor", t.ShardGroup, t.Replicas())
+
 	// Sharded gradients are reduced and scattered in every backward pass. Sharded
 	// parameters are also gathered before every pass.
 	if t.Sharding != training.ShardGradients && t.Sharding != training.ShardParameters {
@@ -271,11 +274,6 @@ func checkSharding(c *checker) {
 	case t.OverlapSync:
 		c.conflictf(key+" workload.overlap_sync",
 			"every backward pass scatters its gradients already; leave overlap_sync out")
-
-	// A product cannot start with a part of its parameters.
-	case t.OverlapCalls > 0 && t.Sharding == training.ShardParameters:
-		c.conflictf(key+" workload.overlap_calls",
-			"a product cannot start with a part of its parameters; leave overlap_calls out, or set sharding = \"gradients\"")
 
 	// Replicas exchange data in every pass, so none can be simulated alone.
 	case t.ReplicaMode == "decomposed" || len(c.s.Replicas) > 0 && t.ReplicaMode != "all":

@@ -22,6 +22,7 @@ type passBuilder struct {
 	gpuLast      []int32 // last task of each simulated GPU of the stage
 	joined       int32   // last compute task of all GPUs
 	callsPending bool    // calls have been made since joined
+	isGated      bool    // joined is a gate, and has no calls after it
 
 	// ringOverlap is the fraction of the attention scores that does not wait for the last block
 	// of a ring: the blocks of all ranks but one. It is 0 without ring attention. ringStarted
@@ -73,7 +74,10 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 	calls, shards := s.Calls(v, m.Phase), s.Shards(v) > 0
 	for piece := range x.pieces {
 		start := x.joined
-		if shards {
+		switch {
+		case shards && s.OverlapCalls > 0:
+			start = x.addGate()
+		case shards:
 			x.join(0)
 			start = x.joined
 		}
@@ -112,6 +116,15 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 	return p, nil
 }
 
+// addGate adds a task at the start of a piece whose parameters are gathered. The computation of the
+// piece waits for it, but not for the calls of the previous piece.
+func (x *passBuilder) addGate() int32 {
+	id := x.b.addTask(engine.Task{}, x.meta)
+	x.b.Graph.AddDependency(x.joined, id)
+	x.joined, x.isGated = id, true
+	return id
+}
+
 // isBackward reports whether the pass computes the layers in reverse order.
 func (x *passBuilder) isBackward() bool {
 	return x.meta.Phase == Backward || x.meta.Phase == WeightGradients
@@ -138,10 +151,13 @@ func (x *passBuilder) join(d engine.Time) {
 		b.Graph.AddDependency(before, id)
 		x.gpuLast[g] = id
 	}
-	if overlaps {
+	switch {
+	case overlaps:
 		b.Graph.AddDependency(early, id)
+	case x.isGated:
+		b.Graph.AddDependency(x.joined, id)
 	}
-	x.joined, x.callsPending, x.ringStarted = id, false, false
+	x.joined, x.callsPending, x.ringStarted, x.isGated = id, false, false, false
 }
 
 // computeUntil returns the compute time from the last call of computeUntil to the given fraction

@@ -66,6 +66,8 @@ type Call struct {
 	// copy of these, so a group has one GPU per stage: the GPUs with the same number in
 	// the stages of all replicas. Other parameters also have copies within a stage.
 	ForExpertWeights bool
+	// Span selects the replicas of Sync calls.
+	Span ReplicaSpan
 	// WithinStage marks Sync calls among the copies of a parameter in one stage
 	// (StageCopyScatter, StageCopyGather).
 	WithinStage bool
@@ -76,6 +78,38 @@ type Call struct {
 	// micro-batch, the stage and the piece. Dispatch, combine and the corresponding
 	// gradients share one draw. 0 means that all messages have the same size.
 	Draw uint64
+}
+
+// ReplicaSpan is the set of replicas that make a Sync call together.
+type ReplicaSpan uint8
+
+// The spans of Sync calls.
+const (
+	AllReplicas ReplicaSpan = iota
+	ShardGroups             // the replicas of each Spec.ShardGroup
+	ShardCopies             // the replicas that hold the same shard, one per group; each GPU calls alone
+)
+
+// replicaSets returns the sets of replicas that make a call together.
+func (s *Spec) replicaSets(span ReplicaSpan) (sets [][]int) {
+	size, step, n := s.Replicas(), 1, s.Replicas() // replicas per set, and the distance between them
+	switch span {
+	case ShardGroups:
+		size = s.ShardGroup
+	case ShardCopies:
+		size, step = n/s.ShardGroup, s.ShardGroup
+	}
+	for first := range n {
+		if first/step%size != 0 {
+			continue // already in the set of a previous replica
+		}
+		var set []int
+		for k := range size {
+			set = append(set, first+k*step)
+		}
+		sets = append(sets, set)
+	}
+	return sets
 }
 
 // Dims are the dimensions of parallelism whose groups make collective calls.
@@ -145,6 +179,7 @@ func (s *Spec) StepCalls() (all []StepCall) {
 			calls, times := s.ShardCalls(v, kind)
 			add(calls, allReplicas, times)
 		}
+		add(s.copyCalls(v), allReplicas, s.Shards(v))
 		add(s.Calls(v, Sync), allReplicas, s.Repeats(v, Sync))
 	}
 	return all
@@ -306,7 +341,7 @@ func (s *Spec) Rank(replica, stage, gpu int) int32 {
 const anyReplica = 0
 
 // Groups returns the ranks of each group that makes a call of a stage. The groups lie in
-// one replica, except that Sync groups span all replicas unless the call is WithinStage.
+// one replica, except that Sync groups span the replicas of Call.Span unless the call is WithinStage.
 // Within a stage, the tensor-parallel rank varies fastest, followed by the
 // context-parallel rank.
 func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
@@ -317,7 +352,7 @@ func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 		size = s.TP
 	case c.Dim == Context:
 		size, step = s.ContextRanks(), s.TP
-	case c.Dim == Sync && c.ForExpertWeights:
+	case c.Dim == Sync && (c.ForExpertWeights || c.Span == ShardCopies):
 		size = 1
 	case c.Dim == Sync:
 		size, step = gpus/s.TP, s.TP
@@ -325,31 +360,30 @@ func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 
 	// A synchronisation spans all replicas, and under DualPipe the two stages with the
 	// same layers.
-	replicas, stages := []int{replica}, []int{stage}
+	sets, stages := [][]int{{replica}}, []int{stage}
 	if c.Dim == Sync && !c.WithinStage {
-		replicas = replicas[:0]
-		for r := range s.Replicas() {
-			replicas = append(replicas, r)
-		}
+		sets = s.replicaSets(c.Span)
 		if w := s.otherModelCopy(stage); w != stage {
 			stages = append(stages, w%s.PP)
 		}
 	}
 
 	var groups [][]int32
-	for first := range gpus {
-		if first/step%size != 0 {
-			continue // already in the group of a previous GPU
-		}
-		var ranks []int32
-		for _, r := range replicas {
-			for _, z := range stages {
-				for k := range size {
-					ranks = append(ranks, s.Rank(r, z, first+k*step))
+	for _, replicas := range sets {
+		for first := range gpus {
+			if first/step%size != 0 {
+				continue // already in the group of a previous GPU
+			}
+			var ranks []int32
+			for _, r := range replicas {
+				for _, z := range stages {
+					for k := range size {
+						ranks = append(ranks, s.Rank(r, z, first+k*step))
+					}
 				}
 			}
+			groups = append(groups, ranks)
 		}
-		groups = append(groups, ranks)
 	}
 	return groups
 }

@@ -152,7 +152,9 @@ func TestBuckets(t *testing.T) {
 		}
 	}
 	plain, scores := ends(base), 2*2048*base.Arch.AttentionWidth()*32/(127e12)*2048
-	for recompute, more := range map[string]float64{"none": 0, "full": base.ForwardSeconds(0), "selective": scores} {
+	for recompute, more := range map[string]float64{
+		"none": 0, "full": base.ForwardSeconds(0), "selective": scores, "products": (base.ForwardSeconds(0) - scores) / 2,
+	} {
 		s := base
 		s.Recompute = recompute
 		if got, want := ends(s), plain+engine.Time(3*more*float64(engine.Second)); got-want > within || want-got > within {

@@ -212,11 +212,11 @@ func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64
 		d += engine.Time(float64(a.Epilogue) * scale)
 	}
 
-	// Selective recomputation lengthens the backward pass. Full recomputation is a pass of its
+	// Partial recomputation lengthens the backward pass. Full recomputation is a pass of its
 	// own, with which the backward pass then begins.
 	first := int32(-1) // first task of a recomputation pass; -1 without such a pass
 	if m.Phase == Backward && s.Recompute != "" && s.Recompute != "none" {
-		if s.Recompute == "selective" {
+		if s.Recompute != "full" {
 			d += t.recompute
 		} else {
 			const completesGradients = false
@@ -260,7 +260,7 @@ func (b *builder) appendPass(z *stageBuilder, o Pass, duration engine.Time, m Ta
 	gathers := s.gathersParameters() && m.Phase != WeightGradients &&
 		(m.Phase != Backward || s.Recompute != "full")
 	scatters := o.Kind == WeightGradientPass || o.Kind == BackwardPass && m.Phase == Backward
-	return p, b.addShards(z, v, m, p.shards, gathers, scatters)
+	return p, b.addShards(z, v, m, p.shards, gathers, scatters, completesGradients)
 }
 
 // addHop connects two passes by a pipeline transfer. If both are in the same stage, as

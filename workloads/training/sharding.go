@@ -122,7 +122,9 @@ type shardKey struct {
 
 // shardCollective returns the collective with key k. It adds its tasks when the first
 // replica requires it.
-func (b *builder) shardCollective(k shardKey, v int, m TaskMeta) (*shardCollective, error) {
+//
+// If reducesCopies is set, the gradients are then reduced over the copies of each shard.
+func (b *builder) shardCollective(k shardKey, v int, m TaskMeta, reducesCopies bool) (*shardCollective, error) {
 	if x, ok := b.shardCollectives[k]; ok {
 		return x, nil
 	}
@@ -188,6 +190,33 @@ func (b *builder) shardCollective(k shardKey, v int, m TaskMeta) (*shardCollecti
 				if k := doneIndex(rank); !b.options.Folded || i == 0 {
 					x.done[k] = append(x.done[k], done[i])
 				}
+			}
+		}
+	}
+	if !reducesCopies {
+		return x, nil
+	}
+
+	// The ranks of each group wait for their own scatters.
+	for _, c := range s.copyCalls(v) {
+		for _, group := range b.groups(c, anyReplica, k.stage) {
+			ready := make([]int32, len(group))
+			for i, rank := range group {
+				if b.options.Folded && i > 0 {
+					ready[i] = ready[0]
+					continue
+				}
+				ready[i] = b.addTask(engine.Task{}, m)
+				for _, end := range x.done[doneIndex(rank)] {
+					b.Graph.AddDependency(end, ready[i])
+				}
+			}
+			done, err := b.expandCall(c, group, ready, m)
+			if err != nil {
+				return nil, err
+			}
+			for i, rank := range group {
+				x.done[doneIndex(rank)] = done[i : i+1]
 			}
 		}
 	}
@@ -262,13 +291,15 @@ func (b *builder) endTask(x *shardCollective, r int, m TaskMeta) int32 {
 
 // addShards connects the parts of a pass to their collectives. A part waits for its
 // parameters, whose gathering starts when an earlier part ends (Spec.Prefetch). It
-// scatters its gradients when it has computed them.
-func (b *builder) addShards(z *stageBuilder, v int, m TaskMeta, parts []passTasks, gathers, scatters bool) error {
+// scatters its gradients when it has computed them, and after the last pass reduces them over the
+// copies of its shards.
+func (b *builder) addShards(z *stageBuilder, v int, m TaskMeta, parts []passTasks, gathers, scatters, completesGradients bool) error {
 	r := int(m.Replica)
 	for _, p := range parts {
 		if gathers {
 			key := shardKey{stage: z.number, kind: AllGather, index: z.numGathers}
-			x, err := b.shardCollective(key, v, m)
+			const reducesCopies = false
+			x, err := b.shardCollective(key, v, m, reducesCopies)
 			if err != nil {
 				return err
 			}
@@ -284,7 +315,7 @@ func (b *builder) addShards(z *stageBuilder, v int, m TaskMeta, parts []passTask
 
 		if scatters {
 			key := shardKey{stage: z.number, kind: ReduceScatter, index: z.numScatters}
-			x, err := b.shardCollective(key, v, m)
+			x, err := b.shardCollective(key, v, m, completesGradients && len(b.Spec.copyCalls(v)) > 0)
 			if err != nil {
 				return err
 			}

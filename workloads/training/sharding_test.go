@@ -2,6 +2,7 @@ package training_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"sim/engine"
@@ -138,5 +139,40 @@ func TestShardedReplicaIsAll(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestHybridSharding compares a step of four GPUs in two groups that share parameters with a hand
+// computation: after the first gather, two passes compute, gradients are scattered in each group,
+// and each shard is reduced over both groups. The second gather is hidden behind the forward pass.
+func TestHybridSharding(t *testing.T) {
+	s := training.Spec{
+		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(300), Sequence: 4096, Microbatch: 1, Microbatches: 1,
+		TP: 1, PP: 1, EP: 1, ETP: 1, GPUs: 4, Chunks: 1, PassPieces: 1, Collectives: "graph",
+		Sharding: training.ShardParameters, Prefetch: 1, ShardGroup: 2,
+	}
+	var calls []training.StepCall
+	want := engine.Time(3 * s.ForwardSeconds(0) * float64(engine.Second))
+	for _, c := range s.StepCalls() {
+		calls = append(calls, c)
+		want += directTime(t, s, c.Call)
+	}
+	groups := map[training.ReplicaSpan]string{training.ShardGroups: "[[0 1] [2 3]]", training.ShardCopies: "[[0 2] [1 3]]"}
+	for _, c := range calls {
+		if got := fmt.Sprint(s.Groups(c.Call, 0, 0)); got != groups[c.Span] {
+			t.Errorf("%v: got groups %s, want %s", c, got, groups[c.Span])
+		}
+	}
+	parameters := s.Parameters(0)
+	if got, want := float64(calls[2].Bytes), 4*parameters/2; len(calls) != 3 || math.Abs(got-want) > 1 {
+		t.Errorf("got %v, want a gather, a scatter and a reduction of %g bytes", calls, want)
+	}
+	it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: expandDirect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, r := mesh(it.Graph, s.GPUs)
+	if got := simulate(t, it.Graph, n, r, flow.MaxMin).Makespan; difference(got, want) > 1000 {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -77,8 +77,9 @@ type Spec struct {
 	Machine        Machine      `inline:""`
 	Operators      Operators    `table:"operators" doc:"What a GPU takes for the parts of a forward pass of a micro-batch, by measurement." when:"compute=operators"`
 	Sharding       string       `key:"sharding" doc:"state that replicas shard: none, the optimizer's (ZeRO-1), also gradients, which every backward pass scatters (ZeRO-2), or also parameters, which every pass gathers (ZeRO-3, FSDP)" default:"optimizer" choices:"none|optimizer|gradients|parameters" implicit:""`
+	ShardGroup     int          `key:"shard_group" doc:"number of replicas that shard parameters among themselves; each further group of them holds a copy, whose gradients are reduced over all groups (hybrid sharding); 0 means all replicas" default:"0" max:"1000000" when:"sharding=parameters & collectives=graph" implicit:""`
 	Prefetch       int          `key:"prefetch" doc:"number of parts of a pass whose parameters are gathered in advance" default:"1" max:"65536" when:"sharding=parameters"`
-	Recompute      string       `key:"recompute" doc:"activations that backward passes compute again instead of storing them: none, attention scores ('selective', Korthikanti et al. 2022), or the whole forward pass with its collective calls ('full')" default:"none" choices:"none|selective|full" implicit:""`
+	Recompute      string       `key:"recompute" doc:"activations that backward passes compute again instead of storing them: none, attention scores ('selective', Korthikanti et al. 2022), every second matrix product ('products', as TorchTitan does), or the whole forward pass with its collective calls ('full')" default:"none" choices:"none|selective|products|full" implicit:""`
 	StoreScores    bool         `key:"store_scores" doc:"whether attention scores are stored until the backward pass and count in the memory of a stage; FlashAttention does not store them" default:"false" when:"recompute=none" implicit:""`
 	Buckets        units.Bytes  `key:"buckets" doc:"bytes of gradients per GPU that are synchronised together as soon as the last backward pass has computed them; 0B means all, after the pass" default:"0B" min:"0" implicit:""`
 	OptimizerTime  engine.Time  `key:"optimizer_time" doc:"time of the optimizer of a stage, after synchronisation" default:"0s" min:"0" implicit:""`
@@ -189,6 +190,8 @@ func (s *Spec) Check() error {
 			s.PP, s.Chunks, s.Arch.Layers)
 	case s.checkSchedule() != nil:
 		return s.checkSchedule()
+	case s.ShardGroup > 0 && s.Replicas()%s.ShardGroup != 0:
+		return fmt.Errorf("training: groups of %d replicas that share parameters do not divide %d replicas", s.ShardGroup, s.Replicas())
 	case s.checkSharding() != nil:
 		return s.checkSharding()
 	case s.Measured != nil:
@@ -427,6 +430,8 @@ func (s *Spec) passTimes(v, microbatch int, scale float64) (t passTimes, err err
 		switch s.Recompute {
 		case "full":
 			recompute = f
+		case "products":
+			recompute = f * (1 - scores) / 2
 		case "selective":
 			recompute = f * scores
 		}

@@ -84,9 +84,29 @@ func (s *Spec) replicaCalls(v int, kind CallKind, parts int) (calls []Call) {
 	experts := s.expertParameters(v)
 	others := (s.Parameters(v) - experts) * float64(s.StageGPUs()) / float64(s.TP)
 	numCopies := s.ModelCopies() * s.Replicas() // of the parameters of experts
-	add(Call{Dim: Sync, Kind: kind}, others, numCopies*s.StageGPUs()/s.TP)
-	add(Call{Dim: Sync, Kind: kind, ForExpertWeights: true}, experts, numCopies)
+	span := AllReplicas
+	if s.shardsHybrid() {
+		numCopies, span = s.ShardGroup, ShardGroups
+	}
+	add(Call{Dim: Sync, Kind: kind, Span: span}, others, numCopies*s.StageGPUs()/s.TP)
+	add(Call{Dim: Sync, Kind: kind, Span: span, ForExpertWeights: true}, experts, numCopies)
 	return calls
+}
+
+// shardsHybrid reports whether several groups of replicas hold copies of the sharded parameters.
+func (s *Spec) shardsHybrid() bool {
+	return s.gathersParameters() && s.ShardGroup > 0 && s.ShardGroup < s.Replicas()
+}
+
+// copyCalls returns the calls that reduce the gradients of one part of the last backward pass of
+// virtual stage v over the copies of a shard (hybrid sharding). They follow the reduce-scatter in
+// each group.
+func (s *Spec) copyCalls(v int) (calls []Call) {
+	if !s.shardsHybrid() || s.Frozen {
+		return nil
+	}
+	bytes := float64(s.Choices.GradientBytes) * s.Parameters(v) / float64(s.ShardGroup*s.Shards(v))
+	return []Call{{Dim: Sync, Kind: AllReduce, Span: ShardCopies, Bytes: int64(math.Round(bytes))}}
 }
 
 // StageCopies returns the number of copies of each non-expert parameter in a stage whose
