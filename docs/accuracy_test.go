@@ -21,7 +21,7 @@ func TestAccuracy(t *testing.T) {
 	})
 }
 
-// factor formats a factor, which is 0 if there is none.
+// factor formats a factor, or "-" for 0, which stands for no rows.
 func factor(v float64) string {
 	if v == 0 {
 		return "-"

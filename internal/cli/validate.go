@@ -47,6 +47,12 @@ func (c *command) validateCommand() *cli.Command {
 	}
 }
 
+// Limits of the estimated cost of a row. Rows are simulated at the same time, and there are many.
+const (
+	maxRowBytes   = 4 << 30
+	maxRowSeconds = 600
+)
+
 // validate predicts the rows that the arguments select and prints them.
 func (c *command) validate(cc *cli.Context) error {
 	opt := accuracy.Options{Machine: cc.String("machine"), Without: cc.StringSlice("without"), Workers: workers(cc)}
@@ -106,7 +112,8 @@ func (c *command) validate(cc *cli.Context) error {
 		c.cleanup.onAbandon(file.abort)
 	}
 
-	// Predict the rows.
+	// Predict the rows. A row that is too large to simulate is a row without a prediction.
+	scenarios.SetBudget(scenarios.Budget{Bytes: maxRowBytes, Seconds: maxRowSeconds})
 	var done atomic.Int64
 	opt.Progress = func() { done.Add(1) }
 	m := c.startMeter(func(float64) progressState {

@@ -139,14 +139,16 @@ func TestReadFaults(t *testing.T) {
 // TestMachineFor: the words of a description determine the profile. A network without a profile
 // is noted.
 func TestMachineFor(t *testing.T) {
-	for _, c := range []struct{ hardware, name, note, fault string }{
-		{"H100-SXM 80GB (HGX), NVLink4, 8x CX7 IB 400 Gb/s", "h100-ib", "", ""},
-		{"H100-SXM (GCP A3 High), NVLink4", "h100-ib", "", ""},
-		{"H100-SXM (GCP A3 Low), NVLink4, TCPX 1 Tb/s a node", "h100-ib", "sim has no profile of h100-tcpx", ""},
-		{"Intel Gaudi 3", "", "", `the hardware "Intel Gaudi 3" names no accelerator that sim has a profile of`},
-		{"NVIDIA GH200 SXM", "", "", "sim has no profile of gh200; name one with --machine"},
+	for _, c := range []struct {
+		hardware          string
+		nodes             int
+		name, note, fault string
+	}{
+		{"H100-SXM 80GB (HGX), NVLink4, 8x CX7 IB 400 Gb/s", 2, "h100-ib", "", ""},
+		{"H100-SXM (GCP A3 High), NVLink4, TCPX 1 Tb/s a node", 1, "h100-ib", "", ""},
+		{"Intel Gaudi 3", 1, "", "", `the hardware "Intel Gaudi 3" names no accelerator that sim has a profile of`},
 	} {
-		name, note, err := MachineFor(&Row{Hardware: c.hardware})
+		name, note, err := MachineFor(&Row{Hardware: c.hardware, Nodes: c.nodes})
 		fault := ""
 		if err != nil {
 			fault = err.Error()

@@ -16,31 +16,34 @@ import (
 // accelerators maps words of a description of hardware to names of accelerators. The first word
 // of the description that is listed decides.
 var accelerators = map[string]string{
-	"a100": "a100", "ampere": "a100", "h100": "h100", "h200": "h200", "h800": "h800", "h20": "h20", "gh200": "gh200",
+	"a100": "a100", "a800": "a100", "ampere": "a100", "p4d": "a100", "p4de": "a100", "h100": "h100", "h200": "h200", "h800": "h800", "h20": "h20", "gh200": "h200",
+	"p5": "h100", "p5e": "h200", "p5en": "h200", "a3": "h100", "a4": "b200",
 	"b200": "b200", "b300": "b300", "gb200": "gb200", "gb300": "gb300",
-	"mi300x": "mi300x", "mi325x": "mi325x", "mi355x": "mi355x",
+	"mi300x": "mi300x", "mi325x": "mi325x", "mi350x": "mi355x", "mi355x": "mi355x",
 	"v4": "tpuv4", "v5p": "tpuv5p", "v5e": "tpuv5e", "v6e": "tpuv6e",
 }
 
-// transports are the words for networks between nodes that have a profile of their own. All
-// other networks are InfiniBand or RoCE.
-var transports = []string{"efa", "tcpxo", "tcpx"}
+// transports maps words of a description to networks between nodes that have profiles of their own.
+// All other networks are InfiniBand or RoCE.
+var transports = map[string]string{
+	"efa": "efa", "efav2": "efa", "efav3": "efa", "efav4": "efa",
+	"p4d": "efa", "p4de": "efa", "p5": "efa", "p5e": "efa", "p5en": "efa", "p6": "efa",
+	"tcpxo": "tcpxo", "fastrak": "tcpxo", "megagpu": "tcpxo", "tcpx": "tcpx",
+}
 
-// MachineFor returns the name of the profile of the machine of a row: its accelerator, and its
-// network between nodes if that is in transports. If there is no such profile, MachineFor returns
-// a profile of the same accelerator with another network, and a note about it. The error is a reason
-// why the row cannot be posed.
+// MachineFor returns the name of the profile of the machine of a row: its accelerator and, for
+// several nodes, its network if that is in transports. If there is no such profile, MachineFor
+// returns a profile of the same accelerator with another network, and a note about it. The error is
+// a reason why the row cannot be posed.
 func MachineFor(r *Row) (name, note string, err error) {
 	words := wordsOf(r.Hardware)
-	accelerator := acceleratorOf(words)
+	accelerator := named(accelerators, words)
 	if accelerator == "" {
-		return "", "", fmt.Errorf("the hardware %q names no accelerator that sim has a profile of", r.Hardware)
+		return "", "", fmt.Errorf("the hardware %s names no accelerator that sim has a profile of", schema.Quote(r.Hardware))
 	}
 	names := []string{accelerator, accelerator + "-ib"}
-	for _, transport := range transports {
-		if slices.Contains(words, transport) || slices.Contains(words, transport+"v4") {
-			names = slices.Insert(names, 0, accelerator+"-"+transport)
-		}
+	if transport := named(transports, append(words, wordsOf(r.Parameters["net"])...)); transport != "" && r.Nodes != 1 {
+		names = slices.Insert(names, 0, accelerator+"-"+transport)
 	}
 	for i, name := range names {
 		if slices.Contains(machine.Names(), name) {
@@ -58,13 +61,13 @@ func wordsOf(description string) []string {
 	return strings.FieldsFunc(strings.ToLower(description), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }
 
-// acceleratorOf returns the accelerator that the words of a description name, or "".
-func acceleratorOf(words []string) string {
-	i := slices.IndexFunc(words, func(word string) bool { return accelerators[word] != "" })
+// named returns the name of the first word that names has, or "".
+func named(names map[string]string, words []string) string {
+	i := slices.IndexFunc(words, func(word string) bool { return names[word] != "" })
 	if i < 0 {
 		return ""
 	}
-	return accelerators[words[i]]
+	return names[words[i]]
 }
 
 // RowsOf returns the rows that a profile can predict: for the name of a built-in profile the rows
@@ -81,9 +84,9 @@ func RowsOf(profile string, rows []*Row) ([]*Row, error) {
 			return name != profile
 		}), nil
 	}
-	accelerator := acceleratorOf(wordsOf(p.Title))
+	accelerator := named(accelerators, wordsOf(p.Title))
 	return slices.DeleteFunc(slices.Clone(rows), func(r *Row) bool {
-		return accelerator != "" && acceleratorOf(wordsOf(r.Hardware)) != accelerator
+		return accelerator != "" && named(accelerators, wordsOf(r.Hardware)) != accelerator
 	}), nil
 }
 
