@@ -17,6 +17,7 @@ import (
 
 	"sim/internal/text"
 	"sim/scenarios/schema"
+	"sim/workloads/collective"
 	"sim/workloads/trace"
 	"sim/workloads/training"
 )
@@ -228,6 +229,8 @@ func checkTraining(c *checker) {
 		"%d tokens do not divide into %d equal parts; choose a divisor of the sequence",
 		t.Sequence, t.CP)
 
+	checkExpertCopies(c)
+
 	// A replica consists of pp stages, and the job of whole replicas.
 	if full := t.PP * stage; c.OK("workload.gpus", "workload.pp") && t.GPUs%full != 0 {
 		c.conflictf("workload.gpus workload.pp workload.tp workload.cp workload.ep workload.etp",
@@ -240,6 +243,32 @@ func checkTraining(c *checker) {
 	checkSharding(c)
 	checkExpertLoads(c)
 	checkMemory(c)
+}
+
+// checkExpertCopies checks that a stage has whole nodes, each with whole ranks of experts, and
+// enough experts for a token. The degrees of parallelism must be valid.
+func checkExpertCopies(c *checker) {
+	t := &c.s.Workload.Spec
+	if t.ExpertCopies == "" || t.ExpertCopies == collective.CopyPerExpert || !c.OK("workload") {
+		return
+	}
+	const key = "workload.node_gpus"
+	stage := t.StageGPUs()
+	perNode := min(t.NodeGPUs, stage)
+	switch {
+	case stage%perNode != 0:
+		c.conflictf(key+" workload.ep workload.etp",
+			"nodes of %d GPUs do not divide the %d GPUs of a stage (etp x ep); choose a divisor or a multiple of the stage's GPUs",
+			t.NodeGPUs, stage)
+	case perNode%t.ETP != 0:
+		c.conflictf(key+" workload.etp",
+			"nodes of %d GPUs do not hold whole groups of etp = %d; choose a multiple", t.NodeGPUs, t.ETP)
+	case c.s.hasCluster() && c.s.Fabric.Cluster.GPUsPerHost > 0 && stage > perNode && t.NodeGPUs != c.s.Fabric.Cluster.GPUsPerHost:
+		c.conflictf(key+" fabric.gpus_per_host",
+			"nodes of %d GPUs are no hosts of %d; make both equal", t.NodeGPUs, c.s.Fabric.Cluster.GPUsPerHost)
+	default:
+		c.blame("workload.expert_nodes workload.expert_copies", t.ExpertRouting().Check())
+	}
 }
 
 // checkSharding rejects buckets that are too small, and keys that conflict with sharded

@@ -225,6 +225,35 @@ node_gpus=2
 		"workload.tokens", "workload.experts", "workload.top_k", "workload.expert_copies", "workload.node_gpus",
 		"workload.expert_nodes", "workload.message",
 	}},
+	{"copies of tokens", `seed=3
+[fabric]
+kind="cluster"
+hosts=4
+gpus_per_host=2
+hosts_per_pod=4
+[workload]
+kind="training"
+sequence=256
+microbatches=2
+tp=1
+pp=1
+ep=8
+gpus=8
+collectives="graph"
+expert_copies="node"
+node_gpus=2
+[workload.architecture]
+layers=2
+hidden=256
+heads=4
+vocab=1024
+experts=16
+top_k=4
+expert_ffn=256
+effective_tflops=10
+`, nil, []string{
+		"workload.expert_copies", "workload.expert_nodes", "workload.dispatch_bytes", "workload.combine_bytes",
+	}},
 	{"cluster of circuits", `seed=3
 [fabric]
 kind="cluster"

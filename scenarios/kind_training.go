@@ -164,6 +164,10 @@ func minCallBytes(s *training.Spec, c training.StepCall) (bytes, transfers float
 		groupBytes, transferCount = 2*groupBytes, 2*transferCount
 	case training.AllToAll:
 		groupBytes *= n
+		if c.NodeGPUs > 0 {
+			perNode := float64(c.NodeGPUs)
+			groupBytes = n * ((perNode-1)*float64(c.Bytes) + (n/perNode-1)*float64(c.BetweenBytes))
+		}
 	}
 	return float64(len(groups)) * groupBytes, float64(len(groups)) * transferCount
 }

@@ -223,3 +223,54 @@ routers = ["dor"]
 		t.Errorf("on pods: got %v, want an algorithm and an NCT above 0", m)
 	}
 }
+
+// TestExpertCopiesOnFabrics checks a step on hosts of 4 GPUs with its calls in the graph, and on
+// tiers whose inner one lengthens passes. Fewer copies and bytes per number never expose more time,
+// and each number of copies has its own time.
+func TestExpertCopiesOnFabrics(t *testing.T) {
+	step := strings.NewReplacer("tp = 2\ncp = 2", "tp = 1", "ep = 4", "ep = 8", "experts = 8", "experts = 16").Replace(smallExperts)
+	contracted := strings.Replace(step, "collectives = \"graph\"\n", "", 1)
+	for name, text := range map[string]string{
+		"cluster": step + "[fabric]\nkind = \"cluster\"\nhosts = 4\ngpus_per_host = 4\nhosts_per_pod = 4\nhost_bandwidth = \"1.6Tbps\"\nnic_bandwidth = \"200Gbps\"\n",
+		"tiers": contracted + `[fabric]
+kind = "tiers"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 4
+link_rate = "1.6Tbps"
+[[fabric.tier]]
+kind = "electrical"
+gpus = 8
+link_rate = "200Gbps"
+[[fabric.tier]]
+kind = "ocs-pods"
+gpus_per_pod_per_replica = 8
+port_bandwidth = "200Gbps"
+nic_bandwidth = "200Gbps"
+[policy]
+allocators = ["prop-alloc"]
+`,
+	} {
+		last, first := math.Inf(1), 0.0
+		for _, set := range [][]string{
+			{},
+			{"workload.dispatch_bytes=1"},
+			{"workload.dispatch_bytes=1", "workload.expert_copies=gpu", "workload.node_gpus=4"},
+			{"workload.dispatch_bytes=1", "workload.expert_copies=node", "workload.node_gpus=4"},
+			{"workload.dispatch_bytes=1", "workload.expert_copies=node", "workload.node_gpus=4", "workload.expert_nodes=1"},
+		} {
+			got := runMetrics(t, text, set...)["makespan_s"]
+			if got >= last {
+				t.Errorf("%s, %v: got %v s, want less than the %v s with more bytes", name, set, got, last)
+			}
+			if last = got; first == 0 {
+				first = got
+			}
+		}
+		all := runMetrics(t, text, "workload.dispatch_bytes=1", "workload.expert_copies=node", "workload.node_gpus=4", "workload.expert_nodes=2")
+		unlimited := runMetrics(t, text, "workload.dispatch_bytes=1", "workload.expert_copies=node", "workload.node_gpus=4")
+		if all["makespan_s"] != unlimited["makespan_s"] {
+			t.Errorf("%s: got %v s with a limit of all nodes, want %v s", name, all["makespan_s"], unlimited["makespan_s"])
+		}
+	}
+}

@@ -16,10 +16,12 @@
 package training
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"sim/engine"
+	"sim/workloads/collective"
 )
 
 // CallKind is the kind of a collective operation.
@@ -60,8 +62,13 @@ type Call struct {
 	Kind     CallKind
 	Position Position // Position is the point of a layer at which a pass makes the call.
 	// Bytes is the size of the vector of a group. For an all-to-all, it is the message
-	// from one GPU to each other GPU.
+	// from one GPU to each other GPU, or only to each GPU of its node if NodeGPUs is set.
 	Bytes int64
+	// NodeGPUs is set for all-to-alls that send a copy of a token to a node once: the GPUs of
+	// a node. BetweenBytes is the message from a GPU to the GPU with the same place in each
+	// other node, which passes the copies on.
+	NodeGPUs     int
+	BetweenBytes int64
 	// ForExpertWeights marks Sync calls for the parameters of experts. A stage holds one
 	// copy of these, so a group has one GPU per stage: the GPUs with the same number in
 	// the stages of all replicas. Other parameters also have copies within a stage.
@@ -110,6 +117,11 @@ func (s *Spec) replicaSets(span ReplicaSpan) (sets [][]int) {
 		sets = append(sets, set)
 	}
 	return sets
+}
+
+// Size returns the mean bytes from one rank of an all-to-all to another.
+func (c Call) Size(from, to int) int64 {
+	return collective.Exchange{Inside: c.Bytes, Between: c.BetweenBytes, NodeGPUs: c.NodeGPUs}.Size(from, to)
 }
 
 // Dims are the dimensions of parallelism whose groups make collective calls.
@@ -243,15 +255,12 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 	}
 
 	// Bytes per layer; groups of one GPU exchange nothing.
-	activation, kv, token := s.activationBytes(), s.keyValueBytes(), float64(s.ExpertBytes())
+	activation, kv := s.activationBytes(), s.keyValueBytes()
 	if s.TP == 1 {
 		activation = 0
 	}
 	if s.ContextRanks() == 1 {
 		kv = 0
-	}
-	if s.StageGPUs() == 1 {
-		token = 0
 	}
 
 	firstLayers, secondLayers := layers, network // layers that compute the first and the second half
@@ -279,10 +288,20 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 
 	// Tokens are sent to their experts (dispatch) and back (combine), and likewise their
 	// gradients.
-	dispatch := func(p Position) { add(Expert, AllToAll, p, token, experts) }
+	exchange := func(p Position, bytesPerNumber float64) {
+		if s.StageGPUs() == 1 {
+			return
+		}
+		n, x := len(calls), s.exchange(cmp.Or(bytesPerNumber, float64(s.Choices.ActivationBytes)))
+		if add(Expert, AllToAll, p, float64(x.Inside), experts); len(calls) > n {
+			calls[n].NodeGPUs = x.NodeGPUs
+			calls[n].BetweenBytes = int64(math.Ceil(float64(x.Between) * experts / pieces))
+		}
+	}
+	dispatch := func(p Position) { exchange(p, s.DispatchBytes) }
 	combine := func(p Position) {
 		n := len(calls)
-		if dispatch(p); len(calls) > n {
+		if exchange(p, s.CombineBytes); len(calls) > n {
 			calls[n].Transposed = true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"sim/engine"
+	"sim/workloads/collective"
 )
 
 // ExpertLayers returns the number of layers of virtual stage v that have experts. Unless
@@ -23,9 +24,83 @@ func (s *Spec) ExpertLayers(v int) float64 {
 // experts, which are spread evenly over the stage, and to each of the ETP GPUs of an
 // expert. It is 0 for a dense model.
 func (s *Spec) ExpertBytes() int64 {
+	return s.meanExpertBytes(float64(s.Choices.ActivationBytes))
+}
+
+// meanExpertBytes is ExpertBytes for numbers of the given size.
+func (s *Spec) meanExpertBytes(bytesPerNumber float64) int64 {
 	gpus := float64(s.StageGPUs())
 	tokens := float64(s.Sequence*s.Microbatch*s.Choices.ConcurrentMicrobatches) / gpus
-	return int64(math.Ceil(tokens * float64(s.Arch.TopK*s.ETP*s.Arch.Hidden*s.Choices.ActivationBytes) / gpus))
+	return int64(math.Ceil(tokens * (float64(s.Arch.TopK*s.ETP*s.Arch.Hidden) * bytesPerNumber) / gpus))
+}
+
+// nodeGPUs returns the GPUs of a stage that are in one node.
+func (s *Spec) nodeGPUs() int {
+	if s.NodeGPUs == 0 {
+		return s.StageGPUs()
+	}
+	return min(s.NodeGPUs, s.StageGPUs())
+}
+
+// ExpertRouting returns how tokens choose their experts.
+func (s *Spec) ExpertRouting() collective.ExpertRouting {
+	return collective.ExpertRouting{
+		Experts: s.Arch.Experts, TopK: s.Arch.TopK, Ranks: s.EP, Nodes: s.StageGPUs() / s.nodeGPUs(),
+		MaxNodes: s.ExpertNodes,
+	}
+}
+
+// sendsCopiesPerExpert reports whether a token is sent once per expert.
+func (s *Spec) sendsCopiesPerExpert() bool {
+	return s.ExpertCopies == "" || s.ExpertCopies == collective.CopyPerExpert
+}
+
+// exchange returns the expected messages of one all-to-all between tokens and experts, for
+// numbers of the given size.
+func (s *Spec) exchange(bytesPerNumber float64) collective.Exchange {
+	if s.sendsCopiesPerExpert() || s.Arch.Experts == 0 {
+		return collective.Exchange{Inside: s.meanExpertBytes(bytesPerNumber)}
+	}
+	tokens := float64(s.Sequence*s.Microbatch*s.Choices.ConcurrentMicrobatches) / float64(s.StageGPUs())
+	x := s.ExpertRouting().Exchange(s.ExpertCopies, tokens*float64(s.Arch.Hidden)*bytesPerNumber)
+	x.NodeGPUs *= s.ETP // all of these GPUs share an expert
+	return x
+}
+
+// loadFactor returns the factor by which more copies are sent to a GPU or node than on average, if
+// its experts get load times as many tokens as on average. average is the probability that a
+// token has a copy there. A token has at most one, unless copies are sent per expert.
+func (s *Spec) loadFactor(load, average float64) float64 {
+	if s.sendsCopiesPerExpert() {
+		return load
+	}
+	return (1 - math.Pow(1-average, load)) / average
+}
+
+// LoadSizes returns the messages of an all-to-all with the mean sizes of call c, by the loads of
+// experts in a layer. The message from GPU i to GPU k of a stage has index i*GPUs + k.
+func (s *Spec) LoadSizes(c Call, layer int) []int64 {
+	gpus, shares := s.StageGPUs(), s.LoadShares(layer)
+	perNode := s.nodeGPUs()
+	nodeShares := make([]float64, gpus/perNode)
+	for i, share := range shares {
+		nodeShares[i/perNode] += share
+	}
+	var ranks, nodes float64
+	if !s.sendsCopiesPerExpert() {
+		ranks, nodes = s.ExpertRouting().Expected()
+	}
+
+	sizes := make([]int64, gpus*gpus)
+	for i := range sizes {
+		from, to := i/gpus, i%gpus
+		load, average := float64(gpus)*shares[to], ranks/float64(s.EP)
+		if c.NodeGPUs > 0 && from/perNode != to/perNode {
+			load, average = float64(len(nodeShares))*nodeShares[to/perNode], nodes/float64(len(nodeShares))
+		}
+		sizes[i] = int64(math.Round(float64(c.Size(from, to)) * s.loadFactor(load, average)))
+	}
+	return sizes
 }
 
 // expertLayer returns the layer that contains the middle of the given piece of a pass of

@@ -94,6 +94,11 @@ type Spec struct {
 	_              string       `key:"expert_file" doc:"CSV file with one row of loads per layer with experts, instead of expert_loads" when:"expert_sizes=loads"`
 	ExpertLoads    [][]int      `key:"expert_loads" doc:"load of each expert, such as its number of tokens, one row per layer with experts" max:"1125899906842624" when:"expert_sizes=loads"`
 	ExpertExponent float64      `key:"expert_exponent" doc:"exponent of the Zipf law: in a random order of the pairs of GPUs, the amount of pair r is proportional to 1/r to the power of this exponent" default:"0.4" max:"10" when:"expert_sizes=zipf"`
+	ExpertCopies   string       `key:"expert_copies" doc:"copies of a token that are sent: one per 'expert', one per 'gpu' that holds some of its experts, or one per 'node', inside which the GPU with the place of the sender passes it on" default:"expert" choices:"expert|gpu|node" when:"experts & expert-calls" implicit:""`
+	ExpertNodes    int          `key:"expert_nodes" doc:"maximum number of nodes that hold a token's experts (node-limited routing); 0 means no limit" default:"0" max:"65536" when:"expert_copies=gpu|node" implicit:""`
+	NodeGPUs       int          `key:"node_gpus" doc:"GPUs of a node, of which a stage has one or several" default:"8" min:"1" max:"65536" when:"expert_copies=gpu|node" implicit:""`
+	DispatchBytes  float64      `key:"dispatch_bytes" doc:"bytes per number of a token that is sent to its experts, and of its gradient; FP8 with a scale per 128 numbers takes 1.03125; 0.0 means activation_bytes" default:"0.0" max:"16" when:"experts & expert-calls" implicit:""`
+	CombineBytes   float64      `key:"combine_bytes" doc:"bytes per number of a result that returns from an expert, and of its gradient; 0.0 means activation_bytes" default:"0.0" max:"16" when:"experts & expert-calls" implicit:""`
 	Preset         string       `key:"preset" doc:"set of modelling choices, the defaults of the following keys" default:"calibrated" choices:"@presets"`
 	Choices        Choices      `inline:""`
 	Arch           Architecture `table:"architecture" doc:"A model that is not a preset. A file has either this table or the key model."`

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"sim/engine"
@@ -136,35 +135,37 @@ func (e *Expander) algorithm(dim training.Phase, domains []int) string {
 	return defaultInDomains
 }
 
-// DrawSizes draws the message sizes of an all-to-all among the given number of ranks. The
+// DrawSizes returns the message sizes of an all-to-all among the given number of ranks. The
 // size of the message from rank i to rank k has index i*ranks+k. It returns nil if all
-// sizes are equal. c.Draw identifies the draw; 0 means equal sizes.
+// sizes are equal. c.Draw identifies the draw; 0 means the mean sizes.
 func DrawSizes(
 	spec *training.Spec, c training.Call, ranks int, seed uint64,
 ) ([]int64, error) {
-	if c.Draw == 0 {
-		return nil, nil
-	}
-
 	var sizes []int64
-	var err error
-	if spec.ExpertSizes == "loads" {
-		// Each rank receives its share of the load of all experts. Sets of loads are
-		// counted from 0, draws from 1.
-		shares := spec.LoadShares(int(c.Draw - 1))
-		for i := range ranks * ranks {
-			to := i % ranks
-			if sizes = append(sizes, 0); to != i/ranks {
-				bytes := float64(c.Bytes) * float64(ranks) * shares[to]
-				sizes[i] = int64(math.Round(bytes))
+	switch {
+	case c.Draw == 0 && c.NodeGPUs == 0:
+		return nil, nil
+	case c.Draw > 0 && spec.ExpertSizes == "loads":
+		const firstDraw = 1 // sets of loads are counted from 0
+		sizes = spec.LoadSizes(c, int(c.Draw-firstDraw))
+	case c.Draw > 0:
+		random := training.RandomStream(seed, fmt.Sprintf("experts %d", c.Draw))
+		var err error
+		if sizes, err = traffic.ZipfSizes(ranks, c.Bytes, spec.ExpertExponent, random.Uint64()); err != nil {
+			return nil, err
+		}
+		if c.NodeGPUs > 0 {
+			for i := range sizes {
+				sizes[i] = int64(float64(sizes[i]) / float64(c.Bytes) * float64(c.Size(i/ranks, i%ranks)))
 			}
 		}
-	} else {
-		random := training.RandomStream(seed, fmt.Sprintf("experts %d", c.Draw))
-		sizes, err = traffic.ZipfSizes(ranks, c.Bytes, spec.ExpertExponent, random.Uint64())
+	default:
+		for i := range ranks * ranks {
+			sizes = append(sizes, c.Size(i/ranks, i%ranks))
+		}
 	}
-	if err != nil || !c.Transposed {
-		return sizes, err
+	if !c.Transposed {
+		return sizes, nil
 	}
 
 	// Messages back from experts have the sizes of the messages to them, transposed.
