@@ -17,6 +17,7 @@ func TestAccuracy(t *testing.T) {
 		{name: "worst", render: worstTable},
 		{name: "machines", render: machineTable},
 		{name: "series", render: seriesTable},
+		{name: "ablations", render: ablationTable},
 		{name: "noise", render: noiseTable},
 	})
 }
@@ -139,6 +140,20 @@ func noiseTable(testing.TB) string {
 		rows = append(rows, fmt.Sprintf("%s | %d | %.2f | %.2f | %.2f", s.Title, len(v), numbers.Quantile(v, 0.5), numbers.Quantile(v, 0.9), slices.Max(v)))
 	}
 	return markdownTable("class | calls measured by several sources | median of longest / shortest | 90 % | largest", rows)
+}
+
+// ablationTable returns the typical factors without parts of the models.
+func ablationTable(testing.TB) string {
+	complete := map[string]accuracy.Summary{}
+	for _, s := range accuracy.Summaries(accuracy.Stored()) {
+		complete[s.Class] = s
+	}
+	var rows []string
+	for _, a := range accuracy.Ablations() {
+		s := complete[a.Class]
+		rows = append(rows, fmt.Sprintf("%s | %s | %s | %s", a.Part, s.Title, factor(s.TypicalFactor), factor(a.TypicalFactor)))
+	}
+	return markdownTable("part left out | class | typical factor with it | without it", rows)
 }
 
 // causes are the causes of the errors of rows that are the worst of their class.

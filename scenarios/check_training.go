@@ -285,8 +285,10 @@ func checkSharding(c *checker) {
 		"a stage's gradients fill more than %d buckets of %v; write at least %s",
 		training.MaxBuckets, t.Buckets, trace.Size(minBucketBytes))
 
-	c.conflictIf(t.ShardGroup > 0 && c.OK("workload.gpus") && t.Replicas()%t.ShardGroup != 0, "workload.shard_group workload.gpus",
-		"groups of %d replicas do not divide %d replicas; choose a divisor", t.ShardGroup, t.Replicas())
+	if t.ShardGroup > 0 && t.PP*t.StageGPUs() > 0 && c.OK("workload.gpus") {
+		c.conflictIf(t.Replicas()%t.ShardGroup != 0, "workload.shard_group workload.gpus",
+			"groups of %d replicas do not divide %d replicas; choose a divisor", t.ShardGroup, t.Replicas())
+	}
 
 	// Sharded gradients are reduced and scattered in every backward pass. Sharded
 	// parameters are also gathered before every pass.

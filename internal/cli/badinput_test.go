@@ -30,7 +30,7 @@ import (
 // further parts. A line that ends with a colon begins a file for the cases of its section; the
 // lines of the file are indented by a tab. "==" begins a section. Other files that cases name
 // are created by writeBadFiles.
-var badInputs = []string{"toml", "values", "kinds", "files", "flags", "results", "sweeps", "others", "moves", "queue"}
+var badInputs = []string{"toml", "values", "kinds", "files", "flags", "results", "sweeps", "others", "moves", "measurements", "queue"}
 
 // Bounds of what unusable input may cost.
 const (

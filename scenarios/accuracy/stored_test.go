@@ -7,12 +7,13 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 )
 
 var (
-	update = flag.Bool("update", false, "write predictions.csv")
+	update = flag.Bool("update", false, "write predictions.csv and ablations.csv")
 	all    = flag.Bool("all", false, "predict all rows, not only a sample of each class")
 )
 
@@ -50,17 +51,37 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// writeStored writes predictions.csv.
+// writeStored writes predictions.csv and ablations.csv.
 func writeStored(t *testing.T, predictions []Prediction) {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
+	var lines [][]string
 	for _, p := range predictions {
 		if p.Reason == "" {
-			w.Write([]string{p.Row.ID, p.Machine, strconv.FormatFloat(p.Value, 'g', 6, 64)})
+			lines = append(lines, []string{p.Row.ID, p.Machine, strconv.FormatFloat(p.Value, 'g', 6, 64)})
 		}
 	}
-	w.Flush()
-	if err := os.WriteFile("predictions.csv", b.Bytes(), 0o666); err != nil {
+	writeLines(t, "predictions.csv", lines)
+
+	lines = nil
+	for _, part := range Parts() {
+		rows := slices.DeleteFunc(slices.Clone(Ledger()), func(r *Row) bool { return !slices.Contains(classOf(r).parts, part) })
+		got, err := Predict(t.Context(), rows, Options{Workers: runtime.GOMAXPROCS(0), Without: []string{part}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range Summaries(got) {
+			lines = append(lines, []string{part, s.Class, strconv.FormatFloat(s.TypicalFactor, 'g', 6, 64)})
+		}
+	}
+	writeLines(t, "ablations.csv", lines)
+}
+
+// writeLines writes a CSV file.
+func writeLines(t *testing.T, name string, lines [][]string) {
+	var b bytes.Buffer
+	if err := csv.NewWriter(&b).WriteAll(lines); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
