@@ -55,6 +55,10 @@ func prepareTraining(c *checker) {
 	}
 	prepareOperators(c)
 	prepareExpertLoads(c)
+	c.s.Workload.GPU = nil
+	if c.s.Profile != nil {
+		c.s.Workload.GPU = &c.s.Profile.GPU
+	}
 }
 
 // prepareExpertLoads reads the loads of experts from the CSV file that workload.expert_file
@@ -193,8 +197,27 @@ func prepareOperators(c *checker) {
 	c.Derived[table], t.Operators = true, o
 }
 
+// checkKernels checks that the machine has the numbers that kernels of the workload need.
+func checkKernels(c *checker) {
+	const key = "workload.compute"
+	t := &c.s.Workload.Spec
+	if t.Compute != training.Profile || !c.OK("workload", "machine") {
+		return
+	}
+	if c.s.Profile == nil {
+		c.conflictf(key, "%q needs the profile of a machine; set machine to a name of sim list machines, or to a file",
+			t.Compute)
+		return
+	}
+	if err := c.s.Profile.CheckKernels(t.Formats.All()...); err != nil {
+		problem, remedy, _ := strings.Cut(err.Error(), "; ")
+		c.Conflict([]string{key, "machine"}, problem, remedy)
+	}
+}
+
 // checkTraining checks the keys of a training workload against each other.
 func checkTraining(c *checker) {
+	checkKernels(c)
 	if !c.Derived["workload.architecture"] {
 		checkArchitecture(c)
 	}
@@ -438,7 +461,7 @@ func checkDuration(c *checker) {
 	compute := 0.0
 	bytes := float64(spec.PipelineBytes()) * float64(passes*spec.StageGPUs())
 	for v := range spec.VirtualStages() {
-		compute += spec.ForwardSeconds(v) * (1 + spec.Choices.BackwardRatio) * float64(spec.Microbatches)
+		compute += (spec.ForwardSeconds(v) + spec.BackwardSeconds(v)) * float64(spec.Microbatches)
 		spec.StageMessages(v, func(each int64, times, _ int) {
 			bytes += float64(times) * float64(each) * stageGPUs
 		})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestComputeWithoutRate checks workloads with compute = "roofline" or "operators" on each
+// TestComputeWithoutRate checks workloads with compute = "roofline", "operators" or "profile" on each
 // fabric. They need no effective_tflops, setting it changes no result, and their TOML is read
 // back as the same scenario. Without these models of compute time, effective_tflops is
 // required.
@@ -67,6 +67,7 @@ planners = ["reconfigure-during"]
 	for name, fabric := range fabrics {
 		for kind, text := range map[string]string{
 			"roofline":  work + roofline + model + fabric,
+			"profile":   "machine = \"h100-ib\"\n" + work + "compute = \"profile\"\n" + model + fabric,
 			"operators": work + "compute = \"operators\"\n" + model + operators + fabric,
 		} {
 			s := mustParse(t, text)
@@ -85,5 +86,9 @@ planners = ["reconfigure-during"]
 
 		_, err := Parse("text.toml", []byte(work+model+fabric), nil)
 		checkError(t, err, "effective_tflops", name+" without a compute model")
+		_, err = Parse("text.toml", []byte(work+"compute = \"profile\"\n"+model+fabric), nil)
+		checkError(t, err, "set machine to a name of sim list machines", name+" without a machine")
+		_, err = Parse("text.toml", []byte(work+"compute = \"profile\"\nprecision = \"nvfp4\"\n"+model+fabric), []string{"machine=h100-ib"})
+		checkError(t, err, `machine "h100-ib" has no gpu.peak.nvfp4`, name+" with an unknown rate")
 	}
 }

@@ -283,6 +283,40 @@ allocators=["prop-alloc", "delta-during"]
 		"fabric.uplink_bandwidth", "fabric.oversubscription", "fabric.spine", "policy.mapping", "workload.pieces",
 		"workload.overlap_calls",
 	}},
+	{"kernels of a machine", `seed=3
+machine="b200"
+[fabric]
+kind="cluster"
+hosts=2
+hosts_per_pod=1
+[workload]
+kind="training"
+compute="profile"
+precision="fp8"
+sequence=8192
+microbatches=2
+tp=2
+pp=2
+cp=2
+ep=4
+gpus=16
+embedding=true
+[workload.architecture]
+layers=4
+hidden=1024
+heads=8
+ffn=4096
+vocab=8192
+experts=16
+top_k=2
+dense_layers=1
+[policy]
+routers=["ecmp"]
+`, nil, []string{
+		"workload.compute", "workload.precision", "workload.projection_precision", "workload.expert_precision",
+		"workload.head_precision", "workload.context_split", "workload.optimizer_time", "workload.sequence", "workload.tp",
+		"workload.attention_flops", "workload.recompute", "workload.sequence_parallel",
+	}},
 	{"torus all-to-all packet", `seed=3
 [fabric]
 kind="torus"

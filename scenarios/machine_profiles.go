@@ -24,6 +24,7 @@ func machineParts(p *machine.Profile) []schema.Part {
 		{Path: "scale_out", Doc: "The network interfaces of a node.", Specs: []any{&p.ScaleOut}},
 		{Path: "step", Doc: "How the compute times of GPUs vary in a training step.", Specs: []any{&p.Step}},
 		{Path: "experts", Doc: "Dispatch and combine of the tokens of experts.", Specs: []any{&p.Experts}},
+		{Path: "gpu", Doc: "The kernels of a GPU.", Specs: []any{&p.GPU}},
 		{Path: "source", Doc: "The evidence for the numbers.", Specs: []any{&p.Sources}},
 	}
 }

@@ -282,10 +282,12 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 			"trials.count",
 		),
 
-		// The fabric has nodes of GPUs, which a machine describes.
+		// The fabric has nodes of GPUs, or the GPUs compute kernels. A machine describes both.
 		"has-nodes": when(
-			constant("a fabric without nodes"), "describe the hosts of the fabric (docs/cluster.md)",
-			s.hasCluster, "fabric.kind",
+			constant("a fabric without nodes"),
+			`describe the hosts of the fabric (docs/cluster.md), or set workload.compute = "profile"`,
+			func() bool { return s.hasCluster() || s.Workload.Compute == training.Profile || len(s.Jobs) > 0 },
+			"fabric.kind", "workload.compute",
 		),
 
 		// The torus is made of cubes.

@@ -25,6 +25,7 @@ type Profile struct {
 	ScaleOut Network
 	Step     Step
 	Experts  Experts
+	GPU      GPU
 	Sources  []Source
 	Text     []byte // the file
 }

@@ -63,7 +63,7 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 	// These are fractions of the computation of a piece. split is the part before the
 	// LayerMiddle calls. Attention begins at attentionStart. scoreSpan has the start and the
 	// end of its scores, relative to attentionStart.
-	split, attentionStart, scoreSpan := s.attentionShare(v), 0.0, s.scoreSpan(v, m.Phase)
+	split, attentionStart, scoreSpan := s.attentionShare(v, m.Phase), 0.0, s.scoreSpan(v, m.Phase)
 	if x.isBackward() { // attention follows the feed-forward network
 		split = 1 - split
 		attentionStart = split

@@ -149,10 +149,10 @@ func (it *Iteration) AddExchanges(timeOf [4]engine.Time) error {
 // can be computed at any time.
 func (s *Spec) ExchangeGaps(pass Phase) (first, second engine.Time, err error) {
 	ratio := 1.0
-	if pass == Backward {
+	if pass == Backward && s.Compute != Profile {
 		ratio = s.Choices.BackwardRatio
 	}
-	attention, experts := s.layerSeconds()
+	attention, experts := s.layerSeconds(pass)
 	if first, err = engine.FromSeconds(attention * ratio); err != nil {
 		return 0, 0, err
 	}
@@ -160,18 +160,23 @@ func (s *Spec) ExchangeGaps(pass Phase) (first, second engine.Time, err error) {
 	return first, second, err
 }
 
-// layerSeconds returns the forward time of one layer with experts: of attention and the
-// router, and of the routed experts. Measured times do not distinguish shared experts, so
-// the experts' time then includes them. A roofline omits the router.
-func (s *Spec) layerSeconds() (attention, experts float64) {
+// layerSeconds returns the time of one layer with experts: of attention and the router, and of the
+// routed experts. It is the forward time, except with a profile, which has the times of each pass.
+// Measured times do not distinguish shared experts, so the experts' time then includes them. A
+// roofline and a profile omit the router.
+func (s *Spec) layerSeconds(pass Phase) (attention, experts float64) {
 	a, c := &s.Arch, &s.Choices
+	partsOf := func(p passParts) (attention, experts float64) {
+		return p.attention + p.scores, p.experts * float64(a.TopK) / float64(a.TopK+a.SharedExperts)
+	}
 	switch s.Compute {
 	case OperatorTimes:
 		o, n := &s.Operators, float64(c.ConcurrentMicrobatches)
 		return n * (o.Attention + o.Scores).Seconds(), n * o.Network.Seconds()
 	case Roofline:
-		r := s.roofline()
-		return r.attention + r.scores, r.experts * float64(a.TopK) / float64(a.TopK+a.SharedExperts)
+		return partsOf(s.roofline())
+	case Profile:
+		return partsOf(s.profileParts(pass))
 	}
 
 	// A product with a parameter takes 2 operations per token. perOperation is the time of

@@ -86,17 +86,26 @@ func (b *builder) addSync() {
 // predecessors, indexed by replica x PP + stage.
 func (b *builder) addOptimizers(done [][]int32) {
 	s := &b.Spec
-	duration := cmp.Or(s.OptimizerTime, s.Operators.Optimizer)
-	if duration == 0 {
-		return
-	}
 	for i, ends := range done {
+		duration := s.optimizerTime(i % s.PP)
+		if duration == 0 {
+			continue
+		}
 		m := TaskMeta{Phase: Optimizer, Replica: int32(i / s.PP), Stage: int32(i % s.PP), GPU: -1}
 		id := b.addTask(engine.Task{Duration: duration}, m)
 		for _, end := range ends {
 			b.Graph.AddDependency(end, id)
 		}
 	}
+}
+
+// optimizerTime returns the time of the optimizer of a stage.
+func (s *Spec) optimizerTime(stage int) engine.Time {
+	t := cmp.Or(s.OptimizerTime, s.Operators.Optimizer)
+	if t == 0 && s.Compute == Profile && s.Measured == nil {
+		t, _ = engine.FromSeconds(s.optimizerSeconds(stage)) // shorter than any pass
+	}
+	return t
 }
 
 // gradientGroup is a group of parameters whose gradients are synchronised separately.

@@ -10,17 +10,19 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/fabric/machine"
 )
 
-// This file computes the time of a forward pass from the times of its operators: the
-// parts of a transformer layer (attention, feed-forward network, normalisation), the embedding
-// and the output head. The times are measured or follow from a roofline model.
+// This file computes the time of a pass from the times of its operators: the parts of a
+// transformer layer (attention, feed-forward network, normalisation), the embedding and the
+// output head. The times are measured, or follow from a roofline or from the profile of a GPU.
 
 // The values of Spec.Compute: the models of compute time.
 const (
 	Effective     = "effective" // arithmetic operations at one effective rate
 	Roofline      = "roofline"  // for each operator, the maximum of arithmetic and memory time
 	OperatorTimes = "operators" // measured time of each operator
+	Profile       = "profile"   // kernels of the GPU of a machine (Spec.GPU)
 )
 
 // Operators are the times that a GPU takes for the operators of a forward pass of one
@@ -41,19 +43,51 @@ type Machine struct {
 	Memory     units.Rate `key:"memory_bandwidth" doc:"memory bandwidth of a GPU" required:"" max:"1e18" when:"compute=roofline"`
 }
 
-// attentionTime returns the time of attention in a forward pass of virtual stage v, in
-// seconds, and the part of it spent on attention scores and weighted values.
-func (s *Spec) attentionTime(v int) (all, scores float64) {
+// Formats are the number formats of the matrix products of a step on the GPU of a profile.
+// Normalisation, attention scores and the router compute in BF16.
+type Formats struct {
+	Precision     string `key:"precision" doc:"number format of the matrix products of layers" default:"bf16" choices:"bf16|fp8|mxfp8|nvfp4" when:"compute=profile"`
+	Projections   string `key:"projection_precision" doc:"number format of the projections of attention" else:"precision" choices:"bf16|fp8|mxfp8|nvfp4" when:"compute=profile"`
+	Experts       string `key:"expert_precision" doc:"number format of experts" else:"precision" choices:"bf16|fp8|mxfp8|nvfp4" when:"compute=profile"`
+	HeadPrecision string `key:"head_precision" doc:"number format of the output head" default:"bf16" choices:"bf16|fp8|mxfp8|nvfp4" when:"compute=profile"`
+}
+
+// All returns the number formats that a step may use.
+func (f *Formats) All() []machine.Precision {
+	all := []machine.Precision{machine.BF16}
+	for _, name := range []string{f.Precision, f.Projections, f.Experts, f.HeadPrecision} {
+		all = append(all, machine.Precision(name))
+	}
+	return all
+}
+
+// passParts are the times of the parts of a pass of one micro-batch, in seconds.
+type passParts struct {
+	// Per layer. network is for dense layers, experts for layers with a mixture of experts.
+	norms, attention, scores, network, experts float64
+	// Per pass.
+	embedding, head float64
+}
+
+// attentionTime returns the time of attention in a pass of virtual stage v, in seconds, the part of
+// it spent on attention scores and weighted values, and the time of the whole pass.
+//
+// Only a profile has times of backward passes. Otherwise their parts are proportional to the parts
+// of the forward pass, and attentionTime returns the times of the forward pass.
+func (s *Spec) attentionTime(v int, pass Phase) (all, scores, whole float64) {
 	_, layers := s.layers(v)
 	switch s.Compute {
 	case OperatorTimes:
 		microbatches := float64(s.Choices.ConcurrentMicrobatches)
 		scores = layers * s.Operators.Scores.Seconds()
 		all = scores + layers*s.Operators.Attention.Seconds()
-		return all * microbatches, scores * microbatches
+		return all * microbatches, scores * microbatches, s.ForwardSeconds(v)
 	case Roofline:
 		r := s.roofline()
-		return layers * (r.attention + r.scores), layers * r.scores
+		return layers * (r.attention + r.scores), layers * r.scores, s.ForwardSeconds(v)
+	case Profile:
+		p := s.profileParts(pass.callPass())
+		return layers * (p.attention + p.scores), layers * p.scores, s.sum(v, p)
 	}
 
 	// Effective: each parameter takes a multiplication and an addition per token.
@@ -61,69 +95,65 @@ func (s *Spec) attentionTime(v int) (all, scores float64) {
 	seconds := func(flopsPerToken float64) float64 {
 		return layers * flopsPerToken * tokens / (float64(s.StageGPUs()) * s.Choices.EffectiveTFLOPS * 1e12)
 	}
-	return seconds(2*s.Arch.AttentionParameters() + s.scoreFLOPs()), seconds(s.scoreFLOPs())
+	return seconds(2*s.Arch.AttentionParameters() + s.scoreFLOPs()), seconds(s.scoreFLOPs()), s.ForwardSeconds(v)
 }
 
-// operatorSeconds is ForwardSeconds for Compute = OperatorTimes or Roofline.
+// operatorSeconds is ForwardSeconds for all values of Compute but Effective.
 func (s *Spec) operatorSeconds(v int) float64 {
+	switch s.Compute {
+	case Roofline:
+		return s.sum(v, s.roofline())
+	case Profile:
+		return s.sum(v, s.profileParts(Forward))
+	}
+	o := &s.Operators
+	return float64(s.Choices.ConcurrentMicrobatches) * s.sum(v, passParts{
+		attention: o.Attention.Seconds(), scores: o.Scores.Seconds(), network: o.Network.Seconds(),
+		experts: o.Network.Seconds(), embedding: o.Embedding.Seconds(), head: o.Head.Seconds(),
+	})
+}
+
+// sum returns the time of a pass of virtual stage v with the parts p.
+func (s *Spec) sum(v int, p passParts) float64 {
 	_, layers := s.layers(v)
 	numParts, modelPart := s.modelParts(v)
-	hasEmbedding := s.Choices.Embedding && modelPart == 0
-	hasHead := s.Choices.Embedding && modelPart == numParts-1
-	sum, _ := s.attentionTime(v)
-
-	if s.Compute == OperatorTimes {
-		o, microbatches := &s.Operators, float64(s.Choices.ConcurrentMicrobatches)
-		sum += microbatches * layers * o.Network.Seconds()
-		if hasEmbedding {
-			sum += microbatches * o.Embedding.Seconds()
-		}
-		if hasHead {
-			sum += microbatches * o.Head.Seconds()
-		}
-		return sum
-	}
-
-	r := s.roofline()
 	experts := s.ExpertLayers(v)
-	sum += layers*r.norms + (layers-experts)*r.network + experts*r.experts
-	if hasEmbedding {
-		sum += r.embedding
+	sum := layers*(p.norms+p.attention+p.scores) + (layers-experts)*p.network + experts*p.experts
+	if s.Choices.Embedding && modelPart == 0 {
+		sum += p.embedding
 	}
-	if hasHead {
-		sum += r.head
+	if s.Choices.Embedding && modelPart == numParts-1 {
+		sum += p.head
 	}
 	return sum
 }
 
-// rooflineTimes are the times of a GPU's operators in a forward pass, in seconds.
-type rooflineTimes struct {
-	// Per layer. network is for dense layers, experts for layers with a mixture of experts.
-	norms, attention, scores, network, experts float64
-	// Per pass.
-	embedding, head float64
-}
-
-// roofline returns the times of operators under the roofline model (Williams et al.,
-// "Roofline: An Insightful Visual Performance Model", CACM 2009). An operator takes the
+// roofline returns the times of a forward pass under the roofline model (Williams et al.,
+// "Roofline: An Insightful Visual Performance Model", CACM 2009). A part takes the
 // maximum of two times: its arithmetic operations at the peak rate, and the transfer of its
-// weights, inputs and outputs at the memory bandwidth. A matrix of w weights takes 2w
-// operations per token, a multiplication and an addition for each weight. The attention scores
+// weights, inputs and outputs at the memory bandwidth. The attention scores
 // stay on chip and cause no transfers.
 //
 // Numbers that are read and written are counted per operator, in units of
 // Choices.ActivationBytes. With tensor parallelism, a GPU computes 1/tp of each matrix for
-// tensorTokens tokens. Operations are counted as if it computed the whole matrix for tokens
-// tokens, which is the same number.
-func (s *Spec) roofline() (r rooflineTimes) {
+// tensorTokens tokens.
+func (s *Spec) roofline() (r passParts) {
 	a, gpus, tp := &s.Arch, float64(s.StageGPUs()), float64(s.TP)
 	bytesPerNumber, hidden := float64(s.Choices.ActivationBytes), float64(a.Hidden)
-	tokens := s.microbatchTokens() * float64(s.Choices.ConcurrentMicrobatches) / gpus
+	tokens := s.gpuTokens()
 	tensorTokens := tokens * tp
 
 	// time returns the roofline time of an operator that moves the given count of numbers.
 	time := func(flops, numbers float64) float64 {
 		return max(flops/(s.Machine.PeakTFLOPS*1e12), 8*bytesPerNumber*numbers/float64(s.Machine.Memory))
+	}
+	// products is time for matrix products.
+	products := func(p []machine.Product, numbers float64) float64 {
+		flops := 0.0
+		for i := range p {
+			flops += p[i].FLOPs()
+		}
+		return time(flops, numbers)
 	}
 
 	// A layer has two normalisations and two residual additions. A normalisation is modelled as
@@ -137,14 +167,9 @@ func (s *Spec) roofline() (r rooflineTimes) {
 	residual := 3 * hidden * tokens
 	r.norms = time(noFLOPs, 2*norm+2*residual)
 
-	// attentionWidth is the total length of the vectors between the matrices of attention, per
-	// token: queries and outputs of all heads, keys and values of the key-value heads.
-	attentionWidth := 2 * float64(a.HeadDim) * float64(a.Heads+a.KVHeads)
-	if a.Attention == "mla" {
-		attentionWidth = float64(a.Heads) * float64(2*(a.NopeDim+a.RopeDim)+2*a.ValueDim)
-	}
+	attentionWidth := a.vectorWidth()
 	attention := a.AttentionParameters()
-	r.attention = time(2*attention*tokens, attention/tp+tensorTokens*(2*hidden+attentionWidth/tp))
+	r.attention = products(s.projections(), attention/tp+tensorTokens*(2*hidden+attentionWidth/tp))
 	r.scores = time(s.scoreFLOPs()*tokens, tensorTokens*attentionWidth/tp)
 
 	// A feed-forward network reads and writes one hidden vector per token. Its intermediate
@@ -152,23 +177,22 @@ func (s *Spec) roofline() (r rooflineTimes) {
 	// the product with the first matrix, and its activation. A gated network has two products,
 	// and the gated product. In both cases there are as many as matrices.
 	innerVectors := 2 * a.ffnMatrices()
-	network := a.FFNParameters()
-	r.network = time(2*network*tokens, network/tp+tensorTokens*(2*hidden+innerVectors*float64(a.FFN)/tp))
+	r.network = products(s.network(a.FFN, s.Formats.Precision),
+		a.FFNParameters()/tp+tensorTokens*(2*hidden+innerVectors*float64(a.FFN)/tp))
 
 	if a.Experts > 0 {
 		// The routed experts are divided among all GPUs of the stage. Shared experts are
 		// divided among the tensor-parallel GPUs. A token passes through activeExperts.
 		activeExperts := float64(a.TopK + a.SharedExperts)
 		weights := float64(a.Experts)*a.ExpertParameters()/gpus + float64(a.SharedExperts)*a.ExpertParameters()/tp
-		r.experts = time(2*(activeExperts*a.ExpertParameters()+a.RouterParameters())*tokens,
-			weights+tokens*activeExperts*(2*hidden+innerVectors*float64(a.ExpertFFN)))
+		r.experts = products(s.experts(), weights+tokens*activeExperts*(2*hidden+innerVectors*float64(a.ExpertFFN)))
 	}
 
 	// The embedding copies a row of the table per token. The head multiplies the hidden vector
 	// by the table, which gives a number per word of the vocabulary.
 	table := float64(a.Vocab) * hidden
 	r.embedding = time(noFLOPs, 2*hidden*tokens)
-	r.head = time(2*table*tokens, table/tp+tokens*(hidden+float64(a.Vocab)))
+	r.head = products(s.head(), table/tp+tokens*(hidden+float64(a.Vocab)))
 	return r
 }
 

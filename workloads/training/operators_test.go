@@ -55,7 +55,7 @@ func TestReadOperators(t *testing.T) {
 		}
 	}
 	s.Choices.Embedding = false
-	if got, want := s.attentionShare(0), 1470.5/layer; math.Abs(got-want) > 1e-12 {
+	if got, want := s.attentionShare(0, Forward), 1470.5/layer; math.Abs(got-want) > 1e-12 {
 		t.Errorf("attention is %g of a pass, want %g", got, want)
 	}
 	x, err := s.passTimes(0, 0, 1)
@@ -125,7 +125,7 @@ func TestRooflineOfExperts(t *testing.T) {
 	s.EP, s.ETP = 1, 1
 	s.Compute, s.Machine = Roofline, Machine{PeakTFLOPS: 100, Memory: units.Rate(1e13)}
 	r := s.roofline()
-	attention, experts := s.layerSeconds()
+	attention, experts := s.layerSeconds(Forward)
 	if want := r.experts * 3 / 4; math.Abs(experts-want) > 1e-12*want || want <= 0 {
 		t.Errorf("routed experts take %g s, want %g", experts, want)
 	}
@@ -156,7 +156,7 @@ func TestMeasuredLayers(t *testing.T) {
 	s.EP, s.ETP = 1, 1
 	s.Compute, s.Choices.ConcurrentMicrobatches = OperatorTimes, 2
 	s.Operators = Operators{Attention: engine.Millisecond, Scores: 2 * engine.Millisecond, Network: 5 * engine.Millisecond}
-	attention, experts := s.layerSeconds()
+	attention, experts := s.layerSeconds(Forward)
 	if math.Abs(attention-6e-3) > 1e-12 || math.Abs(experts-10e-3) > 1e-12 {
 		t.Errorf("attention and experts of two micro-batches take %g s and %g s, want 0.006 and 0.01", attention, experts)
 	}

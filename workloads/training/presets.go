@@ -72,6 +72,7 @@ func (s *Spec) Defaults() *Spec {
 	a, m := &s.Arch, &d.Arch
 	// The rate can be set for the job or for the model, and each is the default of the other.
 	d.Choices.EffectiveTFLOPS, m.EffectiveTFLOPS = a.EffectiveTFLOPS, s.Choices.EffectiveTFLOPS
+	d.Formats.Projections, d.Formats.Experts = s.Formats.Precision, s.Formats.Precision
 	m.KVHeads, m.FFN, m.HeadDim, m.ExpertFFN = a.Heads, 4*a.Hidden, 0, 0
 	if a.Attention != "mla" && a.Heads > 0 {
 		m.HeadDim = a.Hidden / a.Heads

@@ -37,7 +37,7 @@ import (
 // the paper's figures best.
 type Choices struct {
 	EffectiveTFLOPS        float64 `key:"effective_tflops" doc:"effective rate of one GPU, in 1e12 operations per second" else:"the model's" above:"0" max:"1000000"`
-	BackwardRatio          float64 `key:"backward_ratio" doc:"backward time over forward time" else:"the preset's" max:"1000"`
+	BackwardRatio          float64 `key:"backward_ratio" doc:"backward time over forward time" else:"the preset's" max:"1000" when:"compute=effective|roofline|operators"`
 	AttentionFLOPs         string  `key:"attention_flops" doc:"whether scores of later tokens are computed ('full') or skipped ('causal')" else:"the preset's" choices:"causal|full"`
 	StageSplit             string  `key:"stage_split" doc:"whether all stages are identical, or hold whole layers" else:"the preset's" choices:"even|layers"`
 	Embedding              bool    `key:"embedding" doc:"whether the first stage has the embedding and the last one the output head" else:"the preset's"`
@@ -47,7 +47,7 @@ type Choices struct {
 	ParameterBytes         int     `key:"parameter_bytes" doc:"bytes per parameter sent between replicas" else:"the preset's" min:"1" max:"16"`
 	SequenceParallel       bool    `key:"sequence_parallel" doc:"whether a GPU sends 1/tp of the activations instead of all" else:"the preset's"`
 	Ring                   string  `key:"ring" doc:"whether half of a stage's GPUs send in each direction around the ring of replicas, if there are more than two" else:"the preset's" choices:"bidirectional|unidirectional"`
-	RouterFLOPs            string  `key:"router_flops" doc:"layers whose router operations are counted" else:"the preset's" choices:"all-layers|moe-layers" when:"experts"`
+	RouterFLOPs            string  `key:"router_flops" doc:"layers whose router operations are counted" else:"the preset's" choices:"all-layers|moe-layers" when:"experts & compute=effective|roofline|operators"`
 }
 
 // Spec describes one training iteration.
@@ -73,8 +73,10 @@ type Spec struct {
 	Collectives    string       `key:"collectives" doc:"whether collective calls inside stages are part of the effective compute rate ('none') or transfers that contend with all others ('graph')" default:"none" choices:"none|graph" when:"unplanned" implicit:""`
 	PassPieces     int          `key:"pieces" doc:"number of parts of a pass, each with the collective calls of its share of the layers; 0 means one per layer" default:"0" max:"65536" when:"collectives=graph"`
 	OverlapCalls   float64      `key:"overlap_calls" doc:"share of the compute after a call that overlaps with the call, as in decomposed matrix products (Wang et al. 2023)" default:"0.0" max:"1" when:"collectives=graph" implicit:""`
-	Compute        string       `key:"compute" doc:"compute time of passes: 'effective' is operations at effective_tflops, 'roofline' limits each operator by peak_tflops and memory_bandwidth, 'operators' uses the times in [workload.operators]" default:"effective" choices:"effective|roofline|operators" implicit:""`
+	Compute        string       `key:"compute" doc:"compute time of passes: 'effective' is operations at effective_tflops, 'roofline' limits each operator by peak_tflops and memory_bandwidth, 'operators' uses the times in [workload.operators], 'profile' computes kernels on the GPU of the machine" default:"effective" choices:"effective|roofline|operators|profile" implicit:""`
 	Machine        Machine      `inline:""`
+	Formats        Formats      `inline:""`
+	ContextSplit   string       `key:"context_split" doc:"tokens of a context-parallel rank: two parts of the sequence, one from each end, so that all ranks have equal work ('balanced'), or consecutive tokens, of which the last need most work ('contiguous')" default:"balanced" choices:"balanced|contiguous" when:"compute=profile"`
 	Operators      Operators    `table:"operators" doc:"What a GPU takes for the parts of a forward pass of a micro-batch, by measurement." when:"compute=operators"`
 	Sharding       string       `key:"sharding" doc:"state that replicas shard: none, the optimizer's (ZeRO-1), also gradients, which every backward pass scatters (ZeRO-2), or also parameters, which every pass gathers (ZeRO-3, FSDP)" default:"optimizer" choices:"none|optimizer|gradients|parameters" implicit:""`
 	ShardGroup     int          `key:"shard_group" doc:"number of replicas that shard parameters among themselves; each further group of them holds a copy, whose gradients are reduced over all groups (hybrid sharding); 0 means all replicas" default:"0" max:"1000000" when:"sharding=parameters & collectives=graph" implicit:""`
@@ -106,6 +108,8 @@ type Spec struct {
 	// takes time of its own. Its tasks begin with no duration; Iteration.Lengthen adds their
 	// time.
 	HasCopySync bool
+	// GPU computes kernels if Compute is Profile.
+	GPU *machine.GPU
 	// Measured replaces the values derived from the model. nil means that the model is
 	// used.
 	Measured *MeasuredStage
@@ -200,7 +204,9 @@ func (s *Spec) Check() error {
 	case s.checkSharding() != nil:
 		return s.checkSharding()
 	case s.Measured != nil:
-	case s.Compute != Roofline && s.Compute != OperatorTimes && !(s.Choices.EffectiveTFLOPS > 0) ||
+	case s.Compute == Profile && s.GPU == nil:
+		return fmt.Errorf("training: compute times of a profile need a GPU")
+	case s.usesEffectiveRate() && !(s.Choices.EffectiveTFLOPS > 0) ||
 		!(s.Choices.BackwardRatio >= 0):
 		return fmt.Errorf("training: effective TFLOP/s %g, backward ratio %g; want a rate above 0 and a ratio of 0 or more",
 			s.Choices.EffectiveTFLOPS, s.Choices.BackwardRatio)
@@ -240,13 +246,16 @@ func (s *Spec) denseLayers(v int) float64 {
 	return min(count, max(0, float64(s.Arch.DenseLayers)-first))
 }
 
+// usesEffectiveRate reports whether passes compute at Choices.EffectiveTFLOPS.
+func (s *Spec) usesEffectiveRate() bool { return s.Compute == "" || s.Compute == Effective }
+
 // ForwardSeconds returns the time of the forward pass of one micro-batch through virtual
 // stage v.
 func (s *Spec) ForwardSeconds(v int) float64 {
 	if s.Measured != nil {
 		return s.Measured.Forward.Seconds()
 	}
-	if s.Compute == OperatorTimes || s.Compute == Roofline {
+	if !s.usesEffectiveRate() {
 		return s.operatorSeconds(v)
 	}
 
@@ -273,11 +282,20 @@ func (s *Spec) ForwardSeconds(v int) float64 {
 	return perToken * tokens / (float64(s.StageGPUs()) * c.EffectiveTFLOPS * 1e12)
 }
 
+// BackwardSeconds returns the time of the backward pass of one micro-batch through virtual stage v,
+// without recomputation.
+func (s *Spec) BackwardSeconds(v int) float64 {
+	if s.Measured == nil && s.Compute == Profile {
+		return s.sum(v, s.profileParts(Backward))
+	}
+	return s.ForwardSeconds(v) * s.Choices.BackwardRatio
+}
+
 // attentionShare returns the fraction of a pass of virtual stage v that computes
 // attention. The rest computes feed-forward networks and the output head.
-func (s *Spec) attentionShare(v int) float64 {
-	all, _ := s.attentionTime(v)
-	return all / s.ForwardSeconds(v)
+func (s *Spec) attentionShare(v int, pass Phase) float64 {
+	all, _, whole := s.attentionTime(v, pass)
+	return all / whole
 }
 
 // scoreSpan returns the start and end of the computation of attention scores in a pass of
@@ -285,13 +303,12 @@ func (s *Spec) attentionShare(v int) float64 {
 // forward pass projects queries, keys and values before the scores and the output after
 // them. In a backward pass the order is reversed.
 func (s *Spec) scoreSpan(v int, pass Phase) (span [2]float64) {
-	all, scores := s.attentionTime(v)
+	all, scores, whole := s.attentionTime(v, pass)
 	before := (all - scores) * (1 - s.Arch.outputParameters()/s.Arch.AttentionParameters())
 	if pass == Backward {
 		before = all - scores - before
 	}
-	forward := s.ForwardSeconds(v)
-	return [2]float64{before / forward, (before + scores) / forward}
+	return [2]float64{before / whole, (before + scores) / whole}
 }
 
 // scoreFLOPs returns the operations per token and layer of the parts of attention without
@@ -415,8 +432,8 @@ type passTimes struct {
 }
 
 // passTimes returns the compute times of virtual stage v for a micro-batch, multiplied by
-// scale and by the slowdown of the slowest GPU. Weight gradients take as long as the corresponding products of the forward pass:
-// the whole pass except attention scores.
+// scale and by the slowdown of the slowest GPU. Without a profile, weight gradients take as long as
+// the corresponding products of the forward pass: the whole pass except attention scores.
 func (s *Spec) passTimes(v, microbatch int, scale float64) (t passTimes, err error) {
 	scale *= s.Variation.Slowdown(s.GPUs)
 	f := s.ForwardSeconds(v) * scale
@@ -425,10 +442,15 @@ func (s *Spec) passTimes(v, microbatch int, scale float64) (t passTimes, err err
 		p := m.passOf(microbatch)
 		f, b, weights = p.Forward.Seconds()*scale, p.Backward.Seconds()*scale, p.Weights.Seconds()*scale
 	} else {
-		_, scores := s.attentionTime(v)
+		_, scores, _ := s.attentionTime(v, Forward)
 		scores /= s.ForwardSeconds(v)
-		b = f * s.Choices.BackwardRatio
-		weights = min(b, f*(1-scores))
+		if s.Compute == Profile {
+			b = s.BackwardSeconds(v) * scale
+			weights = s.sum(v, s.profileParts(WeightGradients)) * scale
+		} else {
+			b = f * s.Choices.BackwardRatio
+			weights = min(b, f*(1-scores))
+		}
 		if s.Frozen {
 			b, weights = b-weights, 0
 		}
