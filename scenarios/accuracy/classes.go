@@ -36,6 +36,11 @@ const noModel = "sim has no model for rows of this class"
 // classes lists all classes.
 var classes = []class{
 	{
+		name: "tpu", title: "all-to-all on TPU v4",
+		contains: func(r *Row) bool { return r.Metric == "all_to_all" },
+		predict:  predictTorus,
+	},
+	{
 		name: "collectives-large", title: "collectives, 64 MiB and more",
 		contains: func(r *Row) bool { return isCollective(r) && callBytes(r) >= minLargeCall },
 		reason:   noModel,
@@ -47,8 +52,13 @@ var classes = []class{
 	},
 	{
 		name: "collectives-tiny", title: "collectives, below 16 KiB",
-		contains: func(r *Row) bool { return isCollective(r) && callBytes(r) > 0 },
+		contains: isCollective,
 		reason:   noModel,
+	},
+	{
+		name: "experts", title: "dispatch and combine of experts",
+		contains: isExpertCall,
+		predict:  predictExperts, parts: []string{expertCopies, expertLaunch},
 	},
 	{
 		name: "gemm", title: "matrix products",
@@ -57,13 +67,8 @@ var classes = []class{
 	},
 	{
 		name: "kernels", title: "attention, memory and other operators",
-		contains: func(r *Row) bool { return r.Parameters["op"] != "" && r.Parameters["ep"] == "" },
-		reason:   noModel,
-	},
-	{
-		name: "experts", title: "dispatch and combine of experts",
 		contains: func(r *Row) bool { return r.Parameters["op"] != "" },
-		predict:  predictExperts, parts: []string{expertCopies, expertLaunch},
+		reason:   noModel,
 	},
 	{
 		name: "training-moe", title: "training of models with experts",
@@ -74,11 +79,6 @@ var classes = []class{
 		name: "training-dense", title: "training of dense models",
 		contains: isTraining,
 		reason:   noModel,
-	},
-	{
-		name: "tpu", title: "all-to-all on TPU v4",
-		contains: func(r *Row) bool { return r.Metric == "all_to_all" },
-		predict:  predictTorus,
 	},
 	{
 		name: "inference", title: "inference",
@@ -98,8 +98,15 @@ var inferenceMetrics = []string{
 	"median_ttft", "median_tpot", "mean_ttft", "mean_tpot", "elapsed", "throughput",
 }
 
-// isCollective reports whether the row is the time of a collective call.
-func isCollective(r *Row) bool { return r.Parameters["collective"] != "" && callBytes(r) > 0 }
+// isCollective reports whether the row is the time or the rate of a collective call.
+func isCollective(r *Row) bool { return r.Parameters["collective"] != "" }
+
+// isExpertCall reports whether the row is the time or the rate of dispatching tokens to experts or of
+// combining their results.
+func isExpertCall(r *Row) bool {
+	op := r.Parameters["op"]
+	return strings.HasPrefix(op, "dispatch") || strings.HasPrefix(op, "combine") || op != "" && r.Parameters["ep"] != ""
+}
 
 // callBytes returns the size of a collective call as nccl-tests counts it, in bytes, or 0 if the
 // row does not state it: the complete output of an all-gather, the complete input of the other
@@ -136,9 +143,9 @@ func busFactor(r *Row) float64 {
 
 // isTraining reports whether the row is the speed of training steps.
 func isTraining(r *Row) bool {
-	training := []string{"tok/s/GPU", "TFLOP/s/GPU", "TFLOP/s/chip"}
-	return r.Parameters["op"] == "" && r.Parameters["output_len"] == "" && r.Parameters["mapping"] == "" &&
-		(r.Metric == "throughput" && slices.Contains(training, r.Unit) || r.Metric == "iteration_time" || r.Metric == "MFU")
+	return slices.Contains([]string{"throughput", "iteration_time", "step_time", "MFU", "HFU"}, r.Metric) &&
+		!slices.ContainsFunc([]string{"op", "collective", "input_len", "output_len", "mapping", "engine", "phase"},
+			func(name string) bool { return r.Parameters[name] != "" })
 }
 
 // expertModels are parts of names of models with experts.

@@ -33,8 +33,8 @@ var transports = map[string]string{
 
 // MachineFor returns the name of the profile of the machine of a row: its accelerator and, for
 // several nodes, its network if that is in transports. If there is no such profile, MachineFor
-// returns a profile of the same accelerator with another network, and a note about it. The error is
-// a reason why the row cannot be posed.
+// returns another profile of the same accelerator, and a note about it. The error is a reason why
+// the row cannot be posed.
 func MachineFor(r *Row) (name, note string, err error) {
 	words := wordsOf(r.Hardware)
 	accelerator := named(accelerators, words)
@@ -44,6 +44,9 @@ func MachineFor(r *Row) (name, note string, err error) {
 	names := []string{accelerator, accelerator + "-ib"}
 	if transport := named(transports, append(words, wordsOf(r.Parameters["net"])...)); transport != "" && r.Nodes != 1 {
 		names = slices.Insert(names, 0, accelerator+"-"+transport)
+	}
+	if slices.Contains(words, "pcie") {
+		names = slices.Insert(names, 0, accelerator+"-pcie")
 	}
 	for i, name := range names {
 		if slices.Contains(machine.Names(), name) {

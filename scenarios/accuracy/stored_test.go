@@ -4,12 +4,19 @@ import (
 	"bytes"
 	"encoding/csv"
 	"flag"
+	"maps"
 	"math"
 	"os"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "sim/internal/testseed"
+	"sim/scenarios"
 )
 
 var (
@@ -49,6 +56,36 @@ func TestStored(t *testing.T) {
 				g.Row.ID, g.Value, g.Machine, g.Reason, w.Value, w.Machine, w.Reason)
 		}
 	}
+}
+
+// TestOddRows: a row with any values has a prediction or a reason, and never both.
+func TestOddRows(t *testing.T) {
+	scenarios.SetBudget(scenarios.Budget{Bytes: 1 << 28, Seconds: 1})
+	defer scenarios.SetBudget(scenarios.DefaultBudget)
+	odd := rapid.SampledFrom([]string{"", "?", "n/a", "0", "-1", "1", "3", "7.5", "1e30", "inf", "NaN", "x", "8 ?", "1 (2)", "4096", "999999999"})
+	rapid.Check(t, func(t *rapid.T) {
+		r := *rapid.SampledFrom(Ledger()).Draw(t, "row")
+		r.Parameters = maps.Clone(r.Parameters)
+		names := slices.Sorted(maps.Keys(r.Parameters))
+		for range rapid.IntRange(1, 3).Draw(t, "changes") {
+			switch rapid.IntRange(0, 4).Draw(t, "change") {
+			case 0:
+				r.GPUs = rapid.SampledFrom([]int{0, 1, 2, 3, 17, 4096, 1 << 30}).Draw(t, "gpus")
+			case 1:
+				r.Nodes = rapid.SampledFrom([]int{0, 1, 3, 1 << 30}).Draw(t, "nodes")
+			case 2:
+				r.Unit = rapid.SampledFrom([]string{"", "us", "ms", "s", "GB/s", "tok/s", "%"}).Draw(t, "unit")
+			default:
+				if len(names) > 0 {
+					r.Parameters[rapid.SampledFrom(names).Draw(t, "name")] = odd.Draw(t, "value")
+				}
+			}
+		}
+		p := predictRow(t.Context(), &r, &Options{})
+		if (p.Reason == "") != (p.Value > 0) || strings.Contains(p.Reason, "sim failed") {
+			t.Errorf("%s on %d GPUs, %d nodes, %v: got value %v and reason %q", r.ID, r.GPUs, r.Nodes, r.Parameters, p.Value, p.Reason)
+		}
+	})
 }
 
 // writeStored writes predictions.csv and ablations.csv.
