@@ -10,9 +10,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sim/fabric/machine"
 	"sim/internal/text"
 	"sim/plots/chart"
 	"sim/scenarios"
+	"sim/scenarios/accuracy"
 	"sim/scenarios/compare"
 	"sim/scenarios/result"
 )
@@ -146,6 +148,10 @@ func flagValues(cmd, flag string) []string {
 	}
 	// These flags have the same values in all commands.
 	switch flag {
+	case "machine":
+		return append(machine.Names(), completeFiles)
+	case "without":
+		return accuracy.Parts()
 	case "format":
 		return []string{"png", "svg", "png,svg"}
 	case "policy":
@@ -154,7 +160,7 @@ func flagValues(cmd, flag string) []string {
 		return chart.Kinds
 	case "metric":
 		return metricNames()
-	case "out", "trace", "plan-out", "routes-out", "goal-out", "chakra-out", "cm-out", "spec", "creds", "token-file":
+	case "out", "trace", "plan-out", "routes-out", "goal-out", "chakra-out", "cm-out", "spec", "creds", "token-file", "data", "csv":
 		return []string{completeFiles}
 	}
 	return nil
@@ -189,6 +195,8 @@ func argumentValues(cmd string, before []string) []string {
 			out = append(out, l.kind)
 		}
 		return out
+	case cmd == "validate":
+		return accuracy.ClassNames()
 	case cmd == "completion" && len(before) == 0:
 		return shells
 	}
