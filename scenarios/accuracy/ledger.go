@@ -104,6 +104,9 @@ const MaxFileBytes = 16 << 20
 // all other columns.
 var columns = []string{"id", "hardware", "gpus", "nodes", "parameters", "metric", "value", "unit"}
 
+// sameSource is the source of a row that has the source of the row before it.
+const sameSource = "same"
+
 // Read reads a file of measurements in the format of the ledger. Its errors are of type
 // schema.Diagnostics, with at least one line per problem.
 func Read(name string, data []byte) ([]*Row, error) {
@@ -170,6 +173,9 @@ func Read(name string, data []byte) ([]*Row, error) {
 			return n
 		}
 		row.GPUs, row.Nodes = count("gpus"), count("nodes")
+		if row.Source == sameSource && len(rows) > 0 {
+			row.Source = rows[len(rows)-1].Source
+		}
 		if row.ID == "" {
 			fault(line, "id", "is empty", "give each row a name")
 		}

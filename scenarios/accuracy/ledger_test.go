@@ -22,7 +22,7 @@ func TestLedger(t *testing.T) {
 			t.Errorf("two rows have the id %s", r.ID)
 		}
 		ids[r.ID] = true
-		if r.Source == "" || r.Hardware == "" || r.Metric == "" || r.Unit == "" {
+		if r.Source == "" || r.Source == sameSource || r.Hardware == "" || r.Metric == "" || r.Unit == "" {
 			t.Errorf("%s:%d: source %q, hardware %q, metric %q or unit %q is empty", r.File, r.Line, r.Source, r.Hardware, r.Metric, r.Unit)
 		}
 	}
@@ -145,7 +145,12 @@ func TestMachineFor(t *testing.T) {
 		name, note, fault string
 	}{
 		{"H100-SXM 80GB (HGX), NVLink4, 8x CX7 IB 400 Gb/s", 2, "h100-ib", "", ""},
-		{"H100-SXM (GCP A3 High), NVLink4, TCPX 1 Tb/s a node", 1, "h100-ib", "", ""},
+		{"H100-SXM (GCP A3 High), TCPX 1 Tb/s a node", 1, "h100-ib", "", ""},
+		{"NVIDIA 8xH100SXM5", 1, "h100-ib", "", ""},
+		{"DGX-GB200 NVL72", 18, "gb200", "", ""},
+		{"A100 PCIe", 1, "a100", "sim has no profile of a100-pcie", ""},
+		{"AMD MI355X (gfx950), xGMI full mesh", 1, "mi355x", "", ""},
+		{"TPU v5p", 16, "tpuv5p", "", ""},
 		{"Intel Gaudi 3", 1, "", "", `the hardware "Intel Gaudi 3" names no accelerator that sim has a profile of`},
 	} {
 		name, note, err := MachineFor(&Row{Hardware: c.hardware, Nodes: c.nodes})

@@ -1,7 +1,9 @@
 package accuracy
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -64,13 +66,18 @@ func wordsOf(description string) []string {
 	return strings.FieldsFunc(strings.ToLower(description), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }
 
+// counted matches a word with a number of GPUs or a form factor joined to it, such as 8xh100 or
+// h100sxm5.
+var counted = regexp.MustCompile(`^(?:\d+x)?(.+?)(?:x\d+|sxm\d*|pcie|nvl\d*)?$`)
+
 // named returns the name of the first word that names has, or "".
 func named(names map[string]string, words []string) string {
-	i := slices.IndexFunc(words, func(word string) bool { return names[word] != "" })
-	if i < 0 {
-		return ""
+	for _, word := range words {
+		if name := cmp.Or(names[word], names[counted.ReplaceAllString(word, "$1")]); name != "" {
+			return name
+		}
 	}
-	return names[words[i]]
+	return ""
 }
 
 // RowsOf returns the rows that a profile can predict: for the name of a built-in profile the rows

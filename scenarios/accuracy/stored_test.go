@@ -58,6 +58,21 @@ func TestStored(t *testing.T) {
 	}
 }
 
+// maxTypicalFactor limits the typical factor of each class with predictions. A change that makes
+// a class worse must raise its limit here.
+var maxTypicalFactor = map[string]float64{
+	"experts": 1.39,
+}
+
+// TestTypicalFactors: no class is worse than its limit, and each class with predictions has one.
+func TestTypicalFactors(t *testing.T) {
+	for _, s := range Summaries(Stored()) {
+		if limit := maxTypicalFactor[s.Class]; s.TypicalFactor > limit {
+			t.Errorf("%s: the typical factor of the stored predictions is %.4f, want at most %.4f", s.Class, s.TypicalFactor, limit)
+		}
+	}
+}
+
 // TestOddRows: a row with any values has a prediction or a reason, and never both.
 func TestOddRows(t *testing.T) {
 	scenarios.SetBudget(scenarios.Budget{Bytes: 1 << 28, Seconds: 1})
