@@ -154,12 +154,12 @@ func (p *Product) Bytes() float64 {
 func (g *GPU) GEMMTime(p Product) float64 {
 	tiles := math.Ceil(p.M/tile) * math.Ceil(p.N/tile) * math.Ceil(p.Count)
 	waves := math.Ceil(tiles / float64(g.Multiprocessors))
-	perTile := 2 * tile * tile * p.K / (g.rate(p.Precision) / float64(g.Multiprocessors))
+	perTile := 2 * tile * tile * p.K / (g.GEMMRate(p.Precision) / float64(g.Multiprocessors))
 	return g.kernel(waves*perTile, p.Bytes())
 }
 
-// rate returns the operations per second that large matrix products reach.
-func (g *GPU) rate(p Precision) float64 { return g.Peak.Of(p) * 1e12 * g.Efficiency.Of(p) }
+// GEMMRate returns the operations per second that large matrix products reach.
+func (g *GPU) GEMMRate(p Precision) float64 { return g.Peak.Of(p) * 1e12 * g.Efficiency.Of(p) }
 
 // kernel returns the seconds of a kernel that computes for the given seconds and moves the given
 // bytes. Arithmetic and transfers overlap only in part: the time is the root of the sum of the
@@ -184,16 +184,16 @@ type Scores struct {
 	Bytes float64
 }
 
-// backwardProducts is the number of matrix products of the backward pass of attention, per product
+// BackwardProducts is the number of matrix products of the backward pass of attention, per product
 // of the forward pass: five for two (Dao 2023, Sec. 2.3).
-const backwardProducts = 2.5
+const BackwardProducts = 2.5
 
 // AttentionTime returns the seconds of a fused attention kernel. The backward pass computes the
 // exponentials again.
 func (g *GPU) AttentionTime(s Scores, backward bool) float64 {
 	flops, share, bytes := s.FLOPs, g.Attention.Forward, s.Bytes
 	if backward { // it also reads the gradients of the outputs and writes the gradients of the inputs
-		flops, share, bytes = flops*backwardProducts, g.Attention.Backward, 2*bytes
+		flops, share, bytes = flops*BackwardProducts, g.Attention.Backward, 2*bytes
 	}
 	matrix := flops / (g.Peak.BF16 * 1e12 * share)
 	return g.kernel(matrix+s.Pairs/(g.Attention.Exponentials*1e12), bytes)

@@ -36,13 +36,13 @@ func TestGEMMBounds(t *testing.T) {
 		p.Accumulates = rapid.Bool().Draw(t, "accumulates")
 		got, launch := g.GEMMTime(p), g.Launch.Seconds()
 		memory := 8 * p.Bytes() / 4e12
-		if lowest := launch + max(p.FLOPs()/g.rate(p.Precision), memory); got < lowest*(1-1e-12) {
+		if lowest := launch + max(p.FLOPs()/g.GEMMRate(p.Precision), memory); got < lowest*(1-1e-12) {
 			t.Errorf("got %g s, want at least %g s", got, lowest)
 		}
 		whole := p
 		whole.M, whole.N = math.Ceil(p.M/tile)*tile, math.Ceil(p.N/tile)*tile
-		wave := 10 * 2 * tile * tile * p.K / g.rate(p.Precision)
-		if highest := launch + whole.FLOPs()/g.rate(p.Precision) + wave + memory; got > highest {
+		wave := 10 * 2 * tile * tile * p.K / g.GEMMRate(p.Precision)
+		if highest := launch + whole.FLOPs()/g.GEMMRate(p.Precision) + wave + memory; got > highest {
 			t.Errorf("got %g s, want at most %g s", got, highest)
 		}
 	})
@@ -78,7 +78,7 @@ func TestWaves(t *testing.T) {
 				}
 			}
 		}
-		want := float64(work[0]) * 2 * tile * tile * p.K * float64(len(work)) / g.rate(p.Precision)
+		want := float64(work[0]) * 2 * tile * tile * p.K * float64(len(work)) / g.GEMMRate(p.Precision)
 		if got := g.GEMMTime(p); math.Abs(got-want) > 1e-9*want {
 			t.Errorf("got %g s, want %g s of %d tiles", got, want, next)
 		}

@@ -63,12 +63,12 @@ var classes = []class{
 	{
 		name: "gemm", title: "matrix products",
 		contains: func(r *Row) bool { return r.Parameters["op"] == "gemm" },
-		reason:   noModel,
+		predict:  predictGEMM, parts: []string{gemmWaves},
 	},
 	{
 		name: "kernels", title: "attention, memory and other operators",
 		contains: func(r *Row) bool { return r.Parameters["op"] != "" },
-		reason:   noModel,
+		predict:  predictKernel, parts: []string{attentionRate},
 	},
 	{
 		name: "training-moe", title: "training of models with experts",
