@@ -151,7 +151,11 @@ func ablationTable(testing.TB) string {
 	var rows []string
 	for _, a := range accuracy.Ablations() {
 		s := complete[a.Class]
-		rows = append(rows, fmt.Sprintf("%s | %s | %s | %s", a.Part, s.Title, factor(s.TypicalFactor), factor(a.TypicalFactor)))
+		with, without := factor(s.TypicalFactor), factor(a.TypicalFactor)
+		if s.Predicted == 0 {
+			with, without = factor(s.FitFactor)+" (fitted)", factor(a.FitFactor)+" (fitted)"
+		}
+		rows = append(rows, fmt.Sprintf("%s | %s | %s | %s", a.Part, s.Title, with, without))
 	}
 	return markdownTable("part left out | class | typical factor with it | without it", rows)
 }

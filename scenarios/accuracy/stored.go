@@ -15,7 +15,7 @@ import (
 var storedFile []byte
 
 // ablationFile holds the typical factors without a part of the models, one line per part and class:
-// part, class, typical factor. The command make accuracy writes it.
+// part, class, typical factor, factor of the fitted rows. The command make accuracy writes it.
 //
 //go:embed ablations.csv
 var ablationFile []byte
@@ -24,14 +24,14 @@ var ablationFile []byte
 type Ablation struct {
 	Part, Class   string
 	TypicalFactor float64 // 0 if no row was predicted
+	FitFactor     float64 // 0 without fitted rows
 }
 
 // Ablations returns the stored ablations.
 func Ablations() (out []Ablation) {
 	for _, fields := range readStored(ablationFile) {
-		a := Ablation{Part: fields[0], Class: fields[1]}
-		a.TypicalFactor = parseStored(fields[2])
-		out = append(out, a)
+		out = append(out, Ablation{Part: fields[0], Class: fields[1],
+			TypicalFactor: parseStored(fields[2]), FitFactor: parseStored(fields[3])})
 	}
 	return out
 }

@@ -62,6 +62,7 @@ func TestStored(t *testing.T) {
 // a class worse must raise its limit here.
 var maxTypicalFactor = map[string]float64{
 	"experts": 1.39,
+	"kernels": 1.19,
 }
 
 // TestTypicalFactors: no class is worse than its limit, and each class with predictions has one.
@@ -108,7 +109,7 @@ func writeStored(t *testing.T, predictions []Prediction) {
 	var lines [][]string
 	for _, p := range predictions {
 		if p.Reason == "" {
-			lines = append(lines, []string{p.Row.ID, p.Machine, strconv.FormatFloat(p.Value, 'g', 6, 64)})
+			lines = append(lines, []string{p.Row.ID, p.Machine, number(p.Value)})
 		}
 	}
 	writeLines(t, "predictions.csv", lines)
@@ -121,11 +122,14 @@ func writeStored(t *testing.T, predictions []Prediction) {
 			t.Fatal(err)
 		}
 		for _, s := range Summaries(got) {
-			lines = append(lines, []string{part, s.Class, strconv.FormatFloat(s.TypicalFactor, 'g', 6, 64)})
+			lines = append(lines, []string{part, s.Class, number(s.TypicalFactor), number(s.FitFactor)})
 		}
 	}
 	writeLines(t, "ablations.csv", lines)
 }
+
+// number formats a number with six digits.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // writeLines writes a CSV file.
 func writeLines(t *testing.T, name string, lines [][]string) {
