@@ -131,12 +131,14 @@ func TestStoredIterations(t *testing.T) {
 
 // storedCall has the fields of a call that are part of the stored digests.
 type storedCall struct {
-	Dim                                       training.Phase
-	Kind                                      training.CallKind
-	Position                                  training.Position
-	Bytes                                     int64
-	ForExpertWeights, WithinStage, Transposed bool
-	Draw                                      uint64
+	Dim                     training.Phase
+	Kind                    training.CallKind
+	Position                training.Position
+	Bytes                   int64
+	ForExpertWeights        bool
+	Span                    training.ReplicaSpan
+	WithinStage, Transposed bool
+	Draw                    uint64
 }
 
 // storedStep has the fields of a call of a step that are part of the stored digests.
@@ -149,7 +151,7 @@ type storedStep struct {
 func storedCalls(calls []training.Call) []storedCall {
 	out := make([]storedCall, len(calls))
 	for i, c := range calls {
-		out[i] = storedCall{c.Dim, c.Kind, c.Position, c.Bytes, c.ForExpertWeights, c.WithinStage, c.Transposed, c.Draw}
+		out[i] = storedCall{c.Dim, c.Kind, c.Position, c.Bytes, c.ForExpertWeights, c.Span, c.WithinStage, c.Transposed, c.Draw}
 	}
 	return out
 }
