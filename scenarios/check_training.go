@@ -329,6 +329,10 @@ func checkSharding(c *checker) {
 		c.conflictf(key+" workload.overlap_sync",
 			"every backward pass scatters its gradients already; leave overlap_sync out")
 
+	case t.OverlapPasses == training.OverlapPairs:
+		c.conflictf(key+" workload.overlap_passes",
+			"two passes would gather different parameters at once; set overlap_passes = \"halves\"")
+
 	// Replicas exchange data in every pass, so none can be simulated alone.
 	case t.ReplicaMode == "decomposed" || len(c.s.Replicas) > 0 && t.ReplicaMode != "all":
 		c.conflictf(key+" workload.replicas",
@@ -397,6 +401,15 @@ func checkPipeline(c *checker) {
 		c.conflictf("workload.microbatches workload.pp workload.schedule",
 			"%d micro-batches do not fit pp = %d: schedule %q requires an even number of at least two per stage; choose an even number of at least %d",
 			t.Microbatches, t.PP, t.Schedule, 2*t.PP)
+
+	case t.OverlapPasses == training.OverlapPairs && !t.CanPair():
+		c.conflictf("workload.overlap_passes workload.schedule",
+			"a forward pass cannot overlap with the next backward pass under schedule %q, whose stages would wait for each other; choose %q, %q or %q, or \"halves\"",
+			t.Schedule, training.Interleaved, training.Eager, training.DualPipe)
+
+	case t.OverlapPasses == training.OverlapPairs && t.BlockingSends:
+		c.conflictf("workload.overlap_passes workload.blocking_sends",
+			"a pass that overlaps with the next one cannot send before it; leave blocking_sends out")
 
 	// The interleaved schedule processes micro-batches in groups of pp.
 	case t.Schedule == training.Interleaved && c.OK("workload.microbatches") && t.Microbatches%t.PP != 0:

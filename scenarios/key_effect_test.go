@@ -252,7 +252,7 @@ top_k=4
 expert_ffn=256
 effective_tflops=10
 `, nil, []string{
-		"workload.expert_copies", "workload.expert_nodes", "workload.dispatch_bytes", "workload.combine_bytes",
+		"workload.expert_copies", "workload.expert_nodes", "workload.dispatch_bytes", "workload.combine_bytes", "workload.overlap_passes",
 	}},
 	{"cluster of circuits", `seed=3
 [fabric]

@@ -267,6 +267,13 @@ allocators = ["prop-alloc"]
 				first = got
 			}
 		}
+		alone := runMetrics(t, text)["makespan_s"]
+		for overlap, schedule := range map[string]string{"halves": "1f1b", "pairs": "eager-1f1b"} {
+			got := runMetrics(t, text, "workload.overlap_passes="+overlap, "workload.schedule="+schedule)["makespan_s"]
+			if got >= alone {
+				t.Errorf("%s, %s: got %v s, want less than the %v s without overlap", name, overlap, got, alone)
+			}
+		}
 		all := runMetrics(t, text, "workload.dispatch_bytes=1", "workload.expert_copies=node", "workload.node_gpus=4", "workload.expert_nodes=2")
 		unlimited := runMetrics(t, text, "workload.dispatch_bytes=1", "workload.expert_copies=node", "workload.node_gpus=4")
 		if all["makespan_s"] != unlimited["makespan_s"] {

@@ -179,6 +179,15 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 			"workload.collectives", "fabric.kind",
 		),
 
+		// Calls of a step take time of their own: in the task graph, inside the pods of tiers,
+		// or on a scale-up domain.
+		"timed-calls": when(
+			func() string { return "collectives " + schema.Quote(w.Collectives) },
+			`set workload.collectives = "graph", or choose a fabric of tiers`,
+			func() bool { return s.hasCallsInGraph() || len(s.Tiers) > 0 || s.carrier() == planCarrier },
+			"workload.collectives", "fabric.kind",
+		),
+
 		// The trace holds every rank, not a stage of a pipeline.
 		"by-rank": when(
 			workload, "leave it out", func() bool { return !s.isStagedTrace() }, kindAt, "fabric.kind",

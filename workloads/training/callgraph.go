@@ -29,6 +29,8 @@ type passBuilder struct {
 	// reports whether calls of a ring have been made since joined.
 	ringOverlap float64
 	ringStarted bool
+
+	computes []int32 // tasks with a duration
 }
 
 // addPassWithCalls adds a pass that is divided into pieces and makes its collective calls
@@ -112,7 +114,7 @@ func (b *builder) addPassWithCalls(v int, duration engine.Time, m TaskMeta) (pas
 		}
 	}
 	x.join(0)
-	p.last = x.gpuLast[0]
+	p.last, p.computes = x.gpuLast[0], x.computes
 	return p, nil
 }
 
@@ -144,9 +146,13 @@ func (x *passBuilder) join(d engine.Time) {
 		e := engine.Time(float64(d) * part)
 		early = b.addTask(engine.Task{Duration: e}, x.meta)
 		b.Graph.AddDependency(x.joined, early)
+		x.computes = append(x.computes, early)
 		d -= e
 	}
 	id := b.addTask(engine.Task{Duration: d}, x.meta)
+	if d > 0 {
+		x.computes = append(x.computes, id)
+	}
 	for g, before := range x.gpuLast {
 		b.Graph.AddDependency(before, id)
 		x.gpuLast[g] = id

@@ -149,7 +149,7 @@ func (s *Spec) PieceLayers(v int) float64 {
 // step. Passes make them once per piece. Sync, StageCopyScatter and StageCopyGather make them once
 // per piece of the gradients or parameters.
 func (s *Spec) Repeats(v int, pass Phase) int {
-	n := s.Pieces(v) * (s.Microbatches / s.ModelCopies())
+	n := s.Pieces(v) * s.passParts() * (s.Microbatches / s.ModelCopies())
 	switch {
 	case pass == StageCopyScatter && s.scattersGradients():
 		_, n = s.ShardCalls(v, ReduceScatter)
@@ -239,7 +239,7 @@ func (s *Spec) Calls(v int, pass Phase) []Call {
 	// Numbers of layers, which may be fractions: all, with experts, and with a
 	// tensor-parallel feed-forward network.
 	_, layers := s.layers(v)
-	pieces := float64(s.Pieces(v))
+	pieces := float64(s.Pieces(v) * s.passParts())
 	experts := s.ExpertLayers(v)
 	network := layers
 	if s.Arch.SharedExperts == 0 {
@@ -412,7 +412,7 @@ func (s *Spec) Groups(c Call, replica, stage int) [][]int32 {
 // once per piece; StageCopyScatter and StageCopyGather make them once.
 func (s *Spec) CallTime(v int, pass Phase, timeOf func(Call) (engine.Time, error)) (engine.Time, error) {
 	var sum engine.Time
-	pieces := engine.Time(s.Pieces(v))
+	pieces := engine.Time(s.Pieces(v) * s.passParts())
 	if pass == StageCopyScatter || pass == StageCopyGather {
 		pieces = 1
 	}
@@ -435,8 +435,9 @@ func (s *Spec) CallTime(v int, pass Phase, timeOf func(Call) (engine.Time, error
 // collective calls that share no links with other traffic, such as calls within a
 // switched domain (CallTime).
 //
-// Lengthen is called before the graph is simulated, once for all dimensions or once per
-// dimension. It returns the error of longer, or an error if a time exceeds the range of
+// Compute that overlaps with the calls (Spec.OverlapPasses) hides them.
+//
+// Lengthen is called before the graph is simulated, once for all dimensions. It returns the error of longer, or an error if a time exceeds the range of
 // simulated time.
 func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error)) error {
 	s := &it.Spec
@@ -460,6 +461,9 @@ func (it *Iteration) Lengthen(longer func(v int, pass Phase) (engine.Time, error
 		t := times[int(m.Chunk)*s.PP+int(m.Stage)]
 		if m.Parts > 0 {
 			t = part(t, int(m.Part), int(m.Parts))
+		}
+		if t > 0 {
+			t = max(0, t-it.hidden[int32(i)])
 		}
 		if t < 0 || *d > engine.Never-t {
 			return fmt.Errorf("training: passes of virtual stage %d exceed the range of simulated time",

@@ -110,6 +110,8 @@ type Iteration struct {
 	// SendOrder is the priority of waiting packets on a link, indexed by task; the lowest
 	// value is sent first. It is nil unless a trace specifies it.
 	SendOrder []int32
+
+	hidden map[int32]engine.Time // time of the calls of a task that other compute hides (Lengthen)
 }
 
 // RankOf returns the rank of a task, or the first rank of a task of several GPUs in lockstep.

@@ -15,6 +15,7 @@ import (
 type passTasks struct {
 	first, last int32       // first and last task
 	pieceEnds   []int32     // task that completes each piece, indexed by piece
+	computes    []int32     // compute tasks in order
 	shards      []passTasks // parts that gather parameters or scatter gradients (Spec.Shards)
 	next        []int32     // first task of the next pass of the stage; empty after the last pass
 }
@@ -25,6 +26,9 @@ type passTasks struct {
 // the gradients are synchronised.
 func (b *builder) addPass(v int, duration engine.Time, m TaskMeta, completesGradients bool) (passTasks, error) {
 	if b.options.Expand != nil {
+		if b.Spec.passParts() > 1 && len(b.Spec.Calls(v, m.Phase)) > 0 {
+			return b.addHalves(v, duration, m)
+		}
 		return b.addPassWithCalls(v, duration, m)
 	}
 	parts := max(1, b.Spec.Shards(v))
@@ -42,7 +46,11 @@ func (b *builder) addPass(v int, duration engine.Time, m TaskMeta, completesGrad
 			b.Graph.AddDependency(p.last, id)
 		}
 		p.last, p.pieceEnds = id, append(p.pieceEnds, id)
+		p.computes = append(p.computes, id)
 		p.shards = append(p.shards, passTasks{first: id, last: id})
+	}
+	if b.Spec.OverlapPasses == OverlapHalves {
+		b.hideCalls(p.computes, p.computes)
 	}
 	return p, nil
 }
@@ -93,7 +101,7 @@ func (b *builder) addPipeline(r int) error {
 	b.numScatters = make([]int, s.PP)
 	maxPasses := 0
 	for i := range stages {
-		stages[i] = stageBuilder{number: i, program: s.Program(i), last: -1,
+		stages[i] = stageBuilder{number: i, program: s.Program(i), last: -1, startAfter: -1,
 			lastGradient: make([]int, s.Chunks)}
 		for k, o := range stages[i].program {
 			if o.Kind == BackwardPass || o.Kind == WeightGradientPass {
@@ -179,6 +187,9 @@ type stageBuilder struct {
 	// so far.
 	numGathers, numScatters int
 	gatherEnds              []int32 // last task of each part that gathered parameters
+
+	paired     *passTasks // forward pass that overlaps with the next pass; nil without such a pass
+	startAfter int32      // task after which the next pass starts instead of last; -1 means last
 }
 
 // addProgramPass adds pass number step of a stage's program in replica r. If activations are
@@ -215,6 +226,7 @@ func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64
 	// Partial recomputation lengthens the backward pass. Full recomputation is a pass of its
 	// own, with which the backward pass then begins.
 	first := int32(-1) // first task of a recomputation pass; -1 without such a pass
+	var computes []int32
 	if m.Phase == Backward && s.Recompute != "" && s.Recompute != "none" {
 		if s.Recompute != "full" {
 			d += t.recompute
@@ -226,16 +238,22 @@ func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64
 			if err != nil {
 				return passTasks{}, err
 			}
-			first = p.first
+			first, computes = p.first, p.computes
 		}
 	}
 
 	completesGradients := step == z.lastGradient[o.Chunk]
 	p, err := b.appendPass(z, o, d, m, completesGradients)
-	if first >= 0 {
-		p.first = first
+	if err != nil {
+		return p, err
 	}
-	return p, err
+	if first >= 0 {
+		p.first, p.computes = first, append(computes, p.computes...)
+	}
+	if s.OverlapPasses == OverlapPairs {
+		b.overlapPair(z, o, &p, m)
+	}
+	return p, nil
 }
 
 // appendPass adds the tasks of pass o after the previous pass of the stage. m describes them; its
@@ -248,8 +266,12 @@ func (b *builder) appendPass(z *stageBuilder, o Pass, duration engine.Time, m Ta
 	if err != nil {
 		return p, err
 	}
-	if z.last >= 0 {
-		b.Graph.AddDependency(z.last, p.first)
+	after := z.last
+	if z.startAfter >= 0 {
+		after, z.startAfter = z.startAfter, -1
+	}
+	if after >= 0 {
+		b.Graph.AddDependency(after, p.first)
 	}
 	z.last = p.last
 	if s.Shards(v) == 0 {

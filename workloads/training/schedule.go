@@ -22,6 +22,7 @@
 package training
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -119,6 +120,10 @@ const undivided = -1
 // W end the program.
 func (s *Spec) alternating(warmUp, weightDelay int) []Pass {
 	n := s.Microbatches * s.Chunks // forward passes of a stage
+	isPaired := s.OverlapPasses == OverlapPairs
+	if isPaired {
+		warmUp++ // the backward pass needs a forward pass before the one that it overlaps
+	}
 	warmUp = min(warmUp, n)
 	passes := make([]Pass, 0, 3*n)
 	numBackward, numWeights := 0, 0 // backward passes or B, and W, in the program so far
@@ -148,6 +153,7 @@ func (s *Spec) alternating(warmUp, weightDelay int) []Pass {
 	for i := range n {
 		passes = append(passes, s.forward(i))
 		if i >= warmUp {
+			passes[len(passes)-1].OverlapsNext = isPaired
 			addBackward(weightDelay)
 		}
 	}
@@ -314,6 +320,8 @@ func (s *Spec) checkSchedule() error {
 	case s.Chunks > 1 && s.Schedule != Interleaved && s.Schedule != DualPipe:
 		return fmt.Errorf("training: %d chunks per stage need the schedule %s, not %s", s.Chunks,
 			Interleaved, s.Schedule)
+	case s.OverlapPasses == OverlapPairs && !s.CanPair():
+		return fmt.Errorf("training: pairs of passes under %s; want %s, %s or %s", cmp.Or(s.Schedule, OneFOneB), DualPipe, Interleaved, Eager)
 	case s.Schedule == Interleaved && s.Microbatches%s.PP != 0:
 		return fmt.Errorf("training: %d micro-batches are not a multiple of PP %d", s.Microbatches, s.PP)
 	}
