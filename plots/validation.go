@@ -5,6 +5,7 @@ package plots
 import (
 	"image/color"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -58,7 +59,7 @@ func validationPlot(c ValidationClass, colors []color.Color) *plot.Plot {
 	lo, hi = lo/margin, hi*margin
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Min, a.Max, a.Scale = lo, hi, plot.LogScale{}
-		a.Tick.Marker = sheet.LogTicker{Unit: sheet.Unit{Per: 1}, Count: 4}
+		a.Tick.Marker = decadeTicker{sheet.LogTicker{Unit: sheet.Unit{Per: 1}, Count: 4}}
 	}
 	p.Add(sheet.FullGrid(), sheet.PlotFunc(func(canvas draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&canvas)
@@ -83,4 +84,20 @@ func validationPlot(c ValidationClass, colors []color.Color) *plot.Plot {
 		}
 	}))
 	return p
+}
+
+// decadeTicker is a LogTicker that labels only powers of ten on axes of more than two decades, where
+// the labels of a narrow plot would overlap.
+type decadeTicker struct{ sheet.LogTicker }
+
+// Ticks implements plot.Ticker.
+func (t decadeTicker) Ticks(lo, hi float64) []plot.Tick {
+	ticks := t.LogTicker.Ticks(lo, hi)
+	const maxDetailed = 100 // ratio of the ends of an axis
+	for i := range ticks {
+		if hi > maxDetailed*lo && !strings.HasPrefix(strings.TrimLeft(ticks[i].Label, "0."), "1") {
+			ticks[i].Label = ""
+		}
+	}
+	return ticks
 }

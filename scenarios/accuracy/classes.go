@@ -36,11 +36,6 @@ const noModel = "sim has no model for rows of this class"
 // classes lists all classes.
 var classes = []class{
 	{
-		name: "tpu", title: "all-to-all on TPU v4",
-		contains: func(r *Row) bool { return r.Metric == "all_to_all" },
-		predict:  predictTorus,
-	},
-	{
 		name: "collectives-large", title: "collectives, 64 MiB and more",
 		contains: func(r *Row) bool { return isCollective(r) && callBytes(r) >= minLargeCall },
 		reason:   noModel,
@@ -81,6 +76,11 @@ var classes = []class{
 		reason:   noModel,
 	},
 	{
+		name: "tpu", title: "all-to-all on TPU v4",
+		contains: isTorusExchange,
+		predict:  predictTorus,
+	},
+	{
 		name: "inference", title: "inference",
 		contains: func(r *Row) bool { return r.Parameters["model"] != "" && slices.Contains(inferenceMetrics, r.Metric) },
 		reason:   "the row does not state the schedule of the server, its cache and its arrivals, which determine the value",
@@ -98,8 +98,11 @@ var inferenceMetrics = []string{
 	"median_ttft", "median_tpot", "mean_ttft", "mean_tpot", "elapsed", "throughput",
 }
 
+// isTorusExchange reports whether the row is the rate per chip of an all-to-all on a torus.
+func isTorusExchange(r *Row) bool { return r.Metric == "all_to_all" }
+
 // isCollective reports whether the row is the time or the rate of a collective call.
-func isCollective(r *Row) bool { return r.Parameters["collective"] != "" }
+func isCollective(r *Row) bool { return r.Parameters["collective"] != "" && !isTorusExchange(r) }
 
 // isExpertCall reports whether the row is the time or the rate of dispatching tokens to experts or of
 // combining their results.
