@@ -140,6 +140,12 @@ func checkExpertLoads(c *checker) {
 		return
 	}
 
+	if copies := t.Arch.Experts + t.ExtraExperts; copies%t.EP != 0 {
+		c.conflictf("workload.redundant_experts workload.ep",
+			"%d experts and %d copies do not spread evenly over ep = %d; choose a number of copies that makes a multiple",
+			t.Arch.Experts, t.ExtraExperts, t.EP)
+		return
+	}
 	for i, row := range t.ExpertLoads {
 		sum := 0
 		for _, n := range row {

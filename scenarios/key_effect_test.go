@@ -254,6 +254,34 @@ effective_tflops=10
 `, nil, []string{
 		"workload.expert_copies", "workload.expert_nodes", "workload.dispatch_bytes", "workload.combine_bytes", "workload.overlap_passes",
 	}},
+	{"loads of experts", `seed=3
+[fabric]
+kind="electrical"
+gpus=4
+[workload]
+kind="training"
+sequence=256
+microbatches=2
+tp=1
+pp=1
+ep=4
+gpus=4
+collectives="graph"
+expert_sizes="loads"
+expert_loads=[[1,2,3,4,5,6,7,20]]
+expert_drift=0.1
+[workload.architecture]
+layers=1
+hidden=256
+heads=4
+vocab=1024
+experts=8
+top_k=2
+expert_ffn=256
+effective_tflops=10
+`, nil, []string{
+		"workload.redundant_experts", "workload.expert_drift", "workload.expert_age",
+	}},
 	{"cluster of circuits", `seed=3
 [fabric]
 kind="cluster"

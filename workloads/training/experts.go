@@ -6,7 +6,10 @@
 package training
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"slices"
 
 	"sim/engine"
 	"sim/workloads/collective"
@@ -79,8 +82,8 @@ func (s *Spec) loadFactor(load, average float64) float64 {
 
 // LoadSizes returns the messages of an all-to-all with the mean sizes of call c, by the loads of
 // experts in a layer. The message from GPU i to GPU k of a stage has index i*GPUs + k.
-func (s *Spec) LoadSizes(c Call, layer int) []int64 {
-	gpus, shares := s.StageGPUs(), s.LoadShares(layer)
+func (s *Spec) LoadSizes(c Call, layer int, seed uint64) []int64 {
+	gpus, shares := s.StageGPUs(), s.LoadShares(layer, seed)
 	perNode := s.nodeGPUs()
 	nodeShares := make([]float64, gpus/perNode)
 	for i, share := range shares {
@@ -114,21 +117,80 @@ func (s *Spec) expertLayer(v, piece, pieces int) int {
 
 // LoadShares returns the share of a stage's tokens that each of its GPUs receives in a
 // layer, from the loads in ExpertLoads. Layers are counted from the first one with
-// experts. Consecutive experts are on the same rank, whose ETP GPUs share them.
-func (s *Spec) LoadShares(layer int) []float64 {
+// experts. The GPUs of a rank share its experts. With ExpertDrift, the loads have changed since
+// the experts were placed; seed selects the change.
+func (s *Spec) LoadShares(layer int, seed uint64) []float64 {
+	loads := make([]float64, s.Arch.Experts)
+	for i, load := range s.ExpertLoads[layer] {
+		loads[i] = float64(load)
+	}
+	placed, copies := s.placeExperts(loads)
+	if s.ExpertDrift > 0 {
+		random := RandomStream(seed, fmt.Sprintf("expert drift %d", layer))
+		deviation := s.ExpertDrift * math.Sqrt(float64(s.ExpertAge))
+		for i := range loads {
+			loads[i] *= math.Exp(deviation * random.NormFloat64())
+		}
+	}
+
 	shares := make([]float64, s.StageGPUs())
 	sum := 0.0
-	expertsPerRank := s.Arch.Experts / s.EP
-	for expert, load := range s.ExpertLoads[layer] {
-		for k := range s.ETP {
-			shares[expert/expertsPerRank*s.ETP+k] += float64(load) / float64(s.ETP)
+	for rank, experts := range placed {
+		for _, expert := range experts {
+			load := loads[expert] / float64(copies[expert])
+			for k := range s.ETP {
+				shares[rank*s.ETP+k] += load / float64(s.ETP)
+			}
+			sum += load
 		}
-		sum += float64(load)
 	}
 	for i := range shares {
 		shares[i] /= sum
 	}
 	return shares
+}
+
+// placeExperts returns the experts on each rank and the number of copies of each expert. Without
+// ExtraExperts, consecutive experts are on one rank. Otherwise each further copy is of the
+// expert with the largest load per copy. In the order of their loads, copies go to the rank with
+// the smallest load that has capacity (expert-parallel load balancer, EPLB, of DeepSeek-AI, 2025).
+func (s *Spec) placeExperts(loads []float64) (ranks [][]int, copies []int) {
+	copies = slices.Repeat([]int{1}, len(loads))
+	ranks = make([][]int, s.EP)
+	if s.ExtraExperts == 0 {
+		perRank := len(loads) / s.EP
+		for expert := range loads {
+			ranks[expert/perRank] = append(ranks[expert/perRank], expert)
+		}
+		return ranks, copies
+	}
+
+	perCopy := func(expert int) float64 { return loads[expert] / float64(copies[expert]) }
+	for range s.ExtraExperts {
+		hottest := 0
+		for expert := range loads {
+			if perCopy(expert) > perCopy(hottest) {
+				hottest = expert
+			}
+		}
+		copies[hottest]++
+	}
+	var all []int // an expert occurs once per copy
+	for expert, n := range copies {
+		all = append(all, slices.Repeat([]int{expert}, n)...)
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(perCopy(b), perCopy(a)) })
+	capacity, rankLoads := len(all)/s.EP, make([]float64, s.EP)
+	for _, expert := range all {
+		lightest := -1
+		for rank := range ranks {
+			if len(ranks[rank]) < capacity && (lightest < 0 || rankLoads[rank] < rankLoads[lightest]) {
+				lightest = rank
+			}
+		}
+		ranks[lightest], rankLoads[lightest] = append(ranks[lightest], expert), rankLoads[lightest]+perCopy(expert)
+	}
+	return ranks, copies
 }
 
 // AddExchanges lengthens every pass by its all-to-alls between tokens and experts. Each

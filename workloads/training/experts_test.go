@@ -2,6 +2,7 @@ package training_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"sim/workloads/collective"
@@ -105,7 +106,7 @@ func TestLoadSizes(t *testing.T) {
 		}
 		s.ExpertLoads = [][]int{loads}
 		c, _ := expertCalls(&s)
-		for i, got := range s.LoadSizes(c, 0) {
+		for i, got := range s.LoadSizes(c, 0, 1) {
 			if want := c.Size(i/16, i%16); got < want-1 || got > want+1 {
 				rt.Fatalf("equal loads: got %d bytes from %d to %d, want %d", got, i/16, i%16, want)
 			}
@@ -113,7 +114,7 @@ func TestLoadSizes(t *testing.T) {
 
 		hot := rapid.IntRange(0, s.Arch.Experts-1).Draw(rt, "hot expert")
 		loads[hot] = rapid.IntRange(200, 1000000).Draw(rt, "load")
-		sizes, gpu := s.LoadSizes(c, 0), hot/16
+		sizes, gpu := s.LoadSizes(c, 0, 1), hot/16
 		allTokens := float64(s.Sequence) / 16 * float64(s.Arch.Hidden) * 2
 		for from := range 16 {
 			got := sizes[from*16+gpu]
@@ -126,4 +127,67 @@ func TestLoadSizes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRedundantExperts checks the placement of experts with random loads. Every expert has a copy,
+// every rank the same number of copies, and the shares add up to 1. Copies and a balanced
+// placement never raise the largest share, up to the rounding of whole copies, and lower it if one
+// expert has most of the load.
+func TestRedundantExperts(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := expertStep(t)
+		s.Arch.Experts = 32
+		loads := rapid.SliceOfN(rapid.IntRange(0, 1000), 32, 32).Draw(rt, "loads")
+		loads[0]++ // not all are 0
+		s.ExpertLoads = [][]int{loads}
+		largest := func() float64 {
+			sum, shares := 0.0, s.LoadShares(0, 1)
+			for _, share := range shares {
+				sum += share
+			}
+			if math.Abs(sum-1) > 1e-9 {
+				rt.Fatalf("the shares add up to %v, want 1", sum)
+			}
+			return slices.Max(shares)
+		}
+		before := largest()
+		s.ExtraExperts = 16 * rapid.IntRange(1, 6).Draw(rt, "copies per rank")
+		after := largest()
+		if after > before*1.2 {
+			rt.Fatalf("%d copies: the largest share is %v, want at most about %v", s.ExtraExperts, after, before)
+		}
+		loads[7] = 100000
+		s.ExtraExperts = 0
+		before = largest()
+		s.ExtraExperts = 16
+		if after := largest(); after > before/2 {
+			rt.Fatalf("a hot expert: the largest share is %v with copies and %v without, want less than half", after, before)
+		}
+	})
+}
+
+// TestExpertDrift checks that drift changes no share at age 0, and that the imbalance of experts
+// that were placed by their loads grows with age.
+func TestExpertDrift(t *testing.T) {
+	s := expertStep(t)
+	loads := make([]int, s.Arch.Experts)
+	for i := range loads {
+		loads[i] = 100 + i
+	}
+	s.ExpertLoads, s.ExtraExperts = [][]int{loads}, 16
+	const seed = 7
+	still := s.LoadShares(0, seed)
+	s.ExpertDrift = 0.05
+	if got := s.LoadShares(0, seed); !slices.Equal(got, still) {
+		t.Errorf("got %v at age 0, want %v", got, still)
+	}
+	last := slices.Max(still)
+	for _, age := range []int{10, 100, 1000} {
+		s.ExpertAge = age
+		got := slices.Max(s.LoadShares(0, seed))
+		if got <= last {
+			t.Errorf("got a largest share of %v after %d iterations, want more than %v", got, age, last)
+		}
+		last = got
+	}
 }

@@ -47,6 +47,9 @@ func (s *Spec) Memory(stage int) (m Memory) {
 		copies := float64(s.Replicas() * s.ModelCopies())
 		experts := s.expertParameters(v)
 		rest := (s.Parameters(v) - experts) * gpus / tp // copied in each tensor-parallel group
+		if s.ExtraExperts > 0 {
+			experts *= 1 + float64(s.ExtraExperts)/float64(s.Arch.Experts)
+		}
 		m.State += experts*(replicated+sharded/copies) + rest*(replicated+sharded/(copies*gpus/tp))
 		activations[c] = s.activationMemory(v)
 	}

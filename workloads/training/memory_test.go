@@ -123,7 +123,7 @@ func TestLoadShares(t *testing.T) {
 	s.EP, s.ETP, s.GPUs = 2, 2, 16
 	s.ExpertLoads = [][]int{{1, 2, 3, 4}, {0, 0, 0, 1}, {1, 1, 1, 1}, {5, 0, 0, 5}, {1, 0, 0, 0}, {9, 9, 9, 9}}
 	for layer, want := range [][]float64{{0.15, 0.15, 0.35, 0.35}, {0, 0, 0.5, 0.5}, {0.25, 0.25, 0.25, 0.25}, {0.25, 0.25, 0.25, 0.25}, {0.5, 0.5, 0, 0}} {
-		for i, got := range s.LoadShares(layer) {
+		for i, got := range s.LoadShares(layer, 1) {
 			if math.Abs(got-want[i]) > 1e-12 {
 				t.Errorf("layer %d, GPU %d: %g, want %g", layer, i, got, want[i])
 			}

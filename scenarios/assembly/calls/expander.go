@@ -147,7 +147,7 @@ func DrawSizes(
 		return nil, nil
 	case c.Draw > 0 && spec.ExpertSizes == "loads":
 		const firstDraw = 1 // sets of loads are counted from 0
-		sizes = spec.LoadSizes(c, int(c.Draw-firstDraw))
+		sizes = spec.LoadSizes(c, int(c.Draw-firstDraw), seed)
 	case c.Draw > 0:
 		random := training.RandomStream(seed, fmt.Sprintf("experts %d", c.Draw))
 		var err error
