@@ -131,6 +131,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	if !c.OK("workload", "engine", "workload.kind", "workload.source", "engine.level") {
 		return
 	}
+	checkTransport(c)
 
 	checkSource(c)
 	if !checkCallDims(c, t) {
@@ -188,6 +189,11 @@ func checkSource(c *checker) {
 	}
 
 	onPackets := s.Engine.Level == "packet"
+	hasTransport := s.Transport.IsUsed()
+	if !s.isCall() && s.rankWork() == nil && !s.isTraining() {
+		c.conflictIf(hasTransport != (w.Source == "transport"), "workload.source transport.kind",
+			`a transport sends messages, and source %s injects packets; write a [transport] with source = "transport", or neither`, schema.Quote(w.Source))
+	}
 	c.conflictIf(onPackets && kind.DrawsDestinations && w.Source != "poisson", "workload.source",
 		`destinations drawn for each packet need source "poisson"; set workload.source = "poisson", or workload.kind = "all-to-all"`)
 

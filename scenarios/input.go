@@ -22,17 +22,19 @@ import (
 func (s *Scenario) input() *input.Scenario {
 	w := &s.Workload
 	in := &input.Scenario{
-		Name:     s.Name,
-		Title:    s.Title,
-		Seed:     s.Seed,
-		Fabric:   s.Fabric.Fabric,
-		Policy:   s.Policy.Policy,
-		Mapping:  s.Policy.Mapping,
-		Engine:   s.Engine,
-		Replicas: s.Replicas,
-		Trials:   s.Trials,
-		Workload: input.Workload{Kind: w.Kind, IsTraining: s.isTraining(), WorkloadKeys: w.WorkloadKeys},
-		Read:     func(file string) ([]byte, error) { return s.files.read(file, schema.MaxFileBytes) },
+		Name:    s.Name,
+		Title:   s.Title,
+		Seed:    s.Seed,
+		Fabric:  s.Fabric.Fabric,
+		Policy:  s.Policy.Policy,
+		Mapping: s.Policy.Mapping,
+		Engine:  s.Engine,
+
+		Transport: s.Transport,
+		Replicas:  s.Replicas,
+		Trials:    s.Trials,
+		Workload:  input.Workload{Kind: w.Kind, IsTraining: s.isTraining(), WorkloadKeys: w.WorkloadKeys},
+		Read:      func(file string) ([]byte, error) { return s.files.read(file, schema.MaxFileBytes) },
 	}
 	for i := range s.Jobs {
 		job := input.Job{JobKeys: s.Jobs[i].JobKeys}

@@ -192,6 +192,114 @@ message="64KB"
 [engine]
 level="flow"
 `, []string{"workload.source"}, nil}, // has an effect at level packet; accepted so that the level can be changed
+	{"transport dctcp", `seed=3
+[fabric]
+kind="graph"
+generator="fat-tree"
+levels=2
+switch_ports=4
+link_rate="100Gbps"
+link_latency="1us"
+queue="8p"
+[workload]
+kind="matrix"
+packet="1KB"
+sends=[[0, 7, 900000], [1, 7, 900000], [2, 7, 700000], [4, 7, 500000], [5, 3, 800000], [6, 2, 800000]]
+[policy]
+routers=["spray"]
+[transport]
+kind="dctcp"
+mark_min="2KB"
+mark_max="6KB"
+`, nil, []string{"transport.header", "transport.recovery", "transport.acks", "transport.ack_bytes", "transport.window", "transport.min_timeout", "transport.balance", "transport.entropies", "transport.overflow", "transport.mark_min", "transport.mark_max", "transport.mark_share", "transport.shared_buffer", "transport.dctcp.gain", "transport.dctcp.first_alpha"}},
+	{"transport dcqcn", `seed=3
+[fabric]
+kind="graph"
+generator="fat-tree"
+levels=2
+switch_ports=4
+link_rate="100Gbps"
+link_latency="1us"
+queue="unbounded"
+[workload]
+kind="matrix"
+packet="1KB"
+sends=[[0, 7, 900000], [1, 7, 900000], [2, 7, 700000], [4, 7, 500000], [5, 3, 800000], [6, 2, 800000]]
+[policy]
+routers=["spray"]
+[transport]
+kind="dcqcn"
+overflow="pause"
+pause_at="9KB"
+mark_min="4KB"
+mark_max="9KB"
+[transport.dcqcn]
+timer_period="4us"
+cut_period="3us"
+`, nil, []string{"transport.pause_at", "transport.resume_at", "transport.mark_share", "transport.dcqcn.gain", "transport.dcqcn.alpha_period", "transport.dcqcn.cut_period", "transport.dcqcn.timer_period", "transport.dcqcn.byte_counter", "transport.dcqcn.fast_stages", "transport.dcqcn.additive", "transport.dcqcn.hyper", "transport.dcqcn.min_rate"}},
+	{"transport nscc", `seed=3
+[fabric]
+kind="graph"
+generator="fat-tree"
+levels=2
+switch_ports=4
+link_rate="100Gbps"
+link_latency="1us"
+queue="8p"
+[workload]
+kind="matrix"
+packet="1KB"
+sends=[[0, 7, 900000], [1, 7, 900000], [2, 7, 700000], [4, 7, 500000], [5, 3, 800000], [6, 2, 800000]]
+[policy]
+routers=["spray"]
+[transport]
+kind="nscc"
+overflow="trim"
+balance="reps"
+mark_min="1KB"
+mark_max="4KB"
+[transport.nscc]
+target="300ns"
+`, nil, []string{"transport.ack_bytes", "transport.recovery", "transport.acks", "transport.window", "transport.entropies", "transport.nscc.target", "transport.nscc.decay"}},
+	{"transport rccc", `seed=3
+[fabric]
+kind="graph"
+generator="fat-tree"
+levels=2
+switch_ports=4
+link_rate="100Gbps"
+link_latency="1us"
+queue="8p"
+[workload]
+kind="matrix"
+packet="1KB"
+sends=[[0, 7, 900000], [1, 7, 900000], [2, 7, 700000], [4, 7, 500000], [5, 3, 800000], [6, 2, 800000]]
+[policy]
+routers=["spray"]
+[transport]
+kind="rccc"
+overflow="trim"
+`, nil, []string{"transport.window", "transport.rccc.pull_packets", "transport.rccc.rate_share"}},
+	{"transport hpcc", `seed=3
+[fabric]
+kind="graph"
+generator="fat-tree"
+levels=2
+switch_ports=4
+link_rate="100Gbps"
+link_latency="1us"
+queue="unbounded"
+[workload]
+kind="matrix"
+packet="1KB"
+sends=[[0, 7, 900000], [1, 7, 900000], [2, 7, 700000], [4, 7, 500000], [5, 3, 800000], [6, 2, 800000]]
+[policy]
+routers=["spray"]
+[transport]
+kind="hpcc"
+overflow="pause"
+shared_buffer="60KB"
+`, nil, []string{"transport.buffer_share", "transport.shared_buffer", "transport.hpcc.target_use", "transport.hpcc.max_stages", "transport.hpcc.senders"}},
 	{"cluster of packets", `seed=3
 [fabric]
 kind="cluster"

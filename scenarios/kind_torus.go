@@ -154,6 +154,11 @@ func routerParts(s *Scenario) []schema.Part {
 			Path: "engine", Doc: "The level of the simulation.", Specs: []any{&s.Engine},
 			Defaults: func(int) []any { return []any{&s.Engine} }, // peekLevel has set the level
 		},
+		{
+			Path: "transport", Doc: "How hosts control and repeat packets, and what switches do with full queues.",
+			When: "engine.level=packet", Specs: []any{&s.Transport},
+			Omit: func() bool { return !s.Transport.IsUsed() },
+		},
 	}
 }
 

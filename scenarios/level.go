@@ -24,6 +24,9 @@ func fileLevel(root map[string]any, fabric carrier) string {
 	policy := schema.Child(root, "policy")
 	isCall := policy["collective"] != nil || policy["collectives"] != nil
 	namesSource := schema.Child(root, "workload")["source"] != nil
+	if schema.Child(root, "transport")["kind"] != nil && fabric == linkCarrier {
+		return "packet"
+	}
 	if namesSource && traffic.Name != "" && fabric == linkCarrier && !isCall {
 		return "packet"
 	}

@@ -28,6 +28,7 @@ import (
 	"encoding/hex"
 	"io"
 
+	"sim/engine/packet"
 	"sim/fabric/machine"
 	algorithm "sim/policies/collective"
 	"sim/policies/mapping"
@@ -59,6 +60,8 @@ type Scenario struct {
 	Tiers    []Tier          // inner tiers of the fabric, innermost first; empty for other fabrics
 	Trials   input.Trials    // trials of the decided topologies under perturbations
 	Engine   input.Engine
+	// Transport is how hosts control their packets, at level packet.
+	Transport packet.Transport
 
 	// LeftOut lists the policies that lists named "all" do not contain, with the reasons.
 	LeftOut Diagnostics

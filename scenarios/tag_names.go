@@ -299,6 +299,17 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 			"fabric.kind", "workload.compute",
 		),
 
+		// Hosts control their packets.
+		"transported": when(
+			constant("hosts without a transport"), "set transport.kind", s.Transport.IsUsed, "transport.kind",
+		),
+
+		// The links of a switch share a buffer.
+		"shared-buffer": when(
+			constant("links with buffers of their own"), "set transport.shared_buffer",
+			func() bool { return s.Transport.SharedBuffer > 0 }, "transport.shared_buffer",
+		),
+
 		// The torus is made of cubes.
 		"cubic": when(
 			constant("a torus that is not made of cubes"),

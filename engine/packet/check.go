@@ -36,6 +36,9 @@ func check(n *engine.Network, w *Work, g *engine.Graph, packetBytes int32, o *Op
 	if err := checkPaths(n, w.Flows, w.Paths); err != nil {
 		return fmt.Errorf("%w: %w", ErrWork, err)
 	}
+	if err := checkTransport(n, w, g != nil, packetBytes, o); err != nil {
+		return err
+	}
 	return checkRewires(n, w, o)
 }
 

@@ -186,6 +186,8 @@ func (z *sim) runTask(i int32, now engine.Time) {
 	}
 
 	switch t := &j.graph.Tasks[i]; {
+	case t.Kind == engine.Transfer && t.Bytes > 0 && z.transport != nil:
+		z.transport.start(i, now)
 	case t.Kind == engine.Transfer && t.Bytes > 0:
 		sender := int32(len(z.injectors)) + i // the injectors of sources have the lower numbers
 		z.injectNext(sender, now)

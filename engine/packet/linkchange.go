@@ -14,6 +14,10 @@ import "sim/engine"
 // applyChange changes the rate of a link. A transmission in progress continues at the
 // previous rate, unless the link fails.
 func (z *sim) applyChange(c engine.Change) {
+	if z.transport != nil {
+		z.transport.change(c)
+		return
+	}
 	l := &z.queued[c.Link]
 	if c.Rate == 0 && l.awaitsCredit { // no transmission can start for now
 		l.awaitsCredit = false

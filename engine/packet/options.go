@@ -66,7 +66,7 @@ type Options struct {
 	// BitErrorRate is the probability in [0, 1) that a bit is received incorrectly. The
 	// far end detects the error, and the link sends the packet again one round trip
 	// (twice its latency) after the end of the transmission. Packets behind it wait, so
-	// their order is preserved (go-back-N).
+	// their order is preserved (go-back-N). Under a transport, the packet is lost instead.
 	BitErrorRate float64
 	// Rewire replaces the paths during the run. It is ordered by At.
 	Rewire []Rewire
@@ -88,6 +88,9 @@ type Options struct {
 	// packet-by-packet generalised processor sharing (Parekh and Gallager, 1993),
 	// relative to the flow rates in the full network. It excludes TaskRank. See Slack.
 	Reference *engine.Trace
+	// Transport controls and repeats the packets of transfers; nil means that lost packets
+	// are never sent again.
+	Transport *Transport
 	// React changes links of a RunGraph in response to the ends of tasks; nil means no
 	// changes. See Reaction.
 	React Reaction

@@ -199,6 +199,7 @@ func (y *pathTable) firstLink(flow int32, f engine.Flow) int32 {
 const (
 	pathStream = iota
 	errorStream
+	transportStream
 )
 
 // newStream returns one of the random streams of a run.

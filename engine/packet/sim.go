@@ -35,7 +35,8 @@ type sim struct {
 	log                       *[]packetEnd // ends of all packets, for tests; nil otherwise
 	stats                     Stats
 
-	components *componentSim // nil if the run does not meet its conditions
+	transport  *transportState // nil without a transport
+	components *componentSim   // nil if the run does not meet its conditions
 
 	scheduled    []scheduledLink // indexed by link; empty with queued links
 	timings      []linkTiming    // distinct rates and latencies of scheduled links
@@ -87,7 +88,10 @@ func newSim(n *engine.Network, w *Work, o Options, maxPacket int64) (*sim, error
 	}
 
 	numIDs := len(n.Links)
-	if z.usesQueues = needsQueues(n, &o); z.usesQueues {
+	if o.Transport.IsUsed() {
+		z.transport = newTransport(z, n, o.Transport, int32(maxPacket), o.MaxBytes)
+		numIDs *= eventsPerLink
+	} else if z.usesQueues = needsQueues(n, &o); z.usesQueues {
 		z.newQueuedLinks(maxPacket)
 		numIDs *= eventsPerLink
 	} else {
@@ -112,7 +116,15 @@ func (z *sim) scheduleSenders() {
 		numIDs += len(z.tasks.pendingInputs) + 1 // the last id is the event of resolveContention
 	}
 
-	z.calendar = newCalendar(numIDs)
+	if z.transport != nil {
+		firstID := numIDs
+		numIDs += z.transport.numIDs(len(z.tasks.graph.Tasks))
+		z.calendar = newCalendar(numIDs)
+		z.transport.calendar = z.calendar
+		z.transport.prepare(z.tasks.graph, int32(firstID))
+	} else {
+		z.calendar = newCalendar(numIDs)
+	}
 
 	for i := range z.injectors {
 		m := &z.injectors[i]
@@ -235,6 +247,10 @@ func (z *sim) stopRequested() bool {
 // runUntil simulates all events up to and including time until. It uses windows if the
 // run meets their conditions and has enough events.
 func (z *sim) runUntil(until engine.Time) {
+	if z.transport != nil {
+		z.transport.run(until)
+		return
+	}
 	if z.components != nil {
 		z.components.runUntil(until)
 		return
@@ -419,12 +435,20 @@ func (z *sim) sampleQueues() {
 	for i := range z.queued {
 		z.stats.Queues = append(z.stats.Queues, z.queued[i].occupancy)
 	}
+	if z.transport != nil {
+		for i := range z.transport.links {
+			z.stats.Queues = append(z.stats.Queues, z.transport.links[i].numQueued)
+		}
+	}
 }
 
 // finish completes the statistics. It returns a *Deadlock if packets are queued and no
 // event is left.
 func (z *sim) finish() (*Stats, error) {
 	z.stats.SampleEvery = z.options.SampleEvery
+	if z.transport != nil {
+		return &z.stats, z.transport.finish()
+	}
 	z.stats.Links = make([]LinkStats, 0, len(z.network.Links))
 
 	for i := range z.scheduled {

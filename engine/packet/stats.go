@@ -23,10 +23,15 @@ const (
 	LinkFailed
 	// NoRoute: after a Rewire, the paths had no next link for the packet.
 	NoRoute
+	// Trimmed: it did not fit, and its header told the receiver; see Transport.
+	Trimmed
+	// Corrupted: a bit error made it useless. Links repeat such packets by themselves unless
+	// Transport is used.
+	Corrupted
 	numCauses
 )
 
-var causeNames = [numCauses]string{"queue full", "link failed", "no route"}
+var causeNames = [numCauses]string{"queue full", "link failed", "no route", "trimmed", "corrupted"}
 
 // String returns a description of the cause.
 func (c Cause) String() string { return causeNames[c] }
@@ -54,6 +59,7 @@ type Stats struct {
 	// queued at or in flight on the link just before that time.
 	Queues      []int32
 	SampleEvery engine.Time
+	Transport   *TransportStats // nil without a transport
 
 	countedInFlight int64 // packets found in queues and on links at the end, for Check
 }

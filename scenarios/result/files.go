@@ -14,7 +14,7 @@ import (
 )
 
 // OptionalFiles are patterns of the files that only some runs have.
-var OptionalFiles = []string{"links-*.csv", "circuits-*.csv", "queues-*.csv", "crossconnects.csv", "jobs-*.csv", "events-*.csv"}
+var OptionalFiles = []string{"links-*.csv", "circuits-*.csv", "queues-*.csv", "messages-*.csv", "crossconnects.csv", "jobs-*.csv", "events-*.csv"}
 
 // isRunFile reports whether name is a name of a file that runs or sweeps write. name is
 // relative to the directory, with slashes.

@@ -54,6 +54,7 @@ const (
 	faultRatio       = "fault_ratio"
 	averageHops      = "average_hops"
 	MeanDelay        = "mean_delay_s"
+	meanMessage      = "mean_message_s"
 	InjectedPackets  = "injected"
 	Goodput          = "goodput"
 	JobsRefused      = "jobs_refused"
@@ -138,14 +139,17 @@ var Metrics = ungrouped([]metricGroup{
 	}},
 	{of: ofPackets, metrics: []Metric{
 		{Name: FluidTime, Better: Lower, Words: "completion time of the traffic as a fluid", Of: ofCalls, Head: "as fluid", Format: Time, Needs: "slots"},
+		{Name: meanMessage, Better: Lower, Words: "mean completion time of messages", Head: "message\nmean", Format: Time, FailsComparison: true},
+		{Name: "p99_message_s", Better: Lower, Words: "99th percentile of the completion times of messages", Head: "message\np99", Format: Time, FailsComparison: true},
+		{Name: "resent", Better: Lower, Words: "packets sent again", Head: "sent\nagain", Format: Count, HideIfZero: true},
 		{Name: MeanDelay, Better: Lower, Words: "mean packet delay", Head: "mean\ndelay", Format: Time, Main: 6,
-			WinPhrase: "delivers soonest", FailsComparison: true},
+			WinPhrase: "delivers soonest", FailsComparison: true, HiddenBy: []string{meanMessage}},
 		{Name: "p99_delay_s", Better: Lower, Words: "99th percentile of packet delay", Head: "99 % within", Format: Class,
 			HiddenBy: []string{"completion_s"}, FailsComparison: true},
 		{Name: "accepted_load", Words: "accepted load", Head: "accepted", Format: Fixed},
 		{Name: "delivered", Better: Higher, Words: "packets that arrived", Format: Count, FailsComparison: true},
 		{Name: "dropped", Better: Lower, Words: "packets dropped", Head: "dropped", Format: Count, HideIfZero: true, Main: 5,
-			WinPhrase: "drops the fewest packets", FailsComparison: true},
+			WinPhrase: "drops the fewest packets", FailsComparison: true, HiddenBy: []string{meanMessage}},
 	}},
 	{of: ofTrials, metrics: []Metric{
 		{Name: PortsUsed, Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Secondary: "port_ratio",
@@ -304,6 +308,14 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "p50_delay_s", Better: Lower, Words: "median packet delay", Format: Class},
 		named("max_delay_s", Lower, "longest packet delay"),
 		named("max_queue_packets", Lower, "longest queue of packets"),
+		named("p50_message_s", Lower, "median completion time of messages"),
+		named("max_message_s", Lower, "longest completion time of a message"),
+		named("mean_slowdown", Lower, "mean completion time of a message divided by its time alone"),
+		named("p99_slowdown", Lower, "99th percentile of that ratio"),
+		named("fairness", Higher, "Jain's index of the rates of messages, relative to their rates alone"),
+		named("trimmed", Lower, "packets cut to their header"),
+		named("marked", Lower, "packets marked by queues"),
+		named("pauses", Lower, "pauses of links"),
 	}},
 	{of: ofRuns, since: 5, metrics: []Metric{
 		named("tolerance_delay_s", Unrated, "with engine.tolerance, the largest delay of a start"),

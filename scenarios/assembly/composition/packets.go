@@ -27,6 +27,9 @@ func (r *Result) MeasurePackets(row *result.Row) {
 		m["retries"] = float64(s.Retries)
 	}
 
+	if s.Transport != nil {
+		r.measureMessages(row)
+	}
 	m["delivered_bytes_per_s"] = s.Throughput()
 	queue := int32(0)
 	for _, l := range s.Links {
@@ -56,6 +59,9 @@ func (r *Result) DescribePackets(sim *result.Simulation) []result.File {
 		Name: "links-" + sim.Policy + ".csv",
 		Data: bytes.Clone(b.Bytes()),
 	}}
+	if s.Transport != nil {
+		files = append(files, r.messageFile(sim.Policy))
+	}
 	if s.SampleEvery > 0 {
 		b.Reset()
 		s.WriteQueues(&b, n)

@@ -28,7 +28,7 @@ type Result struct {
 // off or packets were lost.
 func (r *Result) End() (end engine.Time, ended bool) {
 	switch s := r.Stats; {
-	case s != nil && (s.Dropped > 0 || s.InFlight() > 0):
+	case s != nil && s.Transport == nil && (s.Dropped > 0 || s.InFlight() > 0):
 		return 0, false
 	case r.Trace != nil:
 		return r.Trace.Makespan, true

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"sim/engine"
+	"sim/engine/packet"
 	"sim/fabric"
 	"sim/fabric/links"
 	"sim/policies/mapping"
@@ -33,6 +34,7 @@ type Scenario struct {
 	Policy      Policy
 	Mapping     mapping.Keys // the single mapping of ranks
 	Engine      Engine
+	Transport   packet.Transport
 	Replicas    []Replica // replicas that differ from the others, ordered by index
 	Jobs        []Job     // jobs that share the pods; nil if Workload is the only one
 	Trials      Trials

@@ -40,7 +40,7 @@ type Traffic struct {
 	TrafficMessage
 	TrafficPacket
 	Payload units.Bytes `key:"payload" doc:"part of a packet that counts for sizes and rates" else:"packet" when:"engine.level=packet & not-called"`
-	Source  string      `key:"source" doc:"injection of packets: 'paced', at the rate that just fills the most loaded link; 'greedy', as fast as the first links accept them; 'window', with a limited number per flow in flight; 'on-off', every flow at a rate for a time; 'poisson', every node at random times" else:"paced; for data-tensor traffic on-off; for uniform-random traffic poisson" choices:"paced|greedy|window|on-off|poisson" when:"not-called"`
+	Source  string      `key:"source" doc:"injection of packets: 'paced', at the rate that just fills the most loaded link; 'greedy', as fast as the first links accept them; 'window', with a limited number per flow in flight; 'on-off', every flow at a rate for a time; 'poisson', every node at random times; 'transport', messages as [transport] says" else:"transport with a [transport]; otherwise paced; for data-tensor traffic on-off; for uniform-random traffic poisson" choices:"paced|greedy|window|on-off|poisson|transport" when:"not-called"`
 	Rate    units.Rate  `key:"rate" doc:"payload rate of each flow while it is on" required:"" above:"0" max:"1e16" when:"source(on-off)"`
 	Start   engine.Time `key:"start" doc:"start time of flows; the first packet is sent one interval later" default:"1s" when:"engine.level=packet & source(on-off)"`
 	TrafficPoisson

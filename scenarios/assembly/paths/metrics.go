@@ -371,7 +371,9 @@ func (a *routingResult) setCompletionTime() {
 	_, done := m[end]
 	why := ""
 	switch {
-	case s.Dropped > 0:
+	case s.Transport != nil && done:
+		return
+	case s.Dropped > 0 && s.Transport == nil:
 		why = fmt.Sprintf("undefined: %d of %d packets were dropped", s.Dropped, s.Injected)
 	case s.InFlight() > 0:
 		why = fmt.Sprintf("undefined: %d of %d packets were on their way at engine.until",

@@ -29,7 +29,9 @@ type Scenario input.Scenario
 // from other keys.
 func (s *Scenario) TrafficDefaults() *input.Traffic {
 	d := s.Workload.Traffic
-	d.Source = s.trafficKind().Source
+	if d.Source = s.trafficKind().Source; s.Transport.IsUsed() {
+		d.Source = "transport"
+	}
 	if s.Workload.Source != "on-off" {
 		d.Message = 64e3
 	}

@@ -110,10 +110,11 @@ func (a *routingResult) newRun(after *routing.Decision) (*composition.Run, error
 	// the parts of tiers in the completion time are measured.
 	var err error
 	if run.Graph == nil {
-		if level == "packet" {
+		hasTransport := r.s.Transport.IsUsed()
+		if level == "packet" && !hasTransport {
 			run.Sources = r.sources
 		}
-		needsGraph := level == "flow" && a.classGraph == nil ||
+		needsGraph := level == "flow" && a.classGraph == nil || hasTransport ||
 			r.Tiers != nil && r.s.HasMessageSizes()
 		if needsGraph {
 			if run.Graph, err = r.load.parts[0].traffic.Graph(); err != nil {
@@ -204,8 +205,11 @@ func (a *routingResult) packetOptions(after *routing.Decision) packet.Options {
 		o.Control = packet.Credit
 	}
 
-	// Links with credit-based flow control do not take an order of packets.
-	if r.load.call != nil {
+	// Links with credit-based flow control, and hosts with a transport, do not take an order of
+	// packets.
+	if t := &r.s.Transport; t.IsUsed() {
+		o.Transport = t
+	} else if r.load.call != nil {
 		o.TaskRank = r.load.call.sendOrder
 	} else if r.iteration != nil && l.Queue != "credit" {
 		o.TaskRank = r.iteration.SendOrder

@@ -1,0 +1,221 @@
+package packet
+
+// This file chooses the links of packets under a transport. With paths of messages, the route of
+// a packet is the index of its step. With next hops (engine.Paths.Spread), the route is an entropy:
+// a node hashes it, with the node and the destination, to one of the links of shortest paths.
+
+import (
+	"slices"
+
+	"sim/engine"
+	"sim/internal/random"
+)
+
+// routeTable looks up the links of shortest paths. A node's links to a destination are a set of
+// consecutive elements of links. A node uses the set of the previous destination again if it is equal.
+type routeTable struct {
+	paths     *pathTable
+	sets      [][]linkSet // indexed by destination and node; nil until used
+	links     []int32
+	hasChoice bool // some message may take several paths
+}
+
+// linkSet is the first element of a set in routeTable.links, and in the lower setBits their number.
+type linkSet uint32
+
+// setBits is the number of bits for the size of a set. Nodes have fewer links.
+const setBits = 13
+
+// init prepares the table of a run.
+func (r *routeTable) init(z *sim) {
+	r.paths = &z.paths
+	r.hasChoice = z.paths.spread != nil || z.paths.sets[0].First != nil
+	r.sets = make([][]linkSet, z.network.Nodes)
+}
+
+// of returns the links of shortest paths from a node to dst.
+func (r *routeTable) of(node, dst int32) []int32 {
+	row := r.sets[dst]
+	if row == nil {
+		row = r.newRow(dst)
+	}
+	s := row[node]
+	first := s >> setBits
+	return r.links[first : first+s&(1<<setBits-1)]
+}
+
+// newRow computes the sets of all nodes for a destination.
+func (r *routeTable) newRow(dst int32) []linkSet {
+	row := make([]linkSet, len(r.sets))
+	hops := r.paths.spread.Hops[dst]
+	for node := range row {
+		if hops == nil || hops[node] == engine.NoPath || hops[node] == 0 {
+			continue
+		}
+		first := len(r.links)
+		r.paths.spread.Shares(int32(node), dst, func(port int, _ float64) {
+			r.links = append(r.links, r.paths.spread.Link[port])
+		})
+		row[node] = linkSet(first<<setBits | (len(r.links) - first))
+		if dst > 0 && r.sets[dst-1] != nil && slices.Equal(r.of(int32(node), dst-1), r.links[first:]) {
+			row[node], r.links = r.sets[dst-1][node], r.links[:first]
+		}
+	}
+	r.sets[dst] = row
+	return row
+}
+
+// nextLink returns the link that a packet takes from a node, which is not its first, or -1.
+func (t *transportState) nextLink(node int32, p *transportPacket) int32 {
+	m := &t.messages[p.flow]
+	dst := m.dst
+	if p.size&isFeedback != 0 {
+		dst = m.src
+	} else if t.z.paths.usesSteps {
+		y := &t.z.paths
+		p.route++
+		if s := y.steps[p.route]; s != engine.Arrived {
+			return y.linkByPort[int(node)*y.degree+s.Port()]
+		}
+		return -1
+	}
+	return t.choose(node, dst, p.route, p.size&isFeedback != 0)
+}
+
+// choose returns the link from a node to dst for a packet with the given entropy.
+func (t *transportState) choose(node, dst, entropy int32, isFeedback bool) int32 {
+	links := t.routes.of(node, dst)
+	switch {
+	case len(links) == 0:
+		return -1
+	case len(links) == 1:
+		return links[0]
+	case t.balance == adaptiveBalance && !isFeedback:
+		return t.shortestQueue(links)
+	}
+	h := random.Mix(uint64(uint32(entropy))<<32 | uint64(uint32(node)))
+	return links[(h>>32)*uint64(len(links))>>32]
+}
+
+// shortestQueue returns the link that is free first, among equal ones a random one.
+func (t *transportState) shortestQueue(links []int32) int32 {
+	best, ties := links[0], uint32(1)
+	for _, l := range links[1:] {
+		switch a, b := t.waiting(l), t.waiting(best); {
+		case a < b:
+			best, ties = l, 1
+		case a == b:
+			if ties++; t.rng.Uint32N(ties) == 0 {
+				best = l
+			}
+		}
+	}
+	return best
+}
+
+// waiting returns the bytes before a link. A link that is paused or down is the last choice.
+func (t *transportState) waiting(link int32) int64 {
+	v := &t.links[link]
+	bytes := v.queueBytes(t.calendar.now)
+	if v.isPaused || v.isDown {
+		bytes += 1 << 40
+	}
+	return bytes
+}
+
+// firstLink chooses the route of the next packet of a message and returns its first link, or -1.
+func (t *transportState) firstLink(i int32, m *message) int32 {
+	y := &t.z.paths
+	if y.usesSteps {
+		m.route = t.pathOf(i, m)
+		s := y.steps[m.route]
+		return y.linkByPort[int(m.src)*y.degree+s.Port()]
+	}
+	m.drawn = t.entropyOf(m)
+	m.route = m.drawn
+	const isFeedback = false
+	return t.choose(m.src, m.dst, m.route, isFeedback)
+}
+
+// entropyOf returns the entropy of the next packet of a message.
+func (t *transportState) entropyOf(m *message) int32 {
+	switch t.balance {
+	case sprayBalance:
+		return int32(m.entropy + t.rng.Uint32N(uint32(t.options.Entropies)))
+	case repsBalance:
+		if k := len(m.recycled); k > 0 {
+			e := m.recycled[0]
+			m.recycled = m.recycled[:copy(m.recycled, m.recycled[1:])]
+			return e
+		}
+		return int32(m.entropy + t.rng.Uint32N(uint32(t.options.Entropies)))
+	}
+	return int32(m.entropy)
+}
+
+// maxRecycled is the number of entropies that a sender keeps for balance reps (Bonato et al.
+// 2024).
+const maxRecycled = 8
+
+// recycle keeps the entropy of a packet whose acknowledgement was not marked.
+func (t *transportState) recycle(m *message, entropy int32) {
+	if len(m.recycled) == maxRecycled {
+		m.recycled = m.recycled[:copy(m.recycled, m.recycled[1:])]
+	}
+	m.recycled = append(m.recycled, entropy)
+}
+
+// pathOf returns the first step of the path of the next packet of a message. A message keeps one
+// path unless packets are sprayed.
+func (t *transportState) pathOf(i int32, m *message) int32 {
+	y := &t.z.paths
+	set := &y.sets[y.current]
+	class := set.ClassOf(i)
+	first, end := set.Of(class)
+	if end-first == 1 {
+		return set.firstStep + int32(set.Start[first])
+	}
+	m.drawn = t.entropyOf(m)
+	draw := float64(random.Mix(uint64(uint32(m.drawn)))>>11) / (1 << 53)
+	path := first
+	if set.cumulativeShares == nil {
+		path += int32(draw * float64(end-first))
+	} else {
+		draw *= set.cumulativeShares[end-1]
+		for path < end-1 && draw >= set.cumulativeShares[path] {
+			path++
+		}
+	}
+	return set.firstStep + int32(set.Start[path])
+}
+
+// measurePath sets the round-trip time, the delay of feedback and the rate of a message by one of
+// its paths. All its paths are assumed to have the same length and rates.
+func (t *transportState) measurePath(i int32) {
+	m := &t.messages[i]
+	m.baseRTT, m.returnDelay, m.lineRate, m.latency, m.perByte = 0, 0, 0, 0, 0
+	p := transportPacket{flow: i}
+	link := t.firstLink(i, m)
+	p.route = m.route
+	n := t.z.network
+	for link >= 0 {
+		l := &n.Links[link]
+		rate := l.Rate
+		if rate == 0 {
+			rate = l.Peak
+		}
+		perByte := 8 * float64(engine.Second) / max(rate, minRate)
+		m.latency += l.Latency
+		m.perByte += perByte
+		m.returnDelay += l.Latency + engine.Time(float64(t.options.AckBytes)*perByte)
+		if m.lineRate == 0 || 1/perByte < m.lineRate {
+			m.lineRate = 1 / perByte
+		}
+		if l.To == m.dst {
+			break
+		}
+		link = t.nextLink(l.To, &p)
+	}
+	m.baseRTT = m.latency + engine.Time(m.perByte*float64(t.packetBytes)) + m.returnDelay
+	m.product = m.lineRate * float64(m.baseRTT)
+}
