@@ -238,6 +238,8 @@ type builder struct {
 	stageNodes, nextHalf, previousHalf [][]int32
 	shardCollectives                   map[shardKey]*shardCollective // collectives of sharded passes
 	numScatters                        []int                         // gradient scatters in passes, indexed by stage
+	times                              map[int]passTimes             // indexed by virtual stage, for the scale timesScale
+	timesScale                         float64
 }
 
 // SplitsRing reports whether half of a stage's GPUs send in each direction round the ring

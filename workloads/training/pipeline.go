@@ -197,7 +197,7 @@ type stageBuilder struct {
 func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64) (passTasks, error) {
 	s, o := &b.Spec, z.program[step]
 	v := o.Chunk*s.PP + z.number
-	t, err := s.passTimes(v, o.Microbatch, scale)
+	t, err := b.passTimes(v, o.Microbatch, scale)
 	if err != nil {
 		return passTasks{}, fmt.Errorf("training: compute of stage %d: %w", z.number+1, err)
 	}
@@ -254,6 +254,24 @@ func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64
 		b.overlapPair(z, o, &p, m)
 	}
 	return p, nil
+}
+
+// passTimes is Spec.passTimes. Without measured times, all micro-batches of a virtual stage take the
+// same times, which are computed once per replica.
+func (b *builder) passTimes(v, microbatch int, scale float64) (passTimes, error) {
+	if b.Spec.Measured != nil {
+		return b.Spec.passTimes(v, microbatch, scale)
+	}
+	t, ok := b.times[v]
+	if ok && b.timesScale == scale {
+		return t, nil
+	}
+	t, err := b.Spec.passTimes(v, microbatch, scale)
+	if b.timesScale != scale || b.times == nil {
+		b.times, b.timesScale = map[int]passTimes{}, scale
+	}
+	b.times[v] = t
+	return t, err
 }
 
 // appendPass adds the tasks of pass o after the previous pass of the stage. m describes them; its
