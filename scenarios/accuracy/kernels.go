@@ -3,6 +3,7 @@ package accuracy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sim/fabric/machine"
@@ -23,11 +24,22 @@ const bestShape = 1 / 0.9
 // bytes, headers and acknowledgements.
 const linkEfficiency = 0.86
 
-// formats are the number formats of rows.
-var formats = map[string]machine.Precision{
-	"bf16": machine.BF16, "fp16": machine.BF16, "bfloat16": machine.BF16, "float16": machine.BF16, "half": machine.BF16,
-	"fp8": machine.FP8, "fp8_e4m3": machine.FP8, "float8": machine.FP8, "e4m3": machine.FP8,
-	"mxfp8": machine.MXFP8, "nvfp4": machine.NVFP4, "fp4": machine.NVFP4,
+// precisionOf returns the precision that the text of a row names, such as fp8_e4m3, or "".
+func precisionOf(text string) machine.Precision {
+	contains := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(strings.ToLower(text), part) })
+	}
+	switch {
+	case contains("fp4", "e2m1"):
+		return machine.NVFP4
+	case contains("mxfp8"):
+		return machine.MXFP8
+	case contains("fp8", "f8", "float8", "e4m3", "e5m2"):
+		return machine.FP8
+	case contains("fp16", "bf16", "float16", "half"):
+		return machine.BF16
+	}
+	return ""
 }
 
 // predictGEMM predicts the rate or the time of a matrix product.
@@ -50,8 +62,8 @@ func predictGEMM(_ context.Context, r *Row, name string, opt *Options) (float64,
 		return 0, err
 	}
 	x.Count = float64(count)
-	format, ok := formats[strings.ToLower(r.Parameters["dtype"])]
-	if !ok {
+	format := precisionOf(r.Parameters["dtype"])
+	if format == "" {
 		return 0, fmt.Errorf("the number format %q has no rate in profiles", r.Parameters["dtype"])
 	}
 	x.Precision = format

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"sim/fabric/machine"
 )
 
 // kernelRow returns a row with the given hardware, parameters, metric and unit.
@@ -100,6 +102,18 @@ func TestAttentionRows(t *testing.T) {
 	}
 	if got := rate("head_dim=64", attentionRate); got <= full {
 		t.Errorf("got %g TFLOP/s at the rate of matrix products, want more than %g", got, full)
+	}
+}
+
+// TestPrecisionOf: texts of several libraries name the same precisions.
+func TestPrecisionOf(t *testing.T) {
+	for text, want := range map[string]machine.Precision{
+		"fp16": machine.BF16, "BF16": machine.BF16, "bfloat16": machine.BF16, "fp8": machine.FP8, "fp8e4m3": machine.FP8,
+		"FP8_E5M2": machine.FP8, "mxfp8": machine.MXFP8, "nvfp4": machine.NVFP4, "mxfp4": machine.NVFP4, "int8": "", "": "",
+	} {
+		if got := precisionOf(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
 	}
 }
 
