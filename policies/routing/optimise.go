@@ -37,6 +37,9 @@ type OptimisedRouter struct {
 	// million pairs or the pairs are classes. With Problem.Graph it may be spent again on
 	// simulations, where a task counts as 8 paths. Each start is simulated once in any case.
 	Budget int64 `key:"budget" doc:"candidate paths that the search evaluates, paths of more than 16 hops counting more; 0 means 30 million, and at least 200 per pair for up to a million pairs; collective calls at levels flow and packet may use as much again for simulations, with 8 per transfer" default:"0" max:"1000000000000000"`
+	// MaxGap is the relative distance from the lower bound at which the search ends. 0 means that
+	// it continues until it meets the bound or the budget is spent.
+	MaxGap float64 `key:"max_gap" doc:"relative distance of the load or time from its lower bound at which the search ends, such as 0.04; 0 means to search on until the bound is met or the budget is spent" default:"0" min:"0" max:"1" implicit:""`
 	// Rounds is the number of rounds of the search for a bound. 0 means 4000, and fewer if nodes
 	// are not identical and sources times links exceed 2 million.
 	Rounds int `key:"bound_rounds" doc:"rounds of the search for a lower bound; 0 means 4000, and fewer on large fabrics without symmetry" default:"0" max:"1000000000"`

@@ -279,9 +279,9 @@ func (x *makespanSearch) simulate(ctx context.Context) (graphFinish, *engine.Tra
 	return e, t, nil
 }
 
-// meetsBound reports whether no assignment can end earlier.
+// meetsBound reports whether no assignment can end earlier, by more than the tolerated gap.
 func (x *makespanSearch) meetsBound(e graphFinish) bool {
-	return float64(e.makespan) <= float64(x.r.makespanBound)*(1+roundingTol)
+	return float64(e.makespan) <= float64(x.r.makespanBound)*(1+x.r.tolerance())
 }
 
 // descend moves pairs one by one until no move helps.

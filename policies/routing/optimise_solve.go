@@ -32,7 +32,7 @@ type optimiser struct {
 	best         *routeChoice   // best choice free of deadlock
 	// mayDeadlock means that no paths free of deadlock join all pairs, so best may deadlock.
 	mayDeadlock     bool
-	isRouterOptimal bool // another router meets the bound, so the search can stop
+	isRouterOptimal bool // another router reaches the goal, so the search can stop
 
 	makespanBound, makespanBoundSplit engine.Time // lower bounds on the end of Problem.Graph
 
@@ -159,8 +159,11 @@ func (r *optimiser) searchCap() int { return max(noCap, r.NeighbourCap) }
 
 // goal is the maximum load at which a search can stop.
 func (r *optimiser) goal() float64 {
-	return r.dual.lowerBound() * (1 + roundingTol)
+	return r.dual.lowerBound() * (1 + r.tolerance())
 }
+
+// tolerance is the relative distance from a bound at which a search can stop.
+func (r *optimiser) tolerance() float64 { return max(roundingTol, r.MaxGap) }
 
 // improve runs a search, and if it does not meet the bound, solves the linear program and
 // continues with a quarter of the budget.
