@@ -36,6 +36,8 @@ var skippedCommands = map[string]string{
 	"sim run reconfigure --":                                "15 to 40 s",
 	"sim run training-calls --policy dor --set":             "5 s",
 	"sim sweep latency-load":                                "minutes",
+	"sim sweep twist-512":                                   "minutes",
+	"sim sweep twisted --set fabric.dims":                   "64 cells",
 	"sim sweep study.toml":                                  "24 cells",
 	"sim validate":                                          "TestStored runs a sample of it",
 	"sim run deepseek671b -j 1":                             "1 s, and TestBaselines runs it",
