@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -239,16 +240,20 @@ func validationFigures(predictions []accuracy.Prediction) []sheet.Figure {
 // maxReasons limits the reasons that are printed.
 const maxReasons = 20
 
+// numbersOf matches the numbers of a reason.
+var numbersOf = regexp.MustCompile(`[0-9., ]+`)
+
 // reasonText returns the reasons why rows have no prediction, the most frequent first.
 func reasonText(predictions []accuracy.Prediction, style text.Style) string {
+	// Reasons that differ only in numbers count together; the first one is printed.
 	type reason struct{ class, text string }
-	count := map[reason]int{}
+	count, first := map[reason]int{}, map[reason]string{}
 	var order []reason
 	for i := range predictions {
 		if p := &predictions[i]; p.Reason != "" {
-			r := reason{p.Class, p.Reason}
+			r := reason{p.Class, numbersOf.ReplaceAllString(p.Reason, "")}
 			if count[r] == 0 {
-				order = append(order, r)
+				order, first[r] = append(order, r), p.Reason
 			}
 			count[r]++
 		}
@@ -265,7 +270,7 @@ func reasonText(predictions []accuracy.Prediction, style text.Style) string {
 			fmt.Fprintf(&b, "and %s; --json lists all\n", text.Plural(len(order)-i, "more reason"))
 			break
 		}
-		line := fmt.Sprintf("%d of %s: %s", count[r], r.class, r.text)
+		line := fmt.Sprintf("%d of %s: %s", count[r], r.class, text.Line(first[r], maxMessageBytes))
 		b.WriteString(text.Wrap(line, style.ParagraphWidth(), indentation) + "\n")
 	}
 	return b.String() + "\n"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"sim/internal/parallel"
 	"sim/scenarios"
@@ -93,7 +94,8 @@ func predictRow(ctx context.Context, r *Row, opt *Options) (p Prediction) {
 	p.Value, err = c.predict(ctx, r, p.Machine, opt)
 	switch {
 	case err != nil:
-		p.Value, p.Reason = 0, err.Error()
+		// Diagnostics begin with the name of the scenario, which is the id of the row.
+		p.Value, p.Reason = 0, strings.ReplaceAll(err.Error(), r.ID+":", "scenario:")
 	case !(p.Value > 0) || math.IsInf(p.Value, 0):
 		p.Value, p.Reason = 0, fmt.Sprintf("the predicted value %g is not positive", p.Value)
 	}
