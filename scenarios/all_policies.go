@@ -42,7 +42,9 @@ func (c *checker) listAllPolicies(redirected bool) (keys []string) {
 		if !d.isListed() || !isAllPolicies(policy[d.policyKey]) || mayMove && !redirected {
 			continue
 		}
-		policy[d.policyKey] = policyNames(d.rows)
+		policy[d.policyKey] = slices.DeleteFunc(policyNames(d.rows), func(name any) bool {
+			return c.Root["machine"] == nil && algorithmNeedsMachine(name.(string))
+		})
 		keys = append(keys, d.policyKey)
 	}
 	return keys

@@ -128,6 +128,7 @@ func (c *checker) resolve() {
 
 	c.readMappings()
 	c.ApplyDefaults()
+	c.s.setCallMachine()
 	if !complete {
 		return
 	}

@@ -419,6 +419,17 @@ allocators=["prop-alloc", "delta-during"]
 		"fabric.uplink_bandwidth", "fabric.oversubscription", "fabric.spine", "policy.mapping", "workload.pieces",
 		"workload.overlap_calls",
 	}},
+	{"calls by the library of a machine", `machine="h100-ib"
+[fabric]
+kind="cluster"
+hosts=2
+hosts_per_pod=2
+[workload]
+kind="all-reduce"
+message="100MB"
+[policy]
+collective="nccl"
+`, nil, []string{"machine", "policy.nccl_algorithm"}},
 	{"kernels of a machine", `seed=3
 machine="b200"
 [fabric]

@@ -96,7 +96,7 @@ func callKinds() []*kind {
 func (s *Scenario) callDefaults() *collective.Keys {
 	d := s.Policy.Calls
 	if d.Collectives = []string{}; s.comparesAlgorithms() {
-		d.Collectives = choiceNames("collectives")
+		d.Collectives = s.algorithmNames()
 	}
 	return &d
 }
@@ -344,9 +344,23 @@ func (s *Scenario) comparedAlgorithms() []string {
 		names = []string{p.Collective}
 	}
 	if len(names) == 0 || slices.Contains(names, collective.BestName) {
-		return choiceNames("collectives")
+		return s.algorithmNames()
 	}
 	return names
+}
+
+// algorithmNames returns the names of all choices for policy.collectives. Algorithms that need a
+// machine are choices only with one.
+func (s *Scenario) algorithmNames() []string {
+	return slices.DeleteFunc(slices.Clone(choiceNames("collectives")), func(name string) bool {
+		return s.Profile == nil && algorithmNeedsMachine(name)
+	})
+}
+
+// algorithmNeedsMachine reports whether a policy is an algorithm of calls that needs a machine.
+func algorithmNeedsMachine(name string) bool {
+	row, err := collective.ByName(name)
+	return err == nil && row.NeedsMachine
 }
 
 // checkAlgorithms rejects a call that none of its algorithms serves. It also rejects each

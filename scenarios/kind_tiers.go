@@ -596,7 +596,9 @@ func (s *Scenario) tiersTOML() []byte {
 func tierCollectives() []string {
 	names := []string{collective.BestName}
 	for _, r := range collective.Table {
-		names = append(names, r.Name)
+		if !r.NeedsMachine {
+			names = append(names, r.Name)
+		}
 	}
 	return names
 }

@@ -81,9 +81,8 @@ func trainingParts(s *Scenario) []schema.Part {
 		},
 		Defaults: func(int) []any {
 			d := s.Workload.Spec.Defaults()
-			d.Speed.Sustained = 1
 			if s.Profile != nil {
-				d.Speed.Variation, d.Speed.Sustained = s.Profile.Step.Variation, s.Profile.Step.Sustained
+				d.Variation = s.Profile.Step
 			}
 			return []any{d}
 		},

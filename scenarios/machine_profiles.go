@@ -25,6 +25,7 @@ func machineParts(p *machine.Profile) []schema.Part {
 		{Path: "step", Doc: "How the compute times of GPUs vary in a training step.", Specs: []any{&p.Step}},
 		{Path: "experts", Doc: "Dispatch and combine of the tokens of experts.", Specs: []any{&p.Experts}},
 		{Path: "gpu", Doc: "The kernels of a GPU.", Specs: []any{&p.GPU}},
+		{Path: "collectives", Doc: "Collective calls.", Specs: []any{&p.Collectives}},
 		{Path: "source", Doc: "The evidence for the numbers.", Specs: []any{&p.Sources}},
 	}
 }
@@ -36,11 +37,16 @@ func ReadMachine(name string, data []byte) (*machine.Profile, error) {
 		return nil, faults
 	}
 	p := &machine.Profile{Name: machineName(name), Text: data}
+	root, base := withMachineBase(root)
+	p.Text = slices.Concat(base, data)
 	r := schema.NewReader(root, []schema.Layer{layer})
 	r.Schema = schema.New(&schema.Names{}, machineParts(p)...)
 	const complete = true
 	r.Read(complete)
 	r.ApplyDefaults()
+	if p.Base != "" && !slices.Contains(machine.Names(), p.Base) {
+		r.Reject("base", schema.Quote(p.Base)+" is no built-in machine", "write a name of sim list machines")
+	}
 	for i, s := range p.Sources {
 		for _, key := range s.Keys {
 			if r.Table(key) == nil && r.Key(key) == nil {
@@ -53,6 +59,27 @@ func ReadMachine(name string, data []byte) (*machine.Profile, error) {
 		return nil, r.Diagnostics.Sorted()
 	}
 	return p, nil
+}
+
+// withMachineBase returns the tables of a profile on top of the tables of its base, and the text of
+// the base. Sources of the base follow the sources of the profile. Without a valid base, it returns
+// root.
+func withMachineBase(root map[string]any) (merged map[string]any, base []byte) {
+	name, _ := root["base"].(string)
+	text, ok := machine.Text(name)
+	if !ok {
+		return root, nil
+	}
+	below, _, faults := schema.Decode(name, text)
+	if faults != nil {
+		panic(faults) // TestBuiltInMachines reads all
+	}
+	below, deeper := withMachineBase(below)
+	merged = mergeTables(below, root)
+	own, _ := root["source"].([]any)
+	inherited, _ := below["source"].([]any)
+	merged["source"] = slices.Concat(own, inherited)
+	return merged, slices.Concat(deeper, text)
 }
 
 // WriteMachine returns the file of a profile. ReadMachine reads the same numbers from it.
@@ -120,4 +147,12 @@ func (c *checker) readMachine() {
 		return
 	}
 	s.Machine, s.Profile = fileName, p
+}
+
+// setCallMachine sets the machine of the library of collective calls: the profile, with the nodes of
+// the cluster.
+func (s *Scenario) setCallMachine() {
+	if k := &s.Fabric.Cluster; s.Profile != nil && s.hasCluster() && k.HostBandwidth > 0 && k.NICBandwidth > 0 {
+		s.Policy.Calls.Machine = s.Profile.WithNodes(k.GPUsPerHost, k.HostBandwidth, k.NICBandwidth)
+	}
 }

@@ -83,7 +83,7 @@ func listChoices() map[string]schema.Choices {
 // algorithm.
 func partialCollectives() (names []string) {
 	for _, r := range algorithm.Table {
-		if !r.IsComposite {
+		if !r.IsComposite && !r.NeedsMachine {
 			names = append(names, r.Name)
 		}
 	}

@@ -50,7 +50,7 @@ func (c *Cluster) Pods() int { return (c.Hosts + c.HostsPerPod - 1) / c.HostsPer
 
 // LeavesPerPod returns the number of leaf switches of a pod.
 func (c *Cluster) LeavesPerPod() int {
-	if c.Rails {
+	if c.Rails && c.Hosts > 1 {
 		return c.GPUsPerHost
 	}
 	return 1
@@ -84,10 +84,13 @@ func (c *Cluster) CheckSize() error {
 // BuildPacketNetwork builds the links of a cluster whose spine is packet switches: the switches
 // inside hosts are an inner tier, and leaf and spine switches are a graph outside. Each leaf
 // switch has one link to every spine switch, as in a two-level fat tree. A single leaf
-// switch has no spine. The switches follow the GPUs: leaves pod by pod, then the spine.
+// switch has no spine. The switches follow the GPUs: leaves pod by pod, then the spine. The GPUs of
+// a single host are joined by the switch of the host alone.
 func (l *Links) BuildPacketNetwork(c *Cluster) {
 	l.LinkRate, l.Summary = c.NICBandwidth, c.Description()
-	if c.GPUsPerHost > 1 {
+	if c.Hosts == 1 {
+		l.LinkRate = c.HostBandwidth
+	} else if c.GPUsPerHost > 1 {
 		host := &Links{LinkOptions: l.LinkOptions, Domain: Domain{GPUs: c.GPUsPerHost}, KindName: "hosts"}
 		host.LinkRate = c.HostBandwidth
 		host.BuildSwitchedDomain()
@@ -106,7 +109,7 @@ func (l *Links) BuildPacketNetwork(c *Cluster) {
 	}
 	for g := range gpus {
 		rail := g % c.GPUsPerHost % leavesPerPod
-		join(g, gpus+g/perPod*leavesPerPod+rail, c.NICBandwidth)
+		join(g, gpus+g/perPod*leavesPerPod+rail, l.LinkRate)
 		l.Names = append(l.Names, fmt.Sprint(g))
 	}
 	for leaf := range leaves {

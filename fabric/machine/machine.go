@@ -14,6 +14,7 @@ import (
 	"path"
 	"strings"
 
+	"sim/engine"
 	"sim/engine/units"
 )
 
@@ -21,17 +22,19 @@ import (
 type Profile struct {
 	Name string // of the built-in profile or of the file
 	Heading
-	ScaleUp  Link
-	ScaleOut Network
-	Step     Step
-	Experts  Experts
-	GPU      GPU
-	Sources  []Source
-	Text     []byte // the file
+	ScaleUp     Link
+	ScaleOut    Network
+	Step        Step
+	Experts     Experts
+	Collectives Collectives
+	GPU         GPU
+	Sources     []Source
+	Text        []byte // the file
 }
 
 // Heading holds the keys of a profile before its tables.
 type Heading struct {
+	Base        string `key:"base" doc:"a built-in machine, whose numbers apply unless this profile has its own" default:"" unset:""`
 	Title       string `key:"title" doc:"the machine in one line"`
 	GPUsPerNode int    `key:"gpus_per_node" doc:"GPUs of a node" required:"" min:"1" max:"1024"`
 }
@@ -40,13 +43,17 @@ type Heading struct {
 type Link struct {
 	Rate       units.Rate `key:"rate" doc:"rate in each direction by the data sheet" required:"" above:"0" max:"1e16"`
 	Efficiency float64    `key:"efficiency" doc:"share of the rate that large transfers reach" required:"" above:"0" max:"1"`
+	// Reduction is Efficiency of reductions in the switch that joins the GPUs, such as NVLS.
+	Reduction float64 `key:"reduction_efficiency" doc:"share of the rate that large reductions in the switch of a node reach; 0 means that it does not reduce" default:"0" min:"0" max:"1"`
+	Mesh      bool    `key:"mesh" doc:"whether each two GPUs of a node have a link of their own, with an equal share of the rate" default:"false"`
 }
 
 // Network is the network interfaces of a node.
 type Network struct {
-	Rate       units.Rate `key:"rate" doc:"rate of an interface in each direction by the data sheet" required:"" above:"0" max:"1e16"`
-	Efficiency float64    `key:"efficiency" doc:"share of the rate that large transfers reach" required:"" above:"0" max:"1"`
-	NICs       int        `key:"nics_per_node" doc:"network interfaces of a node; GPUs share them evenly" required:"" min:"1" max:"1024"`
+	Rate       units.Rate  `key:"rate" doc:"rate of an interface in each direction by the data sheet" required:"" above:"0" max:"1e16"`
+	Efficiency float64     `key:"efficiency" doc:"share of the rate that large transfers reach" required:"" above:"0" max:"1"`
+	NICs       int         `key:"nics_per_node" doc:"network interfaces of a node; GPUs share them evenly" required:"" min:"1" max:"1024"`
+	Latency    engine.Time `key:"latency" doc:"time that a hop between nodes takes longer than over InfiniBand" default:"0s" min:"0"`
 }
 
 // Source is the evidence for some numbers of a profile.

@@ -57,7 +57,12 @@ func (p *Problem) Bound(ctx context.Context) (LowerBound, error) {
 	z := newBoundFinder(p)
 	switch p.Kind {
 	case AllReduce:
-		z.boundAllReduce(ctx)
+		if z.SwitchesReduce {
+			// The vector of a rank must reach all others, at least as a part of sums.
+			z.boundReach(ctx, 0, z.otherRanks(0), false)
+		} else {
+			z.boundAllReduce(ctx)
+		}
 	case ReduceScatter:
 		z.boundGather(ctx, true)
 	case AllGather:

@@ -9,6 +9,9 @@ import (
 // contribution or has one twice, or if a rank sends data that it does not have. It also fails if
 // the outcome depends on the order of two transfers without a dependency.
 func (s *Schedule) Check() error {
+	if s.IsPipelined {
+		return s.checkPipelined()
+	}
 	z := &scheduleVerifier{s: s, reads: map[rankCell][]int32{}, writes: map[rankCell][]int32{}}
 	for i, t := range s.Transfers {
 		if t.Src < 0 || t.Dst < 0 || int(max(t.Src, t.Dst)) >= len(s.Group) || t.Src == t.Dst || t.Bytes != data(s.Spans(i)).bytes() {
@@ -46,6 +49,75 @@ func (s *Schedule) Check() error {
 		return fmt.Errorf("collective: %s leaves rank %d with %d of %d contributions to byte %d", s.Kind, rank, has, want, z.cuts[at])
 	}
 	return z.checkOrder()
+}
+
+// checkPipelined fails if a rank sends or receives less than the call needs, or if no transfers lead
+// from a rank to another that needs its data. Switches may add the data that a rank receives.
+func (s *Schedule) checkPipelined() error {
+	n := len(s.Group)
+	reaches := make([][]bool, n)
+	in, out, needs, gives := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	for r := range reaches {
+		reaches[r] = make([]bool, n)
+		reaches[r][r] = true
+	}
+	for i, t := range s.Transfers {
+		if t.Src == t.Dst || t.Bytes < 1 || len(s.After(i)) > 0 || t.Previous >= 0 {
+			return fmt.Errorf("collective: flow %d of %d B goes from rank %d to %d, or waits for others", i, t.Bytes, t.Src, t.Dst)
+		}
+		reaches[t.Src][t.Dst] = true
+		in[t.Dst], out[t.Src] = in[t.Dst]+t.Bytes, out[t.Src]+t.Bytes
+	}
+	for via := range n {
+		for a := range n {
+			for b := range n {
+				reaches[a][b] = reaches[a][b] || reaches[a][via] && reaches[via][b]
+			}
+		}
+	}
+	first := s.teams()
+	for t := range len(first) - 1 {
+		for _, b := range s.promisedBlocks(first[t+1] - first[t]) {
+			from, to := []int{first[t] + b.from}, []int{first[t] + b.to}
+			var all []int
+			for r := first[t]; r < first[t+1]; r++ {
+				all = append(all, r)
+			}
+			switch s.Kind {
+			case AllReduce:
+				from, to = all, all
+			case ReduceScatter, Reduce:
+				from = all
+			case AllGather, Broadcast:
+				to = all
+			}
+			if s.Kind == Reduce {
+				to = []int{first[t] + s.Root}
+			}
+			size := b.data.bytes()
+			for _, a := range from {
+				if len(to) > 1 || to[0] != a {
+					gives[a] += size
+				}
+				for _, c := range to {
+					if size > 0 && !reaches[a][c] {
+						return fmt.Errorf("collective: no flows lead from rank %d to %d", a, c)
+					}
+				}
+			}
+			for _, c := range to {
+				if len(from) > 1 || from[0] != c {
+					needs[c] += size
+				}
+			}
+		}
+	}
+	for r := range n {
+		if in[r] < needs[r] || out[r] < gives[r] {
+			return fmt.Errorf("collective: rank %d sends %d B and receives %d B; want at least %d and %d", r, out[r], in[r], gives[r], needs[r])
+		}
+	}
+	return nil
 }
 
 // promisedBlock is the data that moves from one rank of a call to another. In calls with one

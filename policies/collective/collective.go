@@ -24,6 +24,7 @@ import (
 
 	"sim/engine"
 	"sim/engine/units"
+	"sim/fabric/machine"
 )
 
 // ErrCall is wrapped by errors about invalid calls, ErrUnserved if an algorithm does not serve a
@@ -125,6 +126,9 @@ type Problem struct {
 	// Domain is the domain of each rank, for hierarchical algorithms. nil means domains by
 	// Options.Hierarchical.
 	Domain []int
+	// SwitchesReduce reports whether switches may add the data of ranks, so that the bound of an
+	// all-reduce must hold for them too.
+	SwitchesReduce bool
 }
 
 // Keys are the scenario keys about collective calls.
@@ -143,6 +147,10 @@ type Options struct {
 	Hierarchical Hierarchical `table:"hierarchical" doc:"Hierarchical collectives." when:"read(hierarchical)"`
 	RingOrder    string       `key:"ring_order" doc:"order of ranks in a ring: 'ranks', numerical; 'folded', even ranks upwards and odd ranks downwards; 'hamiltonian', over links through all nodes of a torus; 'auto', 'ranks' unless no link joins the ends of a torus axis, then 'folded'" default:"auto" choices:"auto|ranks|folded|hamiltonian" when:"read(ring_order)"`
 	OneWay       bool         `key:"one_way" doc:"whether all parts of the data go around the rings of an axis in one direction, instead of half in each" default:"false" when:"read(one_way)"`
+	// Method is the algorithm of the library, as NCCL_ALGO sets it.
+	Method string `key:"nccl_algorithm" doc:"algorithm of the library that 'nccl' uses if it serves the call, as the variable NCCL_ALGO; '' means the fastest by its cost model" default:"" choices:"ring|tree|nvls|nvls-tree|direct" unset:"" implicit:"" when:"read(nccl_algorithm)"`
+	// Machine is the real machine whose library performs calls, or nil. It is not a key.
+	Machine *machine.Profile
 }
 
 // Values of Options.RingOrder.
@@ -160,6 +168,9 @@ type Row struct {
 	Reads []string // keys of the options that it uses
 	// IsComposite reports whether other algorithms expand parts of the call.
 	IsComposite bool
+	// NeedsMachine reports whether the algorithm serves only calls with Options.Machine. Its
+	// schedules are pipelined, so it expands no parts of other algorithms.
+	NeedsMachine bool
 	// Searches reports whether the algorithm searches for rings or trees, which takes long on
 	// large networks.
 	Searches bool
@@ -224,6 +235,13 @@ var Table = []Row{
 		Reads:    []string{"chunk"},
 		Searches: true,
 		expand:   expandTreePacking,
+	},
+	{
+		Name:         "nccl",
+		Doc:          "as NCCL or RCCL on the machine: the algorithm and protocol with the lowest predicted time",
+		Reads:        []string{"nccl_algorithm"},
+		NeedsMachine: true,
+		expand:       expandNCCL,
 	},
 }
 

@@ -115,6 +115,7 @@ func TestCheck(t *testing.T) {
 		}
 		o.RingOrder = rapid.SampledFrom([]string{AutoOrder, RankOrder, FoldedOrder, HamiltonianOrder}).Draw(t, "order")
 		o.OneWay = rapid.Bool().Draw(t, "one way")
+		o.Machine = drawMachine(t)
 		for _, r := range Table {
 			s, err := r.Expand(t.Context(), p, o)
 			if errors.Is(err, ErrUnserved) || r.Name == "hierarchical" && errors.Is(err, ErrCall) {

@@ -172,7 +172,7 @@ func (b *builder) expandNested(name string, x *subCall) error {
 
 	// Each part is a stream of its own.
 	for _, r := range b.algorithms {
-		if r.Name == name && !r.IsComposite {
+		if r.Name == name && !r.IsComposite && !r.NeedsMachine {
 			b.stream++
 			if err := r.expand(b, x); err != nil {
 				return fmt.Errorf("%s: %w", name, err)

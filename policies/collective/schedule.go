@@ -14,6 +14,10 @@ import (
 type Schedule struct {
 	Call
 	Transfers []Transfer
+	// IsPipelined reports whether all transfers are sent at the same time, Delay after all ranks
+	// are ready. Each is the flow of many small chunks, so that it has no Spans and no After.
+	IsPipelined bool
+	Delay       engine.Time
 
 	spans     []Span  // of all transfers; see Spans
 	after     []int32 // dependencies of all transfers; see After
@@ -212,6 +216,27 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 	}
 	b.spans = append(b.spans, d...)
 	b.Transfers = append(b.Transfers, t)
+}
+
+// sendFlow appends the flow of all data that one rank sends to another in a pipeline.
+func (b *builder) sendFlow(src, dst int32, bytes int64) {
+	if b.visit != nil {
+		b.visitTransfer(src, dst, data{{0, bytes}})
+		return
+	}
+	if len(b.Transfers) == MaxTransfers && b.err == nil {
+		b.err = fmt.Errorf("%w: %s among %d ranks takes more than %d transfers; want fewer ranks", ErrUnserved, b.Kind, len(b.Group), MaxTransfers)
+	}
+	if b.err != nil {
+		return
+	}
+	link := int32(-1)
+	if links := b.rankLinks.links[[2]int32{src, dst}]; len(links) == 1 {
+		link = links[0]
+	}
+	b.Transfers = append(b.Transfers, Transfer{
+		Src: src, Dst: dst, Link: link, Previous: -1, Bytes: bytes, span: int32(len(b.spans)), after: int32(len(b.after)),
+	})
 }
 
 // recordWaits notes that transfer id, of data d, accesses its source and destination. It appends to

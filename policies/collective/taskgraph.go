@@ -40,18 +40,15 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 		return a.Latencies[i]
 	}
 
+	if s.IsPipelined {
+		return s.appendPipelined(g, a.Ready, latency)
+	}
+
 	// A milestone waits only for the last of several transfers in order.
 	last := slices.Repeat([]bool{true}, len(s.Transfers)) // by transfer: none has it as Previous
 	for i, t := range s.Transfers {
 		// The task waits for its dependencies, and for the transfer before it or else for its data.
-		id := g.AddTask(engine.Task{
-			Kind:  engine.Transfer,
-			Src:   s.Group[t.Src],
-			Dst:   s.Group[t.Dst],
-			Flows: 1,
-			Bytes: t.Bytes,
-		})
-
+		id := g.AddTask(s.task(t))
 		for _, w := range s.After(i) {
 			g.AddEdge(first+w, id, latency(w))
 		}
@@ -97,6 +94,34 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 	}
 
 	return done
+}
+
+// task returns the task of a transfer.
+func (s *Schedule) task(t Transfer) engine.Task {
+	return engine.Task{Kind: engine.Transfer, Src: s.Group[t.Src], Dst: s.Group[t.Dst], Flows: 1, Bytes: t.Bytes}
+}
+
+// appendPipelined is Append for a pipelined schedule. All transfers begin after all ranks are ready,
+// and the milestones of all ranks are one task that ends with the call.
+func (s *Schedule) appendPipelined(
+	g *engine.Graph, ready []int32, latency func(i int32) engine.Time,
+) (done []int32) {
+	// Neither task has a node, so both wait until data have arrived.
+	first := int32(len(g.Tasks))
+	for _, t := range s.Transfers {
+		g.AddTask(s.task(t))
+	}
+	start, end := g.AddTask(engine.Task{Duration: s.Delay}), g.AddTask(engine.Task{})
+	for _, r := range ready {
+		if r >= 0 {
+			g.AddDependency(r, start)
+		}
+	}
+	for i := range s.Transfers {
+		g.AddDependency(start, first+int32(i))
+		g.AddEdge(first+int32(i), end, latency(int32(i)))
+	}
+	return slices.Repeat([]int32{end}, len(s.Group))
 }
 
 // IsChain reports whether every rank sends to a single rank and receives from a single one, one

@@ -38,17 +38,17 @@ var classes = []class{
 	{
 		name: "collectives-large", title: "collectives, 64 MiB and more",
 		contains: func(r *Row) bool { return isCollective(r) && callBytes(r) >= minLargeCall },
-		reason:   noModel,
+		predict:  predictCall, parts: []string{callLibrary},
 	},
 	{
 		name: "collectives-small", title: "collectives, 16 KiB to 64 MiB",
 		contains: func(r *Row) bool { return isCollective(r) && callBytes(r) >= minSmallCall },
-		reason:   noModel,
+		predict:  predictCall, parts: []string{callLibrary},
 	},
 	{
 		name: "collectives-tiny", title: "collectives, below 16 KiB",
 		contains: isCollective,
-		reason:   noModel,
+		predict:  predictCall, parts: []string{callLibrary},
 	},
 	{
 		name: "experts", title: "dispatch and combine of experts",
@@ -68,17 +68,12 @@ var classes = []class{
 	{
 		name: "training-moe", title: "training of models with experts",
 		contains: func(r *Row) bool { return isTraining(r) && trainsExperts(r) },
-		predict:  predictTraining,
+		reason:   noModel,
 	},
 	{
 		name: "training-dense", title: "training of dense models",
 		contains: isTraining,
-		predict:  predictTraining,
-	},
-	{
-		name: "tpu", title: "all-to-all on TPU v4",
-		contains: isTorusExchange,
-		predict:  predictTorus,
+		reason:   noModel,
 	},
 	{
 		name: "tpu", title: "all-to-all on TPU v4",
@@ -157,7 +152,7 @@ func isTraining(r *Row) bool {
 }
 
 // expertModels are parts of names of models with experts.
-var expertModels = []string{"deepseek", "_a3b", "_a22b", "-a3b", "-a22b", "gpt oss", "gpt-oss", "mixtral", "moe", "kimi", "8x7b", "8x22b", "qwen3-next", "glm", "maverick", "scout"}
+var expertModels = []string{"deepseek", "_a3b", "_a22b", "-a3b", "-a22b", "gpt oss", "gpt-oss", "mixtral", "moe", "kimi", "8x", "qwen3-next", "glm", "maverick", "scout"}
 
 // trainsExperts reports whether the model of a row has experts.
 func trainsExperts(r *Row) bool {

@@ -47,10 +47,8 @@ func MachineFor(r *Row) (name, note string, err error) {
 	if transport := named(transports, append(words, wordsOf(r.Parameters["net"])...)); transport != "" && r.Nodes != 1 {
 		names = slices.Insert(names, 0, accelerator+"-"+transport)
 	}
-	for _, variant := range []string{"pcie", "hbm2e"} {
-		if slices.Contains(words, variant) {
-			names = slices.Insert(names, 0, accelerator+"-"+variant)
-		}
+	if slices.Contains(words, "pcie") {
+		names = slices.Insert(names, 0, accelerator+"-pcie")
 	}
 	for i, name := range names {
 		if slices.Contains(machine.Names(), name) {

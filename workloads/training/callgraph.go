@@ -400,3 +400,20 @@ func (it *Iteration) WithoutCalls(dim Phase) *engine.Graph {
 	}
 	return &g
 }
+
+// WithoutCallDelays returns the graph with collective calls that start when all ranks are ready,
+// without the delay of a library. It returns nil if no call has a delay.
+func (it *Iteration) WithoutCallDelays() *engine.Graph {
+	g := *it.Graph
+	g.Tasks = slices.Clone(g.Tasks)
+	delays := false
+	for i, m := range it.Meta {
+		if t := &g.Tasks[i]; m.InCall && t.Duration > 0 {
+			t.Duration, delays = 0, true
+		}
+	}
+	if !delays {
+		return nil
+	}
+	return &g
+}

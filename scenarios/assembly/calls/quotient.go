@@ -154,8 +154,9 @@ func withoutWideLinks(n *engine.Network, r *engine.Routes) *engine.Routes {
 
 // foldedTask is a class of identical tasks of a schedule: transfers, or milestones of ranks.
 type foldedTask struct {
-	bytes int64
-	pairs [][2]int32 // source and destination of each transfer, as ranks of the group; nil for milestones
+	bytes    int64
+	duration engine.Time // of a milestone
+	pairs    [][2]int32  // source and destination of each transfer, as ranks of the group; nil for milestones
 	// after lists the classes that it waits for, in order. -1 stands for the task after which
 	// ranks are ready.
 	after []foldedEdge
@@ -190,7 +191,7 @@ func foldSchedule(s *collective.Schedule, domains []int) ([]foldedTask, error) {
 			continue
 		}
 		t := &g.Tasks[id]
-		z := foldedTask{bytes: t.Bytes}
+		z := foldedTask{bytes: t.Bytes, duration: t.Duration}
 		for _, e := range g.In(id) {
 			needs := class[e.From] >= 0 && g.Tasks[e.From].Kind == engine.Transfer && g.NeedsArrival(e)
 			z.after = append(z.after, foldedEdge{class[e.From], needs})
@@ -212,7 +213,7 @@ func foldSchedule(s *collective.Schedule, domains []int) ([]foldedTask, error) {
 		if domains != nil {
 			isInside = domains[pair[0]] == domains[pair[1]]
 		}
-		key := fmt.Sprint(t.Kind, t.Bytes, isInside, z.after)
+		key := fmt.Sprint(t.Kind, t.Bytes, t.Duration, isInside, z.after)
 		c, ok := found[key]
 		if !ok {
 			c = int32(len(tasks))
@@ -237,7 +238,7 @@ func foldSchedule(s *collective.Schedule, domains []int) ([]foldedTask, error) {
 // isSame reports whether two schedules have been folded to the same classes.
 func isSame(a, b []foldedTask) bool {
 	return slices.EqualFunc(a, b, func(x, y foldedTask) bool {
-		return x.bytes == y.bytes && slices.Equal(x.pairs, y.pairs) && slices.Equal(x.after, y.after)
+		return x.bytes == y.bytes && x.duration == y.duration && slices.Equal(x.pairs, y.pairs) && slices.Equal(x.after, y.after)
 	})
 }
 
@@ -345,7 +346,7 @@ func (e *Expander) ExpandFolded(
 
 		ids := make([]int32, len(x.tasks))
 		for i, t := range x.tasks {
-			task := engine.Task{} // milestones have no node, so they wait for arrivals
+			task := engine.Task{Duration: t.duration} // milestones have no node, so they wait for arrivals
 			if t.pairs != nil {
 				task = engine.Task{Kind: engine.Transfer, Src: x.ends[i].Src, Dst: x.ends[i].Dst, Flows: 1, Bytes: t.bytes}
 			}

@@ -276,7 +276,7 @@ func TestAlgorithmSearch(t *testing.T) {
 				f.unserved = f.unserved || p < 0
 				f.end += p
 			}
-			if fails && built == 5 {
+			if fails && built >= 5 {
 				return nil, errBroken
 			}
 			return f, nil

@@ -117,6 +117,7 @@ func (r *routingSystem) newCallLoad(
 // team for each line along the given dimensions.
 func (r *routingSystem) callProblem() (*algorithm.Problem, error) {
 	p := &algorithm.Problem{Call: r.s.Workload.Call.Call, Network: r.visibleNetwork()}
+	p.SwitchesReduce = r.s.Workload.Call.Options.Machine.SwitchesReduce()
 	if r.Torus != nil {
 		p.Torus = r.Torus
 	}

@@ -38,9 +38,10 @@ func (r *routingSystem) setIdeal(ctx context.Context, workers int) (err error) {
 	if r.iteration == nil || r.s.Engine.Level == "static" {
 		return nil
 	}
-	graph := r.load.graph
+	graph, iteration := r.load.graph, r.iteration
 	if r.ranks != nil {
-		graph = r.ranks.defaultIteration.Graph
+		iteration = r.ranks.defaultIteration
+		graph = iteration.Graph
 	}
 	network, routes := r.System.IdealNetwork(graph)
 	if r.quotient != nil {
@@ -56,6 +57,14 @@ func (r *routingSystem) setIdeal(ctx context.Context, workers int) (err error) {
 	}
 	r.IdealReference, err = composition.NewIdealReference(ctx, graph, network, routes,
 		composition.ReferenceOptions{MaxWork: r.maxReferenceWork(), Tolerance: r.s.Engine.Tolerance, Workers: max(1, workers)})
+	if err != nil {
+		return err
+	}
+
+	// The delays of calls count as communication.
+	if undelayed := iteration.WithoutCallDelays(); undelayed != nil {
+		r.Times.Compute, err = composition.ComputeMakespan(ctx, undelayed, network)
+	}
 	return err
 }
 
