@@ -295,19 +295,24 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 // overrideValues splits the text of an override into several values. It returns nil if
 // there is only one.
 func overrideValues(key, raw string) (*valueSeries, *schema.Rejection) {
-	if slices.Contains(textKeys, key) || isListKey(key) {
+	if slices.Contains(textKeys, key) {
 		return nil, nil
 	}
 
-	// A list in brackets.
-	one := schema.DecodeValue(raw)
-	if reflect.ValueOf(one).Kind() == reflect.Slice {
-		return axisValues(one)
+	// A key with a list as its value has several values only if these are lists in brackets.
+	if isListKey(key) {
+		lists := splitList(raw)
+		isList := func(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "[") }
+		if len(lists) < 2 || !slices.ContainsFunc(lists, isList) {
+			return nil, nil
+		}
+	} else if one := schema.DecodeValue(raw); reflect.ValueOf(one).Kind() == reflect.Slice {
+		return axisValues(one) // a list in brackets
 	}
 
 	// A text that contains ".." may be a file name. It must be a range if it begins with a
 	// digit.
-	if text, ok := one.(string); ok && strings.Contains(text, "..") {
+	if text, ok := schema.DecodeValue(raw).(string); ok && strings.Contains(text, "..") {
 		if values, w := parseRange(text); w == nil {
 			return values, nil
 		} else if digits := strings.TrimPrefix(text, "-"); digits[0] >= '0' && digits[0] <= '9' {

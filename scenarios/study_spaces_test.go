@@ -32,6 +32,7 @@ func TestNamedSpaces(t *testing.T) {
 		{"[sweep]\n\"fabric.dims\" = \"shapes of 64\"", "", "fabric.dims", 3, "[2, 2, 16]"},
 		{"[sweep]\nfabric.dims = \"shapes of 512\"", "", "fabric.dims", 7, "[2, 2, 128]"},
 		{"", "fabric.dims=shapes of 64", "fabric.dims", 3, "[2, 2, 16]"},
+		{"", "fabric.dims=[4,4,4], [2,4,8]", "fabric.dims", 2, "[4, 4, 4]"},
 		{"[sweep]\n\"fabric.twist\" = \"all\"", "", "fabric.twist", 64, "000000"},
 		{"", "fabric.twist=all", "fabric.twist", 64, "000000"},
 		// A shift along a dimension of one node has no effect: 4 of 6 bits remain.
