@@ -81,8 +81,9 @@ func trainingParts(s *Scenario) []schema.Part {
 		},
 		Defaults: func(int) []any {
 			d := s.Workload.Spec.Defaults()
+			d.Speed.Sustained = 1
 			if s.Profile != nil {
-				d.Variation = s.Profile.Step
+				d.Speed.Variation, d.Speed.Sustained = s.Profile.Step.Variation, s.Profile.Step.Sustained
 			}
 			return []any{d}
 		},

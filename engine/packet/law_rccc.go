@@ -28,11 +28,12 @@ func (t *transportState) requestCredit(i int32, now engine.Time) {
 		return
 	}
 	f.flags |= flowAsksCredit
-	r := &t.receivers[m.dst]
+	node := t.ends[i].Dst
+	r := &t.receivers[node]
 	r.senders = append(r.senders, i)
 	if !r.isActive {
 		r.isActive = true
-		t.calendar.schedule(t.creditID(m.dst), max(now, r.nextAt))
+		t.calendar.schedule(t.creditID(node), max(now, r.nextAt))
 	}
 }
 

@@ -11,66 +11,72 @@ import (
 	"sim/internal/random"
 )
 
-// routeTable looks up the links of shortest paths. A node's links to a destination are a set of
-// consecutive elements of links. A node uses the set of the previous destination again if it is equal.
+// routeTable looks up the links of shortest paths. A node often has the same links to many
+// destinations, so that its row has numbers of sets of links. The rows of all switches of a fat tree
+// with 1,024 hosts then take less than a megabyte.
 type routeTable struct {
 	paths     *pathTable
-	sets      [][]linkSet // indexed by destination and node; nil until used
-	links     []int32
+	nodes     []nodeRoutes
 	hasChoice bool // some message may take several paths
+	scratch   []int32
 }
 
-// linkSet is the first element of a set in routeTable.links, and in the lower setBits their number.
-type linkSet uint32
-
-// setBits is the number of bits for the size of a set. Nodes have fewer links.
-const setBits = 13
+// nodeRoutes has the links of shortest paths from a node.
+type nodeRoutes struct {
+	set  []uint16  // indexed by destination; nil until used
+	sets [][]int32 // links of each set
+}
 
 // init prepares the table of a run.
 func (r *routeTable) init(z *sim) {
 	r.paths = &z.paths
 	r.hasChoice = z.paths.spread != nil || z.paths.sets[0].First != nil
-	r.sets = make([][]linkSet, z.network.Nodes)
+	r.nodes = make([]nodeRoutes, z.network.Nodes)
 }
 
 // of returns the links of shortest paths from a node to dst.
 func (r *routeTable) of(node, dst int32) []int32 {
-	row := r.sets[dst]
-	if row == nil {
-		row = r.newRow(dst)
+	n := &r.nodes[node]
+	if n.set == nil {
+		r.fill(node)
 	}
-	s := row[node]
-	first := s >> setBits
-	return r.links[first : first+s&(1<<setBits-1)]
+	return n.sets[n.set[dst]]
 }
 
-// newRow computes the sets of all nodes for a destination.
-func (r *routeTable) newRow(dst int32) []linkSet {
-	row := make([]linkSet, len(r.sets))
-	hops := r.paths.spread.Hops[dst]
-	for node := range row {
+// fill computes the sets of a node. The first one is empty.
+func (r *routeTable) fill(node int32) {
+	n, spread := &r.nodes[node], r.paths.spread
+	n.set, n.sets = make([]uint16, len(r.nodes)), [][]int32{nil}
+	for dst, hops := range spread.Hops {
 		if hops == nil || hops[node] == engine.NoPath || hops[node] == 0 {
 			continue
 		}
-		first := len(r.links)
-		r.paths.spread.Shares(int32(node), dst, func(port int, _ float64) {
-			r.links = append(r.links, r.paths.spread.Link[port])
-		})
-		row[node] = linkSet(first<<setBits | (len(r.links) - first))
-		if dst > 0 && r.sets[dst-1] != nil && slices.Equal(r.of(int32(node), dst-1), r.links[first:]) {
-			row[node], r.links = r.sets[dst-1][node], r.links[:first]
+		links := r.scratch[:0]
+		for port := int(node) * spread.Degree; port < (int(node)+1)*spread.Degree; port++ {
+			to := spread.To[port]
+			if spread.Link[port] >= 0 && hops[to] == hops[node]-1 && (spread.Weight == nil || spread.Weight[dst][to] > 0) {
+				links = append(links, spread.Link[port])
+			}
 		}
+		r.scratch = links
+		// Consecutive destinations often have the same set.
+		k := 0
+		if dst > 0 && slices.Equal(n.sets[n.set[dst-1]], links) {
+			k = int(n.set[dst-1])
+		} else if k = slices.IndexFunc(n.sets, func(s []int32) bool { return slices.Equal(s, links) }); k < 0 {
+			k = len(n.sets)
+			n.sets = append(n.sets, slices.Clone(links))
+		}
+		n.set[dst] = uint16(k)
 	}
-	r.sets[dst] = row
-	return row
 }
 
 // nextLink returns the link that a packet takes from a node, which is not its first, or -1.
 func (t *transportState) nextLink(node int32, p *transportPacket) int32 {
-	m := &t.messages[p.flow]
-	dst := m.dst
+	ends := t.ends[p.flow]
+	dst := ends.Dst
 	if p.size&isFeedback != 0 {
-		dst = m.src
+		dst = ends.Src
 	} else if t.z.paths.usesSteps {
 		y := &t.z.paths
 		p.route++
@@ -129,12 +135,12 @@ func (t *transportState) firstLink(i int32, m *message) int32 {
 	if y.usesSteps {
 		m.route = t.pathOf(i, m)
 		s := y.steps[m.route]
-		return y.linkByPort[int(m.src)*y.degree+s.Port()]
+		return y.linkByPort[int(t.ends[i].Src)*y.degree+s.Port()]
 	}
 	m.drawn = t.entropyOf(m)
 	m.route = m.drawn
 	const isFeedback = false
-	return t.choose(m.src, m.dst, m.route, isFeedback)
+	return t.choose(t.ends[i].Src, t.ends[i].Dst, m.route, isFeedback)
 }
 
 // entropyOf returns the entropy of the next packet of a message.
@@ -211,7 +217,7 @@ func (t *transportState) measurePath(i int32) {
 		if m.lineRate == 0 || 1/perByte < m.lineRate {
 			m.lineRate = 1 / perByte
 		}
-		if l.To == m.dst {
+		if l.To == t.ends[i].Dst {
 			break
 		}
 		link = t.nextLink(l.To, &p)

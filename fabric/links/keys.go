@@ -127,7 +127,7 @@ type LinkOptions struct {
 	LinkLatency engine.Time `key:"link_latency" doc:"propagation delay of a link; at level flow a transfer arrives later by the latency of its longest path" default:"0s" when:"engine.level=packet|flow"`
 	Queue       string      `key:"queue" doc:"queue of packets before a link: 'unbounded'; a number such as '100p' or a size such as '64KB', beyond which packets are dropped; or 'credit', where packets wait until the next buffer has space" default:"unbounded" when:"engine.level=packet"`
 	Channels    int         `key:"channels" doc:"virtual channels per link" default:"2" else:"2" min:"1" max:"15" when:"engine.level=packet & fabric.queue=credit"`
-	Buffer      units.Bytes `key:"buffer" doc:"buffer space per channel at the end of a link; '0B' means enough for a round trip at full rate" default:"0B" when:"engine.level=packet & fabric.queue=credit"`
+	Buffer      units.Bytes `key:"buffer" doc:"buffer space per channel at the end of a link; '0B' means enough for a round trip at full rate, or for ten if there are switches" default:"0B" when:"engine.level=packet & fabric.queue=credit"`
 	BitErrors   float64     `key:"bit_errors" doc:"probability of a bit error; the link then sends the packet again, or the packet is lost if hosts have a transport" default:"0.0" max:"0.1" when:"engine.level=packet"`
 }
 

@@ -104,6 +104,11 @@ func (l *Links) Graph(template engine.Link) *engine.Network {
 	return n
 }
 
+// switchRoundTrips is the default buffer of a link with credits in round trips if there are switches.
+// Packets of many inputs wait for one output there. With one round trip, an all-to-all of 128 KB
+// messages on a fat tree of 128 hosts takes 1.4 times as long, and 1.5 times with sprayed packets.
+const switchRoundTrips = 10
+
 // Network returns the network that packets of the given size see: with queues and channels, and
 // with drained links but without links that are down. Failures during the run are changes of
 // links.
@@ -130,7 +135,11 @@ func (z *System) Network(l *Links, packet units.Bytes, channels int) (*engine.Ne
 			channelCount, buffer = tier.Channels, tier.Buffer
 		}
 		for k := first[i]; k < first[i+1]; k++ {
-			n.Links[k].Buffer, n.Links[k].Channels = int64(buffer), int32(channelCount)
+			link := &n.Links[k]
+			link.Buffer, link.Channels = int64(buffer), int32(channelCount)
+			if tier.Queue == "credit" && buffer == 0 && tier.Switches.From > 0 {
+				link.Buffer = int64(switchRoundTrips*2*link.Latency.Seconds()*link.Rate/8) + switchRoundTrips*2*int64(packet)
+			}
 		}
 	}
 

@@ -48,6 +48,13 @@ type Attention struct {
 	Exponentials float64 `key:"exponentials" doc:"exponentials per second, in 1e12" default:"0.0" max:"1000000"`
 }
 
+// WithFlash2 returns the rates of FlashAttention 2. Its backward pass is slower than the fastest one in
+// the same proportion as its forward pass.
+func (a Attention) WithFlash2() Attention {
+	a.Backward, a.Forward = a.Backward*a.Flash2/a.Forward, a.Flash2
+	return a
+}
+
 // Precision is the number format of a matrix product.
 type Precision string
 

@@ -27,12 +27,12 @@ func TestExpectedMaximum(t *testing.T) {
 // TestSlowdown checks that the slowdown does not decrease with the number of GPUs or with any
 // parameter, and that GPUs without variation are not slowed down.
 func TestSlowdown(t *testing.T) {
-	if got := new(Step).Slowdown(1 << 20); got != 1 {
+	if got := new(Variation).Slowdown(1 << 20); got != 1 {
 		t.Errorf("without variation: got %g, want 1", got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		share := rapid.Float64Range(0, 1)
-		s := Step{share.Draw(t, "jitter"), share.Draw(t, "share")}
+		s := Variation{share.Draw(t, "jitter"), share.Draw(t, "share")}
 		n := rapid.IntRange(1, 1<<20).Draw(t, "n")
 		more := rapid.IntRange(n, 1<<21).Draw(t, "more")
 		got := s.Slowdown(n)

@@ -68,12 +68,17 @@ var classes = []class{
 	{
 		name: "training-moe", title: "training of models with experts",
 		contains: func(r *Row) bool { return isTraining(r) && trainsExperts(r) },
-		reason:   noModel,
+		predict:  predictTraining,
 	},
 	{
 		name: "training-dense", title: "training of dense models",
 		contains: isTraining,
-		reason:   noModel,
+		predict:  predictTraining,
+	},
+	{
+		name: "tpu", title: "all-to-all on TPU v4",
+		contains: isTorusExchange,
+		predict:  predictTorus,
 	},
 	{
 		name: "tpu", title: "all-to-all on TPU v4",
@@ -152,7 +157,7 @@ func isTraining(r *Row) bool {
 }
 
 // expertModels are parts of names of models with experts.
-var expertModels = []string{"deepseek", "_a3b", "_a22b", "-a3b", "-a22b", "gpt oss", "gpt-oss", "mixtral", "moe", "kimi", "8x", "qwen3-next", "glm", "maverick", "scout"}
+var expertModels = []string{"deepseek", "_a3b", "_a22b", "-a3b", "-a22b", "gpt oss", "gpt-oss", "mixtral", "moe", "kimi", "8x7b", "8x22b", "qwen3-next", "glm", "maverick", "scout"}
 
 // trainsExperts reports whether the model of a row has experts.
 func trainsExperts(r *Row) bool {

@@ -47,8 +47,10 @@ func MachineFor(r *Row) (name, note string, err error) {
 	if transport := named(transports, append(words, wordsOf(r.Parameters["net"])...)); transport != "" && r.Nodes != 1 {
 		names = slices.Insert(names, 0, accelerator+"-"+transport)
 	}
-	if slices.Contains(words, "pcie") {
-		names = slices.Insert(names, 0, accelerator+"-pcie")
+	for _, variant := range []string{"pcie", "hbm2e"} {
+		if slices.Contains(words, variant) {
+			names = slices.Insert(names, 0, accelerator+"-"+variant)
+		}
 	}
 	for i, name := range names {
 		if slices.Contains(machine.Names(), name) {

@@ -125,7 +125,11 @@ func (s *Spec) profileParts(pass Phase) (p passParts) {
 	rotated := 2 * a.vectorWidth() / 2 * tensorTokens / tp
 	p.attention = s.products(s.projections(), pass) + moves(1, rotated, rotated)
 	if pass != WeightGradients {
-		p.scores = s.GPU.AttentionTime(s.scoreWork(), pass == Backward)
+		gpu := *s.GPU
+		if s.Speed.AttentionKernel == "flash2" {
+			gpu.Attention = gpu.Attention.WithFlash2()
+		}
+		p.scores = gpu.AttentionTime(s.scoreWork(), pass == Backward)
 	}
 
 	// The activation of a network reads the results of its first matrices and writes their
@@ -206,6 +210,9 @@ const ContiguousSplit = "contiguous"
 // parameter, Adam reads gradient, weight and two moments of 4 bytes each and writes weight and moments
 // and the parameter. The norm of the gradients reads each gradient once.
 func (s *Spec) optimizerSeconds(stage int) float64 {
+	if s.Frozen {
+		return 0
+	}
 	perParameter := float64(4*4 + 3*4 + s.Choices.ParameterBytes + 4)
 	sum := 0.0
 	for c := range s.Chunks {

@@ -267,7 +267,7 @@ func TestJitter(t *testing.T) {
 		TP: 1, PP: 2, EP: 1, ETP: 1, GPUs: 64, Chunks: 1,
 	}
 	seconds := func(jitter float64) float64 {
-		s.Variation = machine.Step{Jitter: jitter}
+		s.Speed.Variation = machine.Variation{Jitter: jitter}
 		it, err := training.Build(s, training.BuildOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -280,12 +280,34 @@ func TestJitter(t *testing.T) {
 		}
 		return sum
 	}
-	exact, step := seconds(0), machine.Step{Jitter: 0.02}
+	exact, step := seconds(0), machine.Variation{Jitter: 0.02}
 	if got, want := seconds(0.02), exact*step.Slowdown(64); math.Abs(got-want) > 1e-9*want || got < 1.04*exact {
 		t.Errorf("jitter of 2 %%: got %g s, want %g s", got, want)
 	}
 	want := 3 * 8 * s.ForwardSeconds(0) // forward and backward passes of four micro-batches in two stages
 	if math.Abs(exact-want) > 1e-9*want {
 		t.Errorf("no jitter: got %g s, want %g s", exact, want)
+	}
+}
+
+// TestSyncAtEnd checks that gradients of all chunks of a stage wait for its last pass: the first
+// synchronisation of the last stage starts when its passes have ended, and not before.
+func TestSyncAtEnd(t *testing.T) {
+	s := training.Spec{
+		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 4,
+		TP: 1, PP: 2, EP: 1, ETP: 1, GPUs: 4, Schedule: training.Interleaved, Chunks: 2,
+	}
+	for _, atEnd := range []bool{false, true} {
+		s.SyncAtEnd = atEnd
+		it, err := training.Build(s, training.BuildOptions{All: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for stage := range s.PP {
+			first, last := it.GradientsReady[0][stage], it.GradientsReady[0][stage+s.PP]
+			if (first[0] == last[0]) != atEnd {
+				t.Errorf("stage %d, at the end %t: chunks are ready after tasks %v and %v", stage, atEnd, first, last)
+			}
+		}
 	}
 }

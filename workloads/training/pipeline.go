@@ -7,6 +7,7 @@ package training
 
 import (
 	"fmt"
+	"slices"
 
 	"sim/engine"
 )
@@ -154,6 +155,9 @@ func (b *builder) addPipeline(r int) error {
 	}
 	for i := range stages {
 		b.numScatters[i] = stages[i].numScatters
+		for v := i; s.SyncAtEnd && v < virtual; v += s.PP {
+			b.GradientsReady[r][v] = slices.Repeat([]int32{stages[i].last}, s.SyncPieces(v))
+		}
 	}
 
 	// Connect the passes of each micro-batch along its path through the stages.

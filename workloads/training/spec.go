@@ -91,7 +91,8 @@ type Spec struct {
 	OverlapSync    bool         `key:"overlap_sync" doc:"whether gradients of a piece are reduced, and its parameters gathered, as soon as the last backward pass has computed them, instead of after the pass" default:"false" when:"collectives=graph" implicit:""`
 	BlockingSends  bool         `key:"blocking_sends" doc:"whether a stage waits until activations and gradients are sent to other stages before its next pass, instead of computing meanwhile" default:"false" when:"schedule=1f1b|eager-1f1b|gpipe|interleaved-1f1b|zb-h1|zb-h2" implicit:""`
 	Frozen         bool         `key:"frozen" doc:"whether the parameters are frozen, as with the small adapters of LoRA: backward passes compute no gradients of weights, and replicas synchronise none" default:"false" when:"collectives=graph" implicit:""`
-	Variation      machine.Step `inline:""`
+	Speed          Speed        `inline:""`
+	SyncAtEnd      bool         `key:"sync_at_end" doc:"whether the gradients of all chunks of a stage are synchronised after its last pass, instead of those of each chunk after its own" default:"false" when:"schedule=interleaved-1f1b" implicit:""`
 	Fold           bool         `key:"fold" doc:"whether one GPU of each stage is simulated for all that do the same at the same time, even if all are few enough to be simulated" default:"false" when:"on-links" implicit:""`
 	ExpertSizes    string       `key:"expert_sizes" doc:"amounts that the GPUs of a stage send to each other's experts: 'uniform'; 'zipf', drawn once per micro-batch and piece of a pass, or on a fabric of tiers once per virtual stage; or 'loads', by the loads of experts in each layer" default:"uniform" choices:"uniform|zipf|loads" when:"experts & expert-calls" implicit:""`
 	_              string       `key:"expert_file" doc:"CSV file with one row of loads per layer with experts, instead of expert_loads" when:"expert_sizes=loads"`
@@ -117,6 +118,13 @@ type Spec struct {
 	// Measured replaces the values derived from the model. nil means that the model is
 	// used.
 	Measured *MeasuredStage
+}
+
+// Speed describes how fast the GPUs of a step compute.
+type Speed struct {
+	Variation       machine.Variation `inline:""`
+	Sustained       float64           `key:"sustained" doc:"share of the speed of single kernels that the step sustains" else:"1, or the machine's" above:"0" max:"1" when:"compute=profile" implicit:""`
+	AttentionKernel string            `key:"attention_kernel" doc:"fused attention: the fastest of the machine ('best'), or FlashAttention 2 ('flash2')" default:"best" choices:"best|flash2" when:"compute=profile" implicit:""`
 }
 
 // MeasuredStage holds measured times and sizes of a stage. All stages are identical.
@@ -439,7 +447,10 @@ type passTimes struct {
 // scale and by the slowdown of the slowest GPU. Without a profile, weight gradients take as long as
 // the corresponding products of the forward pass: the whole pass except attention scores.
 func (s *Spec) passTimes(v, microbatch int, scale float64) (t passTimes, err error) {
-	scale *= s.Variation.Slowdown(s.GPUs)
+	scale *= s.Speed.Variation.Slowdown(s.GPUs)
+	if s.Compute == Profile {
+		scale /= cmp.Or(s.Speed.Sustained, 1)
+	}
 	f := s.ForwardSeconds(v) * scale
 	b, weights, recompute := 0.0, 0.0, 0.0
 	if m := s.Measured; m != nil {

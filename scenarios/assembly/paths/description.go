@@ -24,6 +24,8 @@ func (s *Scenario) Description() string {
 
 	// Append what sends, which depends on the level and the sources.
 	switch {
+	case s.Transport.IsUsed():
+		text += fmt.Sprintf(", transport %s in packets of %v", s.Transport.Kind, w.Packet)
 	case s.Engine.Level != "packet":
 		text += ", level " + s.Engine.Level
 	case s.HasDependencies():

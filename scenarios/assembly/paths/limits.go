@@ -106,7 +106,7 @@ func (r *routingSystem) packetCost() assembly.Cost {
 // HopCost returns the cost of one hop of one packet. Links with limited queues,
 // errors or failures cannot schedule packets in advance.
 func (s *Scenario) HopCost() assembly.Cost {
-	if l := &s.Fabric; l.Queue != "unbounded" || l.BitErrors > 0 || l.FailAt > 0 {
+	if l := &s.Fabric; s.Transport.IsUsed() || l.Queue != "unbounded" || l.BitErrors > 0 || l.FailAt > 0 {
 		return assembly.QueuedHop
 	}
 	return assembly.ScheduledHop
