@@ -1,7 +1,6 @@
 package collective
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -56,12 +55,7 @@ func expandNCCL(b *builder, j *subCall) error {
 			c.nodes = 1
 		}
 	}
-	methods := c.methods()
-	isOther := func(m libraryMethod) bool { return m.algorithm != b.options.Method }
-	if named := slices.DeleteFunc(slices.Clone(methods), isOther); len(named) > 0 {
-		methods = named
-	}
-	best := slices.MinFunc(methods, func(a, c libraryMethod) int { return cmp.Compare(a.seconds(), c.seconds()) })
+	best := c.best(b.options.Method)
 
 	if best.algorithm != directMethod && c.n*perNode > MaxTransfers {
 		return unserved(j, "at most %d ranks on nodes of %d", MaxTransfers/perNode, perNode)

@@ -1,7 +1,9 @@
 package collective
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"sim/fabric/machine"
 )
@@ -195,6 +197,30 @@ func (c *libraryCall) methods() (all []libraryMethod) {
 		}
 	}
 	return all
+}
+
+// best returns the algorithm and protocol with the lowest time. method restricts the algorithms if
+// the call can use it.
+func (c *libraryCall) best(method string) libraryMethod {
+	methods := c.methods()
+	isOther := func(m libraryMethod) bool { return m.algorithm != method }
+	if named := slices.DeleteFunc(slices.Clone(methods), isOther); len(named) > 0 {
+		methods = named
+	}
+	return slices.MinFunc(methods, func(a, b libraryMethod) int { return cmp.Compare(a.seconds(), b.seconds()) })
+}
+
+// LibrarySeconds returns the time of a call by the library of a machine whose links are idle and
+// whose nodes have equal numbers of ranks. bytes is the size of the vector, and for an all-to-all
+// the bytes that a rank sends, with its own part. method names the algorithm; "" leaves the choice to
+// the library.
+func LibrarySeconds(m *machine.Profile, kind Kind, ranks, nodes int, bytes float64, method string) (float64, error) {
+	if err := m.CheckCollectives(); err != nil {
+		return 0, err
+	}
+	c := libraryCall{m: m, kind: kind, n: ranks, nodes: nodes, perNode: ranks / nodes, bytes: bytes}
+	best := c.best(method)
+	return best.seconds(), nil
 }
 
 // messageShare returns the share of a GPU's rate inside its node that one message uses. On a

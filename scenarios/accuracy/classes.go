@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"sim/fabric/machine"
 )
 
 // class is a set of rows with one predictor and one summary.
@@ -20,6 +22,8 @@ type class struct {
 	predict func(ctx context.Context, r *Row, machine string, opt *Options) (float64, error)
 	// reason is why no row of the class can be posed, if predict is nil.
 	reason string
+	// estimate is predict by formulas, without a scenario; nil if the class has no formulas.
+	estimate func(ctx context.Context, r *Row, p *machine.Profile) (float64, error)
 	// parts are the parts of the model that predict can leave out, see Options.Without.
 	parts []string
 }
@@ -38,17 +42,17 @@ var classes = []class{
 	{
 		name: "collectives-large", title: "collectives, 64 MiB and more",
 		contains: func(r *Row) bool { return isCollective(r) && callBytes(r) >= minLargeCall },
-		predict:  predictCall, parts: []string{callLibrary},
+		predict:  predictCall, parts: []string{callLibrary}, estimate: estimateCall,
 	},
 	{
 		name: "collectives-small", title: "collectives, 16 KiB to 64 MiB",
 		contains: func(r *Row) bool { return isCollective(r) && callBytes(r) >= minSmallCall },
-		predict:  predictCall, parts: []string{callLibrary},
+		predict:  predictCall, parts: []string{callLibrary}, estimate: estimateCall,
 	},
 	{
 		name: "collectives-tiny", title: "collectives, below 16 KiB",
 		contains: isCollective,
-		predict:  predictCall, parts: []string{callLibrary},
+		predict:  predictCall, parts: []string{callLibrary}, estimate: estimateCall,
 	},
 	{
 		name: "experts", title: "dispatch and combine of experts",
@@ -58,12 +62,12 @@ var classes = []class{
 	{
 		name: "gemm", title: "matrix products",
 		contains: func(r *Row) bool { return r.Parameters["op"] == "gemm" },
-		predict:  predictGEMM, parts: []string{gemmWaves},
+		predict:  predictGEMM, parts: []string{gemmWaves}, estimate: estimateKernel(predictGEMM),
 	},
 	{
 		name: "kernels", title: "attention, memory and other operators",
 		contains: func(r *Row) bool { return r.Parameters["op"] != "" },
-		predict:  predictKernel, parts: []string{attentionRate},
+		predict:  predictKernel, parts: []string{attentionRate}, estimate: estimateKernel(predictKernel),
 	},
 	{
 		name: "training-moe", title: "training of models with experts",

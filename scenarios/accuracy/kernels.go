@@ -44,7 +44,7 @@ func precisionOf(text string) machine.Precision {
 
 // predictGEMM predicts the rate or the time of a matrix product.
 func predictGEMM(_ context.Context, r *Row, name string, opt *Options) (float64, error) {
-	p, err := profileOf(name)
+	p, err := opt.profile(name)
 	if err != nil {
 		return 0, err
 	}
@@ -106,7 +106,7 @@ const largeCopy = 1e12
 
 // predictKernel predicts attention, streams through memory, and copies to the host and between GPUs.
 func predictKernel(_ context.Context, r *Row, name string, opt *Options) (float64, error) {
-	p, err := profileOf(name)
+	p, err := opt.profile(name)
 	if err != nil {
 		return 0, err
 	}

@@ -102,6 +102,14 @@ func RowsOf(profile string, rows []*Row) ([]*Row, error) {
 	}), nil
 }
 
+// profile returns the profile of a prediction.
+func (o *Options) profile(name string) (*machine.Profile, error) {
+	if o.fitted != nil {
+		return o.fitted, nil
+	}
+	return profileOf(name)
+}
+
 // profileOf returns a built-in profile, or reads one from a file, whose name ends with .toml.
 func profileOf(name string) (*machine.Profile, error) {
 	if !strings.HasSuffix(name, ".toml") {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"sim/fabric/machine"
 	"sim/internal/parallel"
 	"sim/scenarios"
 	"sim/scenarios/result"
@@ -23,6 +24,8 @@ type Options struct {
 	Workers int
 	// Progress is called after each row, from any goroutine. It may be nil.
 	Progress func()
+
+	fitted *machine.Profile // for estimates, instead of the profile that a name stands for
 }
 
 // Omits reports whether a part of a model is left out.
