@@ -293,6 +293,7 @@ func (c *command) app() *cli.App {
 			c.plotCommand(),
 			c.reportCommand(),
 			c.validateCommand(),
+			c.calibrateCommand(),
 			c.listCommand(),
 			c.versionCommand(),
 			c.completionCommand(),

@@ -68,15 +68,16 @@ func isDir(path string) bool {
 }
 
 // checkReplaceable returns an error if an existing file must not be replaced. That protects the
-// input files in read, all TOML files (they may be scenarios), and the files of stored results.
+// input files in read, TOML files (they may be scenarios) except fitted profiles, and the files
+// of stored results.
 func checkReplaceable(path string, info os.FileInfo, read []string) error {
 	for _, name := range read {
 		if in, err := os.Stat(name); err == nil && os.SameFile(in, info) {
 			return &result.PlaceError{Path: path, Why: "is read as input; choose another file to write"}
 		}
 	}
-	if filepath.Ext(path) == ".toml" {
-		return &result.PlaceError{Path: path, Why: "is a TOML file, and outputs are never TOML; choose another file to write"}
+	if filepath.Ext(path) == ".toml" && !isFittedProfile(path) {
+		return &result.PlaceError{Path: path, Why: "is a TOML file, and only profiles that sim calibrate wrote are replaced; choose another file to write"}
 	}
 	if dir := result.OwningDir(path); dir != "" {
 		return &result.PlaceError{Path: path, Why: "is a file of the results in " + dir + "; choose another file to write"}

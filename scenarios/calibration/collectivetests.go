@@ -20,6 +20,7 @@ type collectiveTable struct {
 	file       string
 	test       string // its program, such as all_reduce for all_reduce_perf; "" if unknown
 	version    string // of NCCL; "" if unknown
+	algorithm  string // that NCCL_ALGO forces; "" if NCCL chooses
 	device     string // name of the GPUs; "" if unknown
 	deviceLine int
 	ranks      int             // listed ranks; 0 if there is no list
@@ -58,6 +59,7 @@ var (
 	launcherPrefix = regexp.MustCompile(`^(\[[\d,]+\]<std\w+>:?|\d+:)\s?`)
 	rankLine       = regexp.MustCompile(`^Rank\s+(\d+)\s.*\bPid\s+\d+\s+on\s+(\S+)\s+device\s+\d+\s+\[[^\]]*\]\s+(.*\S)`)
 	testProgram    = regexp.MustCompile(`\b([a-z_]+)_perf\b`)
+	forcedAlgo     = regexp.MustCompile(`\bNCCL_ALGO(?: set by environment to |=)([A-Za-z]+)`)
 	ncclVersion    = regexp.MustCompile(`(?i)\bnccl version:? (\d[\w.+]*)`)
 )
 
@@ -104,6 +106,9 @@ func readCollectiveTests(name string, data []byte) (rows []*accuracy.Row, err er
 			}
 			if m := ncclVersion.FindStringSubmatch(text); m != nil {
 				t.version = m[1]
+			}
+			if m := forcedAlgo.FindStringSubmatch(text); m != nil {
+				t.algorithm = m[1]
 			}
 		}
 	}
@@ -215,6 +220,9 @@ func (t *collectiveTable) finish(line int) (rows []*accuracy.Row, err error) {
 		if t.version != "" {
 			p["nccl"] = t.version
 		}
+		if t.algorithm != "" {
+			p["algo"] = t.algorithm
+		}
 		metric := "time_out_of_place"
 		if r.inPlaceOnly {
 			metric, p["inplace"] = "time", "yes"
@@ -264,9 +272,12 @@ func (t *collectiveTable) findRanks(collective string) error {
 	}
 	// Large rates have few rounding errors.
 	r := slices.MaxFunc(t.rows, func(a, b collectiveRow) int { return int(math.Copysign(1, a.busbw-b.busbw)) })
-	n := r.size / (r.count * r.elementBytes)
-	if collective == "all-reduce" {
-		n = 2 / (2 - r.busbw/r.algbw)
+	n := r.size / (r.count * r.elementBytes) // of gathers
+	switch factor := r.busbw / r.algbw; {
+	case collective == "all-reduce":
+		n = 2 / (2 - factor)
+	case n == 1:
+		n = 1 / (1 - factor)
 	}
 	if n = math.Round(n); !(n >= 2 && n <= maxRanks) {
 		return fault(t.file, t.rows[0].line, "has no list of ranks before it", "give the whole output of the test")

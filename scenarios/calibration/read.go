@@ -52,11 +52,7 @@ func Read(name string, data []byte) ([]*accuracy.Row, error) {
 	}
 	i := slices.IndexFunc(formats, func(f format) bool { return f.matches(data) })
 	if i < 0 {
-		var docs []string
-		for _, f := range formats {
-			docs = append(docs, f.doc)
-		}
-		return nil, fault(name, 1, "has an unknown format", "accepted are "+strings.Join(docs, "; "))
+		return nil, fault(name, 1, "has an unknown format", "accepted are "+strings.Join(Formats(), "; "))
 	}
 	rows, err := formats[i].read(name, data)
 	if err == nil && len(rows) == 0 {
@@ -103,4 +99,12 @@ func Series(r *accuracy.Row) string {
 		return r.ID
 	}
 	return strings.TrimSuffix(name, "-")
+}
+
+// Formats returns the descriptions of all formats.
+func Formats() (docs []string) {
+	for _, f := range formats {
+		docs = append(docs, f.doc)
+	}
+	return docs
 }

@@ -183,6 +183,7 @@ func TestReadRejects(t *testing.T) {
 		// All-gathers of 8 MiB per rank instead of 128 MiB, and with rates of these sizes.
 		{"g.txt", strings.Replace(gather, " 8388608 ", "  524288 ", 1), "g.txt:24: has the size of one of 16 ranks; multiply the sizes by 16"},
 		{"g.txt", strings.Replace(gather, " 8388608        131072", "  524288          8192", 1), "g.txt:24: has the size of one of 16 ranks: size / time is 1/16 of algbw; multiply"},
+		{"g.txt", strings.ReplaceAll(gather, "      0    775.9   10.81   10.14    0", "    N/A    775.9   10.81   10.14    N/A"), "g.txt:24: is of an all-gather or an all-to-all; write the command"},
 		{"m.csv", "m,n,k,dtype\n1,2,3,bf16\n", "m.csv:1: has no column with measured values; add one of tflops"},
 		{"m.csv", "m,n,k,tflops\n1,2,3\n", "m.csv:2: has 3 fields, the first line has 4; the file may be cut"},
 		{"m.csv", "m,n,k,tflops\n1,\"2,3,4\n", "m.csv:"},

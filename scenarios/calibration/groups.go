@@ -1,0 +1,86 @@
+package calibration
+
+import "sim/fabric/machine"
+
+// groups lists the parameters in the order in which they are fitted. A parameter without a start
+// is fitted only if the base has a number: it describes a part that other machines lack.
+var groups = []group{
+	{
+		title: "collective calls", classes: []string{"collectives-large", "collectives-small", "collectives-tiny"},
+		parameters: []parameter{
+			{key: "scale_up.efficiency", needs: "all-gathers or all-to-alls of 64 MiB and more in a node", start: 0.8, lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.ScaleUp.Efficiency }},
+			{key: "scale_up.reduction_efficiency", needs: "all-reduces of 64 MiB and more in a node", lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.ScaleUp.Reduction }},
+			{key: "scale_out.efficiency", needs: "all-to-alls over two nodes or all-reduces over four, of 64 MiB and more", start: 0.9, lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.ScaleOut.Efficiency }},
+			{key: "scale_out.latency", needs: "calls below 16 KiB over two and over more nodes", lower: 1e-8, upper: 1e-3,
+				field: func(p *machine.Profile) any { return &p.ScaleOut.Latency }},
+			{key: "collectives.launch", needs: "calls below 16 KiB", start: 5e-6, lower: 1e-8, upper: 1e-3,
+				field: func(p *machine.Profile) any { return &p.Collectives.Launch }},
+			{key: "collectives.message_launch", needs: "all-to-alls or send-receives below 16 KiB", start: 5e-6, lower: 1e-8, upper: 1e-3,
+				field: func(p *machine.Profile) any { return &p.Collectives.MessageLaunch }},
+			{key: "collectives.hop_factor", needs: "calls below 16 KiB on several numbers of GPUs in a node", start: 1, lower: 0.1, upper: 20,
+				field: func(p *machine.Profile) any { return &p.Collectives.HopFactor }},
+			{key: "collectives.ring_fill", needs: "calls of 1 to 64 MiB in a node", start: 1e-7, lower: 1e-9, upper: 1e-3,
+				field: func(p *machine.Profile) any { return &p.Collectives.RingFill }},
+			{key: "collectives.switch_fill", needs: "all-reduces of 1 to 64 MiB in a node with reductions in the switch", start: 5e-6, lower: 1e-9, upper: 1e-3,
+				field: func(p *machine.Profile) any { return &p.Collectives.SwitchFill }},
+			{key: "collectives.direct_fill", needs: "all-to-alls of 1 to 64 MiB in a node", start: 4e-6, lower: 1e-9, upper: 1e-3,
+				field: func(p *machine.Profile) any { return &p.Collectives.DirectFill }},
+			{key: "collectives.network_fill", needs: "calls of 1 to 64 MiB over several nodes", start: 16e-6, lower: 1e-9, upper: 1e-3,
+				field: func(p *machine.Profile) any { return &p.Collectives.NetworkFill }},
+			{key: "collectives.ll_rate", needs: "calls of 16 KiB to 1 MiB in a node", start: 1e12, lower: 1e9, upper: 1e15,
+				field: func(p *machine.Profile) any { return &p.Collectives.LLRate }},
+			{key: "collectives.ll128_efficiency", needs: "calls of 256 KiB to 16 MiB in a node", start: 0.6, lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.Collectives.LL128Efficiency }},
+			{key: "collectives.network_ll_share", needs: "calls of 16 KiB to 1 MiB over several nodes", start: 0.028, lower: 0.001, upper: 1,
+				field: func(p *machine.Profile) any { return &p.Collectives.NetworkLLShare }},
+			{key: "collectives.network_ll128_share", needs: "calls of 256 KiB to 16 MiB over several nodes", lower: 0.001, upper: 1,
+				field: func(p *machine.Profile) any { return &p.Collectives.NetworkLL128Share }},
+			{key: "collectives.network_ll128_latency", needs: "calls of 256 KiB to 4 MiB over several nodes", start: 2e-5, lower: 1e-8, upper: 1e-3,
+				field: func(p *machine.Profile) any { return &p.Collectives.NetworkLL128Latency }},
+		},
+	},
+	{
+		title: "kernels", classes: []string{"gemm", "kernels"},
+		parameters: []parameter{
+			{key: "gpu.launch", needs: "matrix products below 100 us", start: 4e-6, lower: 1e-8, upper: 1e-3,
+				field: func(p *machine.Profile) any { return &p.GPU.Launch }},
+			{key: "gpu.efficiency.bf16", needs: "matrix products in BF16 or FP16", start: 0.75, lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.GPU.Efficiency.BF16 }},
+			{key: "gpu.efficiency.fp8", needs: "matrix products in FP8", start: 0.65, lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.GPU.Efficiency.FP8 }},
+			{key: "gpu.efficiency.mxfp8", needs: "matrix products in MXFP8", start: 0.65, lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.GPU.Efficiency.MXFP8 }},
+			{key: "gpu.efficiency.nvfp4", needs: "matrix products in NVFP4", start: 0.55, lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.GPU.Efficiency.NVFP4 }},
+			{key: "gpu.memory_efficiency", needs: "streams through memory, or matrix products with few operations per byte", start: 0.85, lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.GPU.MemoryEfficiency }},
+			{key: "gpu.attention.forward", needs: "forward passes of attention of several head widths", start: 0.6, lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.GPU.Attention.Forward }},
+			{key: "gpu.attention.backward", needs: "backward passes of attention", start: 0.5, lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.GPU.Attention.Backward }},
+			{key: "gpu.attention.flash2", needs: "forward passes of FlashAttention 2", lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.GPU.Attention.Flash2 }},
+			{key: "gpu.attention.exponentials", needs: "forward passes of attention of several head widths", start: 4, lower: 0.01, upper: 1000,
+				field: func(p *machine.Profile) any { return &p.GPU.Attention.Exponentials }},
+		},
+	},
+	{
+		title: "dispatch and combine", classes: []string{"experts"},
+		parameters: []parameter{
+			{key: "experts.launch", needs: "dispatch and combine of few tokens", start: 5e-5, lower: 1e-7, upper: 1e-2,
+				field: func(p *machine.Profile) any { return &p.Experts.Launch }},
+		},
+	},
+	{
+		title: "training steps", classes: []string{"training-dense", "training-moe"},
+		parameters: []parameter{
+			{key: "step.sustained", needs: "steps of one model and more", start: 0.87, lower: 0.01, upper: 1,
+				field: func(p *machine.Profile) any { return &p.Step.Sustained }},
+			{key: "step.jitter", needs: "steps of one model on several numbers of GPUs", start: 0.01, lower: 1e-4, upper: 1,
+				field: func(p *machine.Profile) any { return &p.Step.Variation.Jitter }},
+		},
+	},
+}
