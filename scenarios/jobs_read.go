@@ -16,6 +16,7 @@ import (
 	"sim/scenarios/assembly"
 	"sim/scenarios/assembly/input"
 	"sim/scenarios/schema"
+	"sim/workloads/training"
 )
 
 // maxJobs limits the jobs that share pods. Every job has its own task graph and problem,
@@ -67,8 +68,15 @@ func (c *checker) resolveJobs() {
 	c.ApplyDefaults()
 	c.checkMappings()
 	checkSearch(c)
+	c.readMachine()
+	usesMachine := false
 	for i, row := range rows {
 		c.resolveJob(i, row)
+		job := c.s.Jobs[i].Scenario
+		usesMachine = usesMachine || job == nil || job.Profile != nil
+	}
+	if c.s.Machine != "" && !usesMachine {
+		c.conflictf("machine", `no job computes its kernels; leave it out, or set workload.compute = "profile"`)
 	}
 	checkJobs(c)
 	if len(c.Diagnostics) > 0 {
@@ -230,6 +238,11 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 			// checkJobPorts checks later whether the ports suffice for all jobs together.
 			fabric["ports_per_pod"] = int64(maxPodPorts)
 		}
+	}
+
+	// Only jobs that compute kernels read the profile of the machine.
+	if name, given := c.Root["machine"]; given && schema.Child(job.root, "workload")["compute"] == training.Profile {
+		job.root["machine"] = name
 	}
 
 	// Check the job, and report each fault once even if several jobs have it.

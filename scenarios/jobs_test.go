@@ -37,6 +37,28 @@ name = "many"
 workload.microbatches = 12
 `
 
+// TestJobsOnMachine checks that jobs compute kernels on the machine at the top of the file, and that a
+// machine that no job uses is rejected.
+func TestJobsOnMachine(t *testing.T) {
+	plain := mustParse(t, smallJobs)
+	s := mustParse(t, smallJobs, "machine=h800", "job.1.workload.compute=profile")
+	if a, b := s.Jobs[0].Scenario.Workload, s.Jobs[1].Scenario.Workload; a.GPU != nil || b.GPU == nil ||
+		b.ForwardSeconds(0) == plain.Jobs[1].Scenario.Workload.ForwardSeconds(0) {
+		t.Errorf("got GPUs %v and %v, want one of the second job that changes its times", a.GPU, b.GPU)
+	}
+	if s.Digest() == mustParse(t, smallJobs, "machine=h200", "job.1.workload.compute=profile").Digest() {
+		t.Error("the machine is not part of the digest")
+	}
+	again, err := Parse("again.toml", s.TOML(), nil)
+	if err != nil || again.Digest() != s.Digest() {
+		t.Errorf("got another scenario when read back: %v\n%s", err, s.TOML())
+	}
+	_, err = Parse("jobs.toml", []byte(smallJobs), []string{"machine=h800"})
+	checkError(t, err, "no job computes its kernels", "an unused machine")
+	_, err = Parse("jobs.toml", []byte(smallJobs), []string{"job.1.workload.compute=profile"})
+	checkError(t, err, "set machine to a name of sim list machines", "without a machine")
+}
+
 // TestJobsInherit checks that a job inherits the top-level values of keys that its [[job]]
 // table does not set. Overrides apply to both.
 func TestJobsInherit(t *testing.T) {
