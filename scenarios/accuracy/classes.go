@@ -85,11 +85,6 @@ var classes = []class{
 		predict:  predictTorus,
 	},
 	{
-		name: "tpu", title: "all-to-all on TPU v4",
-		contains: isTorusExchange,
-		predict:  predictTorus,
-	},
-	{
 		name: "inference", title: "inference",
 		contains: func(r *Row) bool { return r.Parameters["model"] != "" && slices.Contains(inferenceMetrics, r.Metric) },
 		reason:   "the row does not state the schedule of the server, its cache and its arrivals, which determine the value",

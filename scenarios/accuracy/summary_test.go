@@ -8,6 +8,15 @@ import (
 	"pgregory.net/rapid"
 )
 
+// TestClassNames: each class has a name of its own.
+func TestClassNames(t *testing.T) {
+	names := ClassNames()
+	slices.Sort(names)
+	if unique := slices.Compact(slices.Clone(names)); len(unique) != len(names) {
+		t.Errorf("got the classes %q, want different names", names)
+	}
+}
+
 // TestSummaries compares the summary of a class with a direct computation. Fitted rows and rows
 // without a prediction do not count.
 func TestSummaries(t *testing.T) {
