@@ -350,6 +350,7 @@ gpus=8
 collectives="graph"
 expert_copies="node"
 node_gpus=2
+overlap_passes="halves"
 [workload.architecture]
 layers=2
 hidden=256
@@ -361,6 +362,7 @@ expert_ffn=256
 effective_tflops=10
 `, nil, []string{
 		"workload.expert_copies", "workload.expert_nodes", "workload.dispatch_bytes", "workload.combine_bytes", "workload.overlap_passes",
+		"workload.call_share",
 	}},
 	{"loads of experts", `seed=3
 [fabric]

@@ -26,6 +26,18 @@ func (s *Spec) CanPair() bool {
 	return s.Schedule == DualPipe || s.Schedule == Interleaved || s.Schedule == Eager
 }
 
+// isOverlapped reports whether pass number step of a stage computes while another pass makes calls.
+func (b *builder) isOverlapped(z *stageBuilder, step int) bool {
+	o := z.program[step]
+	switch b.Spec.OverlapPasses {
+	case OverlapPairs:
+		return o.OverlapsNext || step > 0 && z.program[step-1].OverlapsNext
+	case OverlapHalves:
+		return o.Kind != WeightGradientPass
+	}
+	return false
+}
+
 // addHalves adds a pass whose calls are in the graph as two passes of half of the micro-batch.
 func (b *builder) addHalves(v int, duration engine.Time, m TaskMeta) (passTasks, error) {
 	p, err := b.addPassWithCalls(v, part(duration, 0, 2), m)

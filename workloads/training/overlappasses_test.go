@@ -1,6 +1,7 @@
 package training_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -113,6 +114,29 @@ func TestHiddenCalls(t *testing.T) {
 			if got, d := makespan(call)-alone, engine.Time(1000); got < want[i]-d || got > want[i]+d {
 				t.Errorf("%s: calls of %v lengthen the step by %v, want %v", overlap, call, got, want[i])
 			}
+		}
+	}
+}
+
+// TestCallShare checks that overlapped passes take longer if calls occupy a part of the GPU: all
+// but the first forward and the last backward pass of pairs, or all passes of halves.
+func TestCallShare(t *testing.T) {
+	s := training.Spec{
+		Arch: mustModel(t, "deepseek-671b"), Choices: calibrated(300), Sequence: 4096, Microbatch: 1, Microbatches: 5,
+		TP: 1, PP: 1, EP: 8, ETP: 1, GPUs: 8, Chunks: 1, Schedule: training.Eager,
+	}
+	forward := s.ForwardSeconds(0)
+	for overlap, want := range map[string]float64{
+		"none": 15 * forward, training.OverlapPairs: (12/0.8 + 3) * forward, training.OverlapHalves: 15 / 0.8 * forward,
+	} {
+		s.OverlapPasses, s.CallShare = overlap, 0.2
+		it, err := training.Build(s, training.BuildOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, r := mesh(it.Graph, 1)
+		if got := simulate(t, it.Graph, n, r, flow.MaxMin).Makespan.Seconds(); math.Abs(got-want) > 1e-6*want {
+			t.Errorf("%s: got %v s, want %v s", overlap, got, want)
 		}
 	}
 }

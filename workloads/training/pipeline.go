@@ -201,6 +201,9 @@ type stageBuilder struct {
 func (b *builder) addProgramPass(r int, z *stageBuilder, step int, scale float64) (passTasks, error) {
 	s, o := &b.Spec, z.program[step]
 	v := o.Chunk*s.PP + z.number
+	if b.isOverlapped(z, step) {
+		scale /= 1 - s.CallShare
+	}
 	t, err := b.passTimes(v, o.Microbatch, scale)
 	if err != nil {
 		return passTasks{}, fmt.Errorf("training: compute of stage %d: %w", z.number+1, err)
