@@ -42,8 +42,13 @@ func predictCall(ctx context.Context, r *Row, name string, opt *Options) (float6
 		return 0, fmt.Errorf("a call of %g bytes is larger than sim accepts", message)
 	}
 	text := fmt.Sprintf("machine = %q\n[workload]\nkind = %q\nmessage = \"%.0fB\"\n", name, kind, message)
-	gpusPerHost := max(perNode, p.GPUsPerNode)
-	if perNode < gpusPerHost {
+	gpusPerHost, hostRate := max(perNode, p.GPUsPerNode), float64(p.HostBandwidth())
+	if kind == "all-to-all" { // it has no group; on a mesh, only some links of a GPU lead to the others
+		if p.ScaleUp.Mesh {
+			hostRate *= min(1, max(1, float64(perNode-1))/float64(p.GPUsPerNode-1))
+		}
+		gpusPerHost = perNode
+	} else if perNode < gpusPerHost {
 		var group []string
 		for node := range nodes {
 			for gpu := range perNode {
@@ -56,9 +61,11 @@ func predictCall(ctx context.Context, r *Row, name string, opt *Options) (float6
 		text += fmt.Sprintf("root = %d\npeer = %d\n", perNode-1, perNode)
 	}
 
-	text += fmt.Sprintf("[fabric]\nkind = \"cluster\"\nhosts = %d\nhosts_per_pod = %[1]d\ngpus_per_host = %d\n", nodes, gpusPerHost)
-	if rate := networkRate(r); rate > 0 {
-		text += fmt.Sprintf("nic_bandwidth = %q\n", units.Rate(float64(rate)/float64(gpusPerHost)*p.ScaleOut.Efficiency))
+	text += fmt.Sprintf("[fabric]\nkind = \"cluster\"\nhosts = %d\nhosts_per_pod = %[1]d\ngpus_per_host = %d\nhost_bandwidth = %q\n", nodes, gpusPerHost, units.Rate(hostRate))
+	// Profiles of a transport describe the interfaces of an instance. Totals of its vendor include
+	// interfaces for other traffic.
+	if rate := networkRate(r); rate > 0 && p.ScaleOut.Latency == 0 {
+		text += fmt.Sprintf("nic_bandwidth = %q\n", units.Rate(float64(rate)/float64(p.GPUsPerNode)*p.ScaleOut.Efficiency))
 	}
 	algorithm := "nccl"
 	if opt.Omits(callLibrary) {
