@@ -76,16 +76,19 @@ func withMachineBase(root map[string]any) (merged map[string]any, base []byte) {
 	}
 	below, deeper := withMachineBase(below)
 	merged = mergeTables(below, root)
-	own, _ := root["source"].([]any)
-	inherited, _ := below["source"].([]any)
+	own, _ := root["source"].([]map[string]any)
+	inherited, _ := below["source"].([]map[string]any)
 	merged["source"] = slices.Concat(own, inherited)
 	return merged, slices.Concat(deeper, text)
 }
 
-// WriteMachine returns the file of a profile. ReadMachine reads the same numbers from it.
+// WriteMachine returns the file of a profile, with the numbers and sources of its base. ReadMachine
+// reads the same numbers from it.
 func WriteMachine(p *machine.Profile) []byte {
 	var b bytes.Buffer
-	schema.New(&schema.Names{}, machineParts(p)...).Write(&b)
+	whole := *p
+	whole.Base = ""
+	schema.New(&schema.Names{}, machineParts(&whole)...).Write(&b)
 	return b.Bytes()
 }
 

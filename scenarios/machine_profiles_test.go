@@ -60,3 +60,15 @@ collective = "ring"
 		t.Error("the profile of the machine is not part of the digest or of the key of the cell")
 	}
 }
+
+// TestMachineBaseSources: a profile with a base has its own sources, followed by the sources of the base.
+func TestMachineBaseSources(t *testing.T) {
+	base := Machine("h100-ib")
+	derived, err := ReadMachine("x.toml", []byte("base = \"h100-ib\"\n[scale_out]\nlatency = \"1us\"\n[[source]]\nkeys = [\"scale_out.latency\"]\nfrom = \"assumed\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(derived.Sources), len(base.Sources)+1; got != want || derived.Sources[0].From != "assumed" {
+		t.Errorf("got %d sources %v, want %d, the own one first", got, derived.Sources, want)
+	}
+}
