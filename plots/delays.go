@@ -4,6 +4,7 @@ package plots
 
 import (
 	"fmt"
+	"slices"
 
 	"sim/plots/chart"
 	"sim/plots/sheet"
@@ -13,6 +14,26 @@ import (
 // delaysFigure shows the cumulative distribution of the packet delays of each policy, with the
 // means. If every policy was also measured at a common load, it shows the delays at that load.
 func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
+	drawDelays(d, delayWords{"delays", "Delay of packets by policy", "share of packets", "", "Only packets that arrived count."}, add)
+}
+
+// messagesFigure shows the cumulative distribution of the completion times of messages under a
+// transport.
+func messagesFigure(_ *result.Document, d *result.Detail, add addFigure) {
+	messages := *d
+	messages.Policies = slices.Clone(d.Policies)
+	for i := range messages.Policies {
+		p := &messages.Policies[i]
+		p.Delay, p.DelayShared, p.LoadShare = p.Messages, nil, 0
+	}
+	drawDelays(&messages, delayWords{"messages", "Completion time of messages by policy", "share of messages", "completion time", "A message ends when all its data have arrived."}, add)
+}
+
+// delayWords are the name and the texts of a figure of delays.
+type delayWords struct{ name, title, label, time, note string }
+
+// drawDelays draws the delays of all policies.
+func drawDelays(d *result.Detail, words delayWords, add addFigure) {
 	const (
 		curve = 1000 // points per curve
 		// The axis is logarithmic if the 99th percentile exceeds the median by the factor tail. A
@@ -26,8 +47,9 @@ func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		Kind:   "cdf",
 		Y:      "delay_s",
 		Series: "policy",
-		Title:  "Delay of packets by policy: cumulative distribution",
-		YLabel: "share of packets",
+		Title:  words.title + ": cumulative distribution",
+		YLabel: words.label,
+		XLabel: words.time,
 	}
 
 	// shared reports whether all policies have delays at a common load. full is the policy whose
@@ -93,7 +115,7 @@ func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		page.Legend[i].Text = text
 	}
 	// The first note of a cdf explains samples, which here are quantiles.
-	page.Notes = append(page.Notes[1:], "Only packets that arrived count.")
+	page.Notes = append(page.Notes[1:], words.note)
 
 	if shared && full != "" {
 		page.Title = "Delay of packets by policy, all at one load: cumulative distribution"
@@ -106,7 +128,7 @@ func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
 			len(legend)+left)
 	}
 
-	add("delays", page)
+	add(words.name, page)
 }
 
 // minPlottedTime replaces shorter times in seconds. It is below the resolution of simulated

@@ -62,6 +62,7 @@ var figures = []figureKind{
 	// Distributions.
 	{needs: "samples of metrics", draw: trialsFigure},
 	{needs: "delays of packets", draw: delaysFigure},
+	{needs: "a transport", draw: messagesFigure},
 	// Networks, fleets and plans.
 	{needs: "loads of links", draw: byPolicy(newLinkLoads)},
 	{needs: "routes worth showing", draw: byPolicy(newRouteMap)},

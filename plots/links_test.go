@@ -184,6 +184,16 @@ func TestDelaysOfMany(t *testing.T) {
 	}
 }
 
+// TestMessages: the figure of messages shows their times, not the delays of packets.
+func TestMessages(t *testing.T) {
+	d := &result.Detail{Policies: []result.Simulation{{Policy: "p", Delay: someDelay(2e-5, 4), Messages: someDelay(7e-3, 4)}}}
+	figs := figureFunc(messagesFigure).draw(nil, d)
+	want := fmt.Sprintf("mean %s", sheet.Duration(d.Policies[0].Messages.MeanS, 4))
+	if len(figs) != 1 || figs[0].Name != "messages" || !sheettest.Contains(figs[0], want) {
+		t.Errorf("want the figure of messages with %q", want)
+	}
+}
+
 // TestTorusFigures: figures of tori are named by policy, and are omitted without data.
 func TestTorusFigures(t *testing.T) {
 	doc, d := torusRun(twistedFault, "dor", "wild-first")

@@ -126,6 +126,9 @@ func anySimulation(t *rapid.T, policy string) result.Simulation {
 	if rapid.Bool().Draw(t, "has delays") {
 		p.Delay = anyDelay(t)
 	}
+	if rapid.Bool().Draw(t, "has messages") {
+		p.Messages = anyDelay(t)
+	}
 	if rapid.IntRange(0, 3).Draw(t, "has plan") == 0 {
 		p.Schedule = anySchedule(t)
 	}

@@ -80,7 +80,7 @@ func (p *Simulation) check(owner string) error {
 			}
 		}
 	}
-	return cmp.Or(p.Schedule.check(owner), p.Torus.check(owner), p.Graph.check(owner), p.Delay.check(owner), p.Topology.check(owner))
+	return cmp.Or(p.Schedule.check(owner), p.Torus.check(owner), p.Graph.check(owner), p.Delay.check(owner), p.Messages.check(owner), p.Topology.check(owner))
 }
 
 // check fails on links with invalid nodes and on paths that do not lead from source to

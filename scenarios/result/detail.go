@@ -50,6 +50,7 @@ type Simulation struct {
 	// which Delay was measured. They are nil and 0 if Delay already has the same load for
 	// all policies, or if no packets were simulated.
 	DelayShared *Delay    `json:"delay_shared,omitempty"`
+	Messages    *Delay    `json:"messages,omitempty"` // completion times of messages under a transport
 	LoadShare   float64   `json:"load_share,omitempty"`
 	Schedule    *Schedule `json:"schedule,omitempty"` // collective on a scale-up domain
 	Traffic     *Traffic  `json:"traffic,omitempty"`  // which traffic loads the links

@@ -58,6 +58,40 @@ func (r *Result) measureMessages(row *result.Row) {
 	m["fairness"] = sumRate * sumRate / (n * sumSquare)
 }
 
+// maxMessageBins is the number of completion times that a run stores.
+const maxMessageBins = 1000
+
+// messageDistribution returns the distribution of the completion times of messages; nil without
+// any. Of more than maxMessageBins messages it has as many quantiles.
+func (r *Result) messageDistribution() *result.Delay {
+	if r.Trace == nil {
+		return nil
+	}
+	var times []float64
+	sum := 0.0
+	for _, t := range r.messageTimes() {
+		times = append(times, t.seconds)
+		sum += t.seconds
+	}
+	if len(times) == 0 {
+		return nil
+	}
+	slices.Sort(times)
+	out := &result.Delay{
+		MeanS: sum / float64(len(times)), P50S: quantile(times, 0.5), P99S: quantile(times, 0.99), MaxS: times[len(times)-1],
+	}
+	bins := min(len(times), maxMessageBins)
+	for i := range bins {
+		t := quantile(times, float64(i+1)/float64(bins))
+		if k := len(out.Bins); k > 0 && out.Bins[k-1].FromS == t {
+			out.Bins[k-1].Packets++
+		} else {
+			out.Bins = append(out.Bins, result.DelayBin{FromS: t, ToS: t, Packets: 1})
+		}
+	}
+	return out
+}
+
 // quantile returns the smallest value that at least a share q of the sorted values does not
 // exceed.
 func quantile(sorted []float64, q float64) float64 {

@@ -60,6 +60,7 @@ func (r *Result) DescribePackets(sim *result.Simulation) []result.File {
 		Data: bytes.Clone(b.Bytes()),
 	}}
 	if s.Transport != nil {
+		sim.Messages = r.messageDistribution()
 		files = append(files, r.messageFile(sim.Policy))
 	}
 	if s.SampleEvery > 0 {
