@@ -255,23 +255,25 @@ func (m *message) sampleRTT(rtt engine.Time) {
 func (t *transportState) armTimeout(i int32, now engine.Time) {
 	f, m := &t.flows[i], &t.messages[i]
 	wait := max(t.rtoMin, m.srtt+4*m.variation, 2*m.baseRTT)
-	const maxBackoff = 6
-	f.deadline = now + wait<<min(m.backoff, maxBackoff)
+	f.deadline = now + wait<<m.backoff
 	if f.flags&flowTimed == 0 {
 		f.flags |= flowTimed
 		t.calendar.schedule(t.timeoutID(i), f.deadline)
 	}
 }
 
-// maxTimeouts is the number of timeouts in a row after which a sender waits for a change of links.
-// Without a change, the run then ends with an error.
+// maxTimeouts is the number of timeouts of a sender in a row without any arrival in the network, after
+// which it waits for a change of links. Without a change, the run then ends with an error.
 const maxTimeouts = 16
+
+// maxBackoff is the maximum number of times that timeouts in a row double the wait.
+const maxBackoff = 6
 
 // resume sets the timeouts of senders that wait for a change of links.
 func (t *transportState) resume(now engine.Time) {
 	for i := range t.messages {
-		if m := &t.messages[i]; t.numWaiting > 0 && m.backoff > maxTimeouts {
-			m.backoff = 0
+		if m := &t.messages[i]; t.numWaiting > 0 && m.silent > maxTimeouts {
+			m.backoff, m.silent = 0, 0
 			t.numWaiting--
 			t.armTimeout(int32(i), now)
 		}
@@ -305,7 +307,10 @@ func (t *transportState) timeout(i int32, now engine.Time) {
 	}
 	t.askCredit(i, s.lost, now)
 	t.timeoutLaw(i, f, m, now)
-	if m.backoff++; m.backoff > maxTimeouts {
+	m.backoff = min(m.backoff+1, maxBackoff)
+	if delivered := t.z.stats.Delivered; m.delivered != delivered {
+		m.delivered, m.silent = delivered, 0
+	} else if m.silent++; m.silent > maxTimeouts {
 		f.deadline = engine.Never // until a link changes
 		t.numWaiting++
 		return

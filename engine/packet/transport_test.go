@@ -213,6 +213,28 @@ func TestMarkedQueue(t *testing.T) {
 	}
 }
 
+// TestStarvation: messages end although a queue of two packets loses almost all packets of 64 senders,
+// some of them more often in a row than a sender tries in a network that is cut.
+func TestStarvation(t *testing.T) {
+	const senders = 64
+	n := &engine.Network{Nodes: senders + 2}
+	sw, dst := int32(senders), int32(senders+1)
+	for a := range int32(senders) {
+		n.Links = append(n.Links, engine.Link{From: a, To: sw, Rate: 100e9}, engine.Link{From: sw, To: a, Rate: 100e9})
+	}
+	n.Links = append(n.Links, engine.Link{From: sw, To: dst, Rate: 1e9, Buffer: 2 * 1064}, engine.Link{From: dst, To: sw, Rate: 1e9})
+	var list []engine.Task
+	for a := range int32(senders) {
+		list = append(list, engine.Task{Src: a, Dst: dst, Bytes: 300_000})
+	}
+	g, flows := messages(t, list...)
+	o := transport("dctcp")
+	o.RTOMin = 20 * engine.Microsecond
+	if _, _, err := packet.RunGraph(g, n, flows, spread(n), 1064, packet.Options{Transport: &o}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestPauseDeadlock: messages that each take two of the links of a ring of switches pause each
 // other for ever.
 func TestPauseDeadlock(t *testing.T) {
