@@ -47,6 +47,7 @@ var (
 var allowedPolicyNames = map[string]string{
 	"internal/alias/alias.go multipath":             "table of its keys",
 	"internal/alias/alias.go wild-first":            "table of its keys",
+	"engine/packet/transport.go spray":              "balance of the packets of a sender",
 	"engine/packet/source.go uniform":               "distribution of destinations",
 	"scenarios/assembly/inner/exchange.go uniform":  "distribution of message sizes",
 	"scenarios/assembly/input/traffic.go uniform":   "distribution of message sizes",

@@ -98,9 +98,9 @@ type message struct {
 	route       int32  // of the next packet
 	entropy     uint32 // by which the message selects its path, or the first of its entropies
 	drawn       int32  // entropy of the next packet
-	backoff     uint8 // timeouts in a row, up to maxBackoff
-	silent      uint8 // timeouts in a row without any arrival in the network
-	delivered   int64 // packets that had arrived in the network at the last timeout
+	backoff     uint8  // timeouts in a row, up to maxBackoff
+	silent      uint8  // timeouts in a row without any arrival in the network
+	delivered   int64  // packets that had arrived in the network at the last timeout
 	srtt        engine.Time
 	variation   engine.Time
 	baseRTT     engine.Time // with empty queues
