@@ -40,11 +40,11 @@ func TestLibraryCalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		machine := rapid.SampledFrom([]string{"a100", "h100-ib", "h100-efa", "b200", "mi355x", freeFile}).Draw(t, "machine")
 		kind := rapid.SampledFrom([]string{
-			"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce", "send-receive",
+			"all-reduce", "all-reduce", "all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce", "send-receive",
 		}).Draw(t, "kind")
 		hosts, bytes := rapid.IntRange(1, 3).Draw(t, "hosts"), rapid.Int64Range(1, 1<<22).Draw(t, "bytes")
 		if rapid.Bool().Draw(t, "large") {
-			bytes *= 100
+			bytes += 1 << 28
 		}
 		options := rapid.SampledFrom([]string{"", "gpus_per_host = 4", "rails = true"}).Draw(t, "options")
 		complete := func(bytes int64, algorithm string, overrides ...string) (seconds, bound float64) {
