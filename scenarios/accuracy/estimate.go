@@ -63,7 +63,7 @@ func estimateCall(_ context.Context, r *Row, p *machine.Profile) (float64, error
 	if !ok {
 		return 0, fmt.Errorf("no library performs the call %q", r.Parameters["collective"])
 	}
-	if rate := networkRate(r); rate > 0 {
+	if rate := networkRate(r); rate > 0 && p.ScaleOut.Latency == 0 { // as in predictCall
 		p = p.WithNodes(p.GPUsPerNode, p.HostBandwidth(), units.Rate(float64(rate)/float64(p.GPUsPerNode)*p.ScaleOut.Efficiency))
 	}
 	seconds, err := collective.LibrarySeconds(p, kind, r.GPUs, nodes, callBytes(r), libraryAlgorithms[strings.ToLower(r.Parameters["algo"])])
