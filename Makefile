@@ -57,6 +57,7 @@ reproduction:
 accuracy:
 	$(GO) test ./scenarios/accuracy -run TestStored -update
 	$(GO) test ./docs -run TestAccuracy -update
+	$(GO) run . validate --out docs/img > /dev/null
 
 # the pictures of docs/gallery.md
 gallery:

@@ -130,22 +130,24 @@ func callBytes(r *Row) float64 {
 	return 0
 }
 
-// busFactor returns the bus bandwidth of nccl-tests divided by size over time, or 0 if the row has
-// no such bandwidth.
+// busFactor returns BusFactor of a row, or 0 if its call has fewer than two ranks.
 func busFactor(r *Row) float64 {
-	n := float64(r.GPUs)
-	if n < 2 {
+	if r.GPUs < 2 {
 		return 0
 	}
-	switch r.Parameters["collective"] {
+	return BusFactor(r.Parameters["collective"], r.GPUs)
+}
+
+// BusFactor returns the bus bandwidth of nccl-tests divided by size over time.
+func BusFactor(collective string, ranks int) float64 {
+	share := float64(ranks-1) / float64(ranks)
+	switch collective {
 	case "all-reduce":
-		return 2 * (n - 1) / n
-	case "all-gather", "reduce-scatter", "all-to-all":
-		return (n - 1) / n
-	case "send-recv", "broadcast", "reduce":
-		return 1
+		return 2 * share
+	case "all-gather", "reduce-scatter", "all-to-all", "gather", "scatter":
+		return share
 	}
-	return 0
+	return 1
 }
 
 // isTraining reports whether the row is the speed of training steps.

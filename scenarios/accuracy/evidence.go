@@ -33,7 +33,7 @@ func Evidence(scenario []byte) string {
 	if strings.HasSuffix(machine, ".toml") {
 		line += "sim calibrate prints the errors of the profile; with built-in profiles "
 	}
-	return line + strings.Join(parts, "; ") + " (docs/accuracy.md)"
+	return line + strings.Join(parts, "; ") + "; docs/accuracy.md states the conditions"
 }
 
 // evidenceClasses returns the names of the classes that cover a workload.

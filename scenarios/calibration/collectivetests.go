@@ -312,7 +312,7 @@ func (t *collectiveTable) check(collective string, r *collectiveRow) error {
 		return fault(t.file, r.line, fmt.Sprintf("has algbw %g, and size / time is %.4g GB/s", r.algbw, r.size/r.microseconds/1e3),
 			"give the output as the test prints it")
 	}
-	if want := BusFactor(collective, t.ranks); math.Abs(r.busbw/r.algbw/want-1) > tolerance {
+	if want := accuracy.BusFactor(collective, t.ranks); math.Abs(r.busbw/r.algbw/want-1) > tolerance {
 		return fault(t.file, r.line, fmt.Sprintf("has busbw / algbw = %.3g, and %s on %d ranks has %.3g", r.busbw/r.algbw, collective, t.ranks, want),
 			"give the list of ranks and the rows of the same test")
 	}
@@ -322,16 +322,4 @@ func (t *collectiveTable) check(collective string, r *collectiveRow) error {
 // sizeRemedy is the remedy for sizes per rank.
 func sizeRemedy(ranks int) string {
 	return fmt.Sprintf("multiply the sizes by %d, as nccl-tests prints them", ranks)
-}
-
-// BusFactor returns the ratio of nccl-tests' bus bandwidth to size / time.
-func BusFactor(collective string, ranks int) float64 {
-	share := float64(ranks-1) / float64(ranks)
-	switch collective {
-	case "all-reduce":
-		return 2 * share
-	case "all-gather", "reduce-scatter", "all-to-all", "gather", "scatter":
-		return share
-	}
-	return 1
 }
