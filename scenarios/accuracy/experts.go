@@ -17,9 +17,9 @@ const (
 	expertLaunch = "expert-launch" // the time of a call of few bytes
 )
 
-// defaultLaunchMachine is the profile whose time of a call is used if a profile has none. Its
-// time was fitted to the calls of a library that runs on many machines.
-const defaultLaunchMachine = "h800"
+// defaultExpertMachine is the profile whose efficiencies and time of a call are used if a profile was
+// not fitted to dispatch and combine: its library runs on many machines.
+const defaultExpertMachine = "h800"
 
 // expertCall is a dispatch or a combine, as a row describes it.
 type expertCall struct {
@@ -122,6 +122,12 @@ func predictExperts(ctx context.Context, r *Row, name string, opt *Options) (flo
 	if err != nil {
 		return 0, err
 	}
+	// Kernels of experts reach other shares of the rates than collective calls do.
+	fitted, reached := p, *p
+	if p.Experts.Launch == 0 {
+		fitted = scenarios.Machine(defaultExpertMachine)
+		reached.ScaleUp.Efficiency, reached.ScaleOut.Efficiency = fitted.ScaleUp.Efficiency, fitted.ScaleOut.Efficiency
+	}
 	perNode := min(c.gpus, p.GPUsPerNode)
 	if c.gpus%perNode != 0 {
 		return 0, fmt.Errorf("%d GPUs do not fill nodes of %d", c.gpus, perNode)
@@ -138,9 +144,10 @@ func predictExperts(ctx context.Context, r *Row, name string, opt *Options) (flo
 		text += fmt.Sprintf("node_gpus = %d\nexpert_nodes = %d\n", perNode, min(c.maxNodes, hosts))
 	}
 	if hosts > 1 {
-		text = fmt.Sprintf("machine = %q\n", name) + text + fmt.Sprintf("[fabric]\nkind = \"cluster\"\nhosts = %d\ngpus_per_host = %d\nhosts_per_pod = %[1]d\n", hosts, perNode)
+		text = fmt.Sprintf("machine = %q\n", name) + text + fmt.Sprintf("[fabric]\nkind = \"cluster\"\nhosts = %d\ngpus_per_host = %d\nhosts_per_pod = %[1]d\nhost_bandwidth = %[3]q\nnic_bandwidth = %[4]q\n",
+			hosts, perNode, reached.HostBandwidth(), reached.NICBandwidth())
 	} else {
-		text += fmt.Sprintf("[fabric]\nkind = \"electrical\"\ngpus = %d\nlink_rate = %q\n", perNode, p.HostBandwidth())
+		text += fmt.Sprintf("[fabric]\nkind = \"electrical\"\ngpus = %d\nlink_rate = %q\n", perNode, reached.HostBandwidth())
 	}
 	text += "[policy]\nrouters = [\"ecmp\"]\n"
 	row, err := run(ctx, r, text)
@@ -149,10 +156,7 @@ func predictExperts(ctx context.Context, r *Row, name string, opt *Options) (flo
 	}
 	seconds := row.Metrics["completion_s"]
 	if !opt.Omits(expertLaunch) {
-		launch, err := p.ExpertLaunch()
-		if err != nil {
-			launch, err = scenarios.Machine(defaultLaunchMachine).ExpertLaunch()
-		}
+		launch, err := fitted.ExpertLaunch()
 		if err != nil {
 			return 0, err
 		}
