@@ -148,6 +148,7 @@ func compareText(t *testing.T, path, got string) {
 
 // keysWithoutEffect are the keys that change no result of small scenarios, with the reason.
 var keysWithoutEffect = map[string]string{
+	"workload.hidden_calls":       "needs overlap_calls",
 	"engine.sample_every":         "adds queues.csv and does not change the run",
 	"policy.port_evaluations":     "limits a search that ends earlier",
 	"policy.delta-fast.elites":    "guides a search that finds the same optimum",

@@ -5,6 +5,7 @@ package training
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"sim/engine"
@@ -22,6 +23,7 @@ type passBuilder struct {
 	gpuLast      []int32 // last task of each simulated GPU of the stage
 	joined       int32   // last compute task of all GPUs
 	callsPending bool    // calls have been made since joined
+	numPending   int     // number of computations with pending calls so far, if only some are hidden
 	isGated      bool    // joined is a gate, and has no calls after it
 
 	// ringOverlap is the fraction of the attention scores that does not wait for the last block
@@ -141,7 +143,7 @@ func (x *passBuilder) join(d engine.Time) {
 	if x.ringStarted {
 		part = max(part, x.ringOverlap)
 	}
-	overlaps := x.callsPending && part > 0 && d > 0
+	overlaps := x.callsPending && part > 0 && d > 0 && x.hidesCalls()
 	if overlaps { // this part of the computation does not wait for the calls
 		e := engine.Time(float64(d) * part)
 		early = b.addTask(engine.Task{Duration: e}, x.meta)
@@ -164,6 +166,17 @@ func (x *passBuilder) join(d engine.Time) {
 		b.Graph.AddDependency(x.joined, id)
 	}
 	x.joined, x.callsPending, x.ringStarted, x.isGated = id, false, false, false
+}
+
+// hidesCalls reports whether the pending calls overlap with the computation: HiddenCalls of all, spread
+// evenly. Calls of a ring always do.
+func (x *passBuilder) hidesCalls() bool {
+	share := x.b.Spec.HiddenCalls
+	if share == 0 || share == 1 || x.ringStarted {
+		return true
+	}
+	x.numPending++
+	return math.Floor(float64(x.numPending)*share) > math.Floor(float64(x.numPending-1)*share)
 }
 
 // computeUntil returns the compute time from the last call of computeUntil to the given fraction

@@ -311,3 +311,32 @@ func TestSyncAtEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestHiddenShare checks that a step lasts longer if fewer calls overlap with computation, and as long
+// as without overlap if none does.
+func TestHiddenShare(t *testing.T) {
+	s := training.Spec{
+		Arch: mustModel(t, "gpt-7b"), Choices: calibrated(450), Sequence: 4096, Microbatch: 1, Microbatches: 2,
+		TP: 4, PP: 1, EP: 1, ETP: 1, GPUs: 4, Chunks: 1, Collectives: "graph", OverlapCalls: 0.75,
+	}
+	ends := func(hidden float64) engine.Time {
+		s.HiddenCalls = hidden
+		it, err := training.Build(s, training.BuildOptions{All: true, PerGPU: true, Expand: expandDirect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, r := mesh(it.Graph, s.GPUs)
+		return simulate(t, it.Graph, n, r, flow.MaxMin).Makespan
+	}
+	all, half, none := ends(1), ends(0.5), ends(1e-9)
+	if all >= half || half >= none {
+		t.Errorf("got %v, %v and %v if all, half and no calls are hidden, want increasing times", all, half, none)
+	}
+	s.OverlapCalls = 0
+	if got := ends(1); got != none {
+		t.Errorf("got %v without hidden calls, want %v as without overlap", none, got)
+	}
+	if got, want := half-all, (none-all)/2; got < want*9/10 || got > want*11/10 {
+		t.Errorf("half of the calls expose %v, want about %v", got, want)
+	}
+}
