@@ -48,6 +48,25 @@ type Attention struct {
 	Exponentials float64 `key:"exponentials" doc:"exponentials per second, in 1e12" default:"0.0" max:"1000000"`
 }
 
+// Passes of attention without a fused kernel over the scores in memory: the first product writes
+// them, softmax and dropout read and write them, and the second product reads them; in the backward pass
+// likewise for gradients and stored scores (Korthikanti et al. 2022, Sec. 4.1).
+const (
+	unfusedForward  = 6
+	unfusedBackward = 10
+)
+
+// UnfusedAttentionTime returns the seconds of attention whose scores are in memory in BF16, between
+// separate kernels. The backward pass has two products for each of the forward pass.
+func (g *GPU) UnfusedAttentionTime(s Scores, backward bool) float64 {
+	flops, passes := s.FLOPs, float64(unfusedForward)
+	if backward {
+		flops, passes = 2*flops, unfusedBackward
+	}
+	const kernels, bytesPerScore = 4, 2
+	return kernels*g.Launch.Seconds() + flops/g.GEMMRate(BF16) + g.transfer(passes*bytesPerScore*s.Pairs)
+}
+
 // WithFlash2 returns the rates of FlashAttention 2. Its backward pass is slower than the fastest one in
 // the same proportion as its forward pass.
 func (a Attention) WithFlash2() Attention {

@@ -72,12 +72,12 @@ var classes = []class{
 	{
 		name: "training-moe", title: "training of models with experts",
 		contains: func(r *Row) bool { return isTraining(r) && trainsExperts(r) },
-		predict:  predictTraining,
+		predict:  predictTraining, parts: expertStepParts,
 	},
 	{
 		name: "training-dense", title: "training of dense models",
 		contains: isTraining,
-		predict:  predictTraining,
+		predict:  predictTraining, parts: stepParts,
 	},
 	{
 		name: "tpu", title: "all-to-all on TPU v4",

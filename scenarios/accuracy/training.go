@@ -12,7 +12,6 @@ import (
 	"math"
 	"math/bits"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,19 +25,22 @@ import (
 
 // Parts of the model of a training step that predictTraining can leave out.
 const (
-	stepExperts   = "expert-copies"
-	stepKernels   = "kernels"    // tiles, launches and conversions, instead of a roofline at the reached rates
-	stepSustained = "sustained"  // the speed that steps sustain, instead of the speed of single kernels
-	stepJitter    = "jitter"     // the variation of GPUs
-	stepOverlapTP = "tp-overlap" // tensor-parallel calls in chunks
-	stepOverlapDP = "dp-overlap" // synchronisation during passes
-	stepOverlapPP = "pp-overlap" // asynchronous transfers between stages
+	stepCollectives = "collectives" // calls as NCCL makes them, instead of direct exchanges without costs
+	stepExperts     = "expert-copies"
+	stepKernels     = "kernels"    // tiles, launches and conversions, instead of a roofline at the reached rates
+	stepSustained   = "sustained"  // the speed that steps sustain, instead of the speed of single kernels
+	stepJitter      = "jitter"     // the variation of GPUs
+	stepOverlapTP   = "tp-overlap" // tensor-parallel calls in chunks
+	stepOverlapDP   = "dp-overlap" // synchronisation during passes
+	stepOverlapEP   = "ep-overlap" // dispatch and combine during another pass
+	stepOverlapPP   = "pp-overlap" // asynchronous transfers between stages
 )
 
 // stepParts are the parts of steps of dense models, and expertStepParts of models with experts.
 var (
-	stepParts       = []string{stepKernels, stepSustained, stepJitter, stepOverlapTP, stepOverlapDP, stepOverlapPP}
-	expertStepParts = append(slices.Clone(stepParts), stepExperts)
+	stepParts       = append([]string{stepOverlapTP}, commonStepParts...)
+	expertStepParts = append([]string{stepExperts, stepOverlapEP}, commonStepParts...)
+	commonStepParts = []string{stepCollectives, stepKernels, stepSustained, stepJitter, stepOverlapDP, stepOverlapPP}
 )
 
 // stepRouter is the router of the network between nodes, which does not block.
@@ -48,21 +50,25 @@ const stepRouter = "ecmp"
 // frameworks divide both into four chunks: all but the first.
 const chunkedShare = 0.75
 
-// framework describes the habits of a training framework: keys of [workload], and the dimensions of
-// parallelism whose communication it hides.
-type framework struct{ keys, overlap string }
+// framework describes the habits of a training framework.
+type framework struct {
+	keys      string  // of [workload]
+	overlap   string  // dimensions of parallelism whose communication is hidden
+	attention string  // kernel; empty is the fastest of the machine
+	hidden    float64 // share of tensor-parallel calls that overlap hides, fitted to T-MEGASCALE-ABL-004; 0 means all
+}
 
 // frameworks are the frameworks of published rows. The parameter "overlap" of a recipe replaces
 // overlap.
 var frameworks = map[string]framework{
 	// Megatron-LM of 2021 has no sequence parallelism, no fused attention and no asynchronous
 	// transfers, and reduces gradients in FP16 (Narayanan et al. 2021).
-	"megatron-2021":   {keys: "sequence_parallel = false\nattention_flops = \"full\"\nsharding = \"none\"\ngradient_bytes = 2\n"},
+	"megatron-2021":   {keys: "sequence_parallel = false\nattention_flops = \"full\"\nsharding = \"none\"\ngradient_bytes = 2\n", attention: "unfused"},
 	"megatron-2023":   {},
-	"megascale":       {},
+	"megascale":       {hidden: 0.7},
 	"llama3":          {overlap: "dp pp"},
 	"megatron-bridge": {keys: "gradient_bytes = 2\n", overlap: "tp dp pp"},
-	"torchtitan":      {overlap: "dp pp"},
+	"torchtitan":      {overlap: "dp pp", hidden: 0.7, attention: "flash2"},
 	"maxtext":         {keys: "gradient_bytes = 2\n", overlap: "tp dp pp"},
 }
 
@@ -157,6 +163,9 @@ func readTrainingJob(r *Row, profile string) (*trainingJob, error) {
 	}
 	j.framework = cmp.Or(j.framework, "megatron-bridge")
 	j.overlap = frameworks[j.framework].overlap
+	if j.Parameters["tp_mode"] == "async" {
+		j.overlap += " tp"
+	}
 	if text, stated := j.Parameters["overlap"]; stated {
 		j.overlap = text
 	}
@@ -337,8 +346,8 @@ func (j *trainingJob) scenario(opt *Options, microbatches int) string {
 	if j.pp > 1 && !hides("pp", stepOverlapPP) {
 		line("blocking_sends = true")
 	}
-	if j.tp > 1 && hides("tp", stepOverlapTP) {
-		line("overlap_calls = %g", chunkedShare)
+	if j.tp > 1 && a.Experts == 0 && hides("tp", stepOverlapTP) { // with experts, it would hide their calls too
+		line("overlap_calls = %g\nhidden_calls = %g", chunkedShare, cmp.Or(frameworks[j.framework].hidden, 1))
 	}
 
 	// The parameters.
@@ -373,8 +382,8 @@ func (j *trainingJob) scenario(opt *Options, microbatches int) string {
 			float64(gpu.Memory)*gpu.MemoryEfficiency)
 	} else {
 		line("compute = \"profile\"\nprecision = %q", j.precision)
-		if j.framework == "torchtitan" { // the attention of PyTorch
-			line("attention_kernel = \"flash2\"")
+		if kernel := frameworks[j.framework].attention; kernel != "" {
+			line("attention_kernel = %q", kernel)
 		}
 		if opt.Omits(stepSustained) {
 			line("sustained = 1.0")
@@ -386,24 +395,33 @@ func (j *trainingJob) scenario(opt *Options, microbatches int) string {
 		line("jitter = %g", v.Jitter*(v.Slowdown(j.gpus)-1)/simulated)
 	}
 
-	// The experts: DeepSeek's models limit them to four nodes and send one copy per node.
+	// The experts: models with latent attention limit them to four nodes, and their libraries send
+	// one copy per node, or per GPU inside one.
+	sendsCopies := a.Experts > 0 && a.Attention == "mla" && !opt.Omits(stepExperts)
 	if a.Experts > 0 {
 		line("preset = \"consistent\"\nep = %d\netp = %d", j.ep, j.expertGroup()/j.ep)
-		if nodes := j.expertGroup() / host; a.Attention == "mla" && !opt.Omits(stepExperts) {
-			if copies := "gpu"; nodes > 1 {
-				copies = "node"
-				line("expert_copies = %q\nnode_gpus = %d\nexpert_nodes = %d", copies, host, min(4, nodes))
-			} else {
-				line("expert_copies = %q\nnode_gpus = %d", copies, host)
-			}
-		}
+	}
+	if vp > 1 && strings.Contains(j.overlap, "ep") && !opt.Omits(stepOverlapEP) {
+		line("overlap_passes = \"pairs\"")
+	}
+	if nodes := j.expertGroup() / host; sendsCopies && nodes > 1 {
+		line("expert_copies = \"node\"\nnode_gpus = %d\nexpert_nodes = %d", host, min(4, nodes))
+	} else if sendsCopies {
+		line("expert_copies = \"gpu\"\nnode_gpus = %d", host)
 	}
 	line("[workload.architecture]\n%s", architectureKeys(a))
 
 	// A cluster has a network between hosts. Small jobs use one host.
 	line("[fabric]\nkind = \"cluster\"\nhosts = %d\ngpus_per_host = %d\nhosts_per_pod = %[1]d\noversubscription = 1024.0",
 		max(2, gpus/host), host)
-	line("[policy]\nrouters = [%q]\ncollective = \"direct\"", stepRouter)
+	algorithm := "nccl"
+	switch {
+	case opt.Omits(stepCollectives) || j.machine.Collectives.Library == "":
+		algorithm = "direct" // without costs
+	case sendsCopies: // not by NCCL
+		algorithm = "tp=nccl,cp=nccl,dp=nccl,ep=direct"
+	}
+	line("[policy]\nrouters = [%q]\ncollective = %q", stepRouter, algorithm)
 	return b.String()
 }
 

@@ -38,7 +38,7 @@ func TestTrainingScenarios(t *testing.T) {
 	changes := map[string]int{}
 	for _, j := range trainingJobs(t) {
 		whole := j.scenario(&Options{}, 2*j.pp)
-		for _, part := range append(slices.Clone(expertStepParts), "") {
+		for _, part := range append(slices.Clone(expertStepParts), stepOverlapTP, "") {
 			text := j.scenario(&Options{Without: []string{part}}, 2*j.pp)
 			if text != whole {
 				changes[part]++
@@ -51,7 +51,7 @@ func TestTrainingScenarios(t *testing.T) {
 			}
 		}
 	}
-	for _, part := range expertStepParts {
+	for _, part := range append(slices.Clone(expertStepParts), stepOverlapTP) {
 		if changes[part] == 0 {
 			t.Errorf("no scenario changes without %s", part)
 		}

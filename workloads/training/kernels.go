@@ -125,11 +125,16 @@ func (s *Spec) profileParts(pass Phase) (p passParts) {
 	rotated := 2 * a.vectorWidth() / 2 * tensorTokens / tp
 	p.attention = s.products(s.projections(), pass) + moves(1, rotated, rotated)
 	if pass != WeightGradients {
-		gpu := *s.GPU
-		if s.Speed.AttentionKernel == "flash2" {
+		gpu, work := *s.GPU, s.scoreWork()
+		switch s.Speed.AttentionKernel {
+		case "unfused":
+			p.scores = gpu.UnfusedAttentionTime(work, pass == Backward)
+		case "flash2":
 			gpu.Attention = gpu.Attention.WithFlash2()
+			fallthrough
+		default:
+			p.scores = gpu.AttentionTime(work, pass == Backward)
 		}
-		p.scores = gpu.AttentionTime(s.scoreWork(), pass == Backward)
 	}
 
 	// The activation of a network reads the results of its first matrices and writes their

@@ -144,3 +144,24 @@ func TestOptimizedParameters(t *testing.T) {
 		t.Errorf("without shards: got %g parameters, want %g", got, want)
 	}
 }
+
+// TestAttentionKernels: FlashAttention 2 is slower than the fastest kernel, and separate kernels are
+// slower than both; without memory traffic their backward pass has two products for each of the forward
+// pass instead of 2.5.
+func TestAttentionKernels(t *testing.T) {
+	s := kernelModels()["dense"]
+	s.GPU.Attention.Flash2, s.GPU.Memory = 0.5, 8e12
+	times := map[string]float64{}
+	for _, kernel := range []string{"best", "flash2", "unfused"} {
+		s.Speed.AttentionKernel = kernel
+		times[kernel] = s.profileParts(Forward).scores
+	}
+	if times["flash2"] < 1.9*times["best"] || times["unfused"] <= times["flash2"] {
+		t.Errorf("got %v, want flash2 to take twice as long as best, and unfused longer", times)
+	}
+	s.GPU.Memory = 1e30
+	forward, backward := s.profileParts(Forward).scores, s.profileParts(Backward).scores
+	if math.Abs(backward-2*forward) > 1e-9*forward {
+		t.Errorf("without traffic: got %g s backward, want twice the %g s forward", backward, forward)
+	}
+}

@@ -126,7 +126,7 @@ type Spec struct {
 type Speed struct {
 	Variation       machine.Variation `inline:""`
 	Sustained       float64           `key:"sustained" doc:"share of the speed of single kernels that the step sustains" else:"1, or the machine's" above:"0" max:"1" when:"compute=profile" implicit:""`
-	AttentionKernel string            `key:"attention_kernel" doc:"fused attention: the fastest of the machine ('best'), or FlashAttention 2 ('flash2')" default:"best" choices:"best|flash2" when:"compute=profile" implicit:""`
+	AttentionKernel string            `key:"attention_kernel" doc:"attention: the fastest fused kernel of the machine ('best'), FlashAttention 2 ('flash2'), or separate kernels with the scores in memory ('unfused')" default:"best" choices:"best|flash2|unfused" when:"compute=profile" implicit:""`
 }
 
 // MeasuredStage holds measured times and sizes of a stage. All stages are identical.
