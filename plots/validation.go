@@ -86,14 +86,14 @@ func validationPlot(c ValidationClass, colors []color.Color) *plot.Plot {
 	return p
 }
 
-// decadeTicker is a LogTicker that labels only powers of ten on axes of more than two decades, where
-// the labels of a narrow plot would overlap.
+// decadeTicker is a LogTicker that labels only powers of ten on wide axes, where the labels of a
+// narrow plot would overlap.
 type decadeTicker struct{ sheet.LogTicker }
 
 // Ticks implements plot.Ticker.
 func (t decadeTicker) Ticks(lo, hi float64) []plot.Tick {
 	ticks := t.LogTicker.Ticks(lo, hi)
-	const maxDetailed = 100 // ratio of the ends of an axis
+	const maxDetailed = 20 // ratio of the ends of an axis
 	for i := range ticks {
 		if hi > maxDetailed*lo && !strings.HasPrefix(strings.TrimLeft(ticks[i].Label, "0."), "1") {
 			ticks[i].Label = ""
