@@ -329,7 +329,7 @@ level = "packet"
 		{"gpt7b", "policy.routers=[\"dor\"]",
 			`policy.routers: is not used by fabric "ocs-pods", which has no paths to choose; leave it out: it is of fabric "torus", "graph", "cluster", "electrical" or "scaleup"`},
 		{"gpt7b", "workload.experts.sizes=zipf",
-			`workload.experts: is not used by workload "training" on fabric "ocs-pods"; leave it out: it is of workload "training" on fabric "scaleup"`},
+			`workload.experts: is not used by workload "training" on fabric "ocs-pods"; leave it out, or set workload.kind = "experts"`},
 		{"", "workload.model=gpt-7b",
 			`workload.model: is not used by workload "all-to-all"; leave it out, or set workload.kind = "training"`},
 		{"", "workload.sequence=4096",
