@@ -85,7 +85,7 @@ func TestStoredRuns(t *testing.T) {
 				fmt.Fprintln(digest, "refused")
 				continue
 			}
-			fmt.Fprintln(digest, log, s.Injected, s.Delivered, s.Dropped, s.DroppedBy, s.Bytes, s.Hops, s.Retries, s.End, s.MeasuredInjected, s.MeasuredDropped, s.MeasuredBytes)
+			fmt.Fprintln(digest, log, s.Injected, s.Delivered, s.Dropped, s.DroppedBy[:packet.Trimmed], s.Bytes, s.Hops, s.Retries, s.End, s.MeasuredInjected, s.MeasuredDropped, s.MeasuredBytes)
 			fmt.Fprintln(digest, s.Delay.MeanSeconds(), s.Delay.Min, s.Delay.Max, s.Links, s.Queues)
 		}
 		if got := digest.Sum64(); got != c.want {

@@ -12,7 +12,7 @@ import (
 // drawCluster draws a cluster of packet switches.
 func drawCluster(t *rapid.T) Cluster {
 	c := Cluster{
-		Hosts: rapid.IntRange(1, 12).Draw(t, "hosts"), GPUsPerHost: rapid.IntRange(1, 4).Draw(t, "GPUs"),
+		Hosts: rapid.IntRange(2, 12).Draw(t, "hosts"), GPUsPerHost: rapid.IntRange(1, 4).Draw(t, "GPUs"),
 		HostBandwidth: 9e11, NICBandwidth: 1e11, UplinkBandwidth: 2e11,
 		Rails: rapid.Bool().Draw(t, "rails"),
 	}
@@ -118,5 +118,15 @@ func TestClusterIsFatTree(t *testing.T) {
 		if !slices.Equal(got, want) || l.Nodes != tree.Nodes {
 			t.Errorf("%d ports: links %v, want %v", ports, got, want)
 		}
+	}
+}
+
+// TestSingleHost: the GPUs of a single host share only the switch inside it.
+func TestSingleHost(t *testing.T) {
+	c := Cluster{Hosts: 1, GPUsPerHost: 4, HostsPerPod: 1, HostBandwidth: 9e11, NICBandwidth: 1e11, Oversubscription: 1, Rails: true}
+	l := &Links{}
+	l.BuildPacketNetwork(&c)
+	if len(l.InnerTiers) != 0 || l.Nodes != 5 || len(l.Edges) != 8 || l.Edges[0][2] != int(c.HostBandwidth) {
+		t.Errorf("%d inner tiers, %d nodes and links %v; want a switch and 4 GPUs at the rate of the host", len(l.InnerTiers), l.Nodes, l.Edges)
 	}
 }
