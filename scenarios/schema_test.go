@@ -45,7 +45,8 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	collectFields(reflect.ValueOf(&s.Replicas[0]).Elem(), "Replica", missing)
 	collectFields(reflect.ValueOf(&s.Jobs[0]).Elem(), "Job", missing)
 	for _, excluded := range []any{&s.Replicas, &s.Jobs, &s.Jobs[0].Scenario, &s.Tiers, &s.Workload.Patterns, &s.Workload.Programs, &s.Fabric.Generators, &s.Fabric.Links.InnerTiers, &s.Fabric.Links.KindName, &s.Fabric.Links.Summary, &s.Fabric.HostGPUs, &s.Workload.Measured, &s.Workload.HasCopySync, &s.Workload.Trace.Job, &s.Workload.Trace.HoldsStage, &s.Workload.StepScenarios,
-		&s.files, &s.Deprecated, &s.LeftOut, &s.Policy.Optimised.Cache, &s.Policy.MILP.Export} { // not set by a key
+		&s.files, &s.Deprecated, &s.LeftOut, &s.Policy.Optimised.Cache, &s.Policy.MILP.Export,
+		&s.Profile, &s.Workload.Spec.GPU, &s.Policy.Calls.Options.Machine} { // not set by a key
 		delete(missing, reflect.ValueOf(excluded).Pointer())
 	}
 	for _, k := range allForms() {
