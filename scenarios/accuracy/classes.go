@@ -34,9 +34,6 @@ const (
 	minLargeCall = 64 << 20
 )
 
-// noModel is the reason of a class without a function predict.
-const noModel = "sim has no model for rows of this class"
-
 // classes lists all classes.
 var classes = []class{
 	{
