@@ -133,7 +133,8 @@ func TestCallLevelsAgree(t *testing.T) {
 	t.Logf("fabrics with links: levels differ by up to %.2f %% if each link carries one "+
 		"transfer, else by up to %.2f %%", 100*maxDifference[0], 100*maxDifference[1])
 	for _, r := range collective.Table {
-		if served[r.Name] == 0 {
+		needsMachine := r.Name == "nccl" // see TestLibraryCalls
+		if served[r.Name] == 0 && !needsMachine {
 			t.Errorf("%s serves no call on any fabric, want at least one", r.Name)
 		}
 	}
