@@ -2,8 +2,6 @@
 
 package scenarios
 
-import "sim/engine"
-
 // checkTransport checks the keys of a transport against the fabric and against each other.
 // engine/packet checks sizes against packets when it runs.
 func checkTransport(c *checker) {
@@ -20,9 +18,9 @@ func checkTransport(c *checker) {
 		`switches pause at transport.pause_at and lose nothing; leave fabric.queue out`)
 	c.conflictIf(t.Kind == "rccc" && t.Recovery == "go-back-n", "transport.recovery transport.kind",
 		"receivers grant credit for single packets; leave transport.recovery out")
-	for key, period := range map[string]engine.Time{"alpha_period": t.DCQCN.AlphaPeriod, "timer_period": t.DCQCN.TimerPeriod} {
-		c.conflictIf(t.Kind == "dcqcn" && period <= 0, "transport.dcqcn."+key, `a timer cannot pass without time; write more than "0s"`)
-	}
+	const noTime = `a timer cannot pass without time; write more than "0s"`
+	c.conflictIf(t.Kind == "dcqcn" && t.DCQCN.AlphaPeriod <= 0, "transport.dcqcn.alpha_period", noTime)
+	c.conflictIf(t.Kind == "dcqcn" && t.DCQCN.TimerPeriod <= 0, "transport.dcqcn.timer_period", noTime)
 	c.conflictIf(packet <= t.Header, "transport.header workload.packet",
 		"packets of %s have no room for data after a header of %s; choose larger packets", packet, t.Header)
 	c.conflictIf(t.Window > 0 && t.Window < packet, "transport.window workload.packet",

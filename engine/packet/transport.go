@@ -3,8 +3,9 @@ package packet
 // This file defines transports: how hosts control and repeat packets, and how links treat packets
 // that do not fit. RunGraph uses one if Options.Transport is set. The parts are:
 //
-//   - transport_link.go: queues, marks, trimming, pauses
-//   - transport_flow.go: senders and receivers of messages, loss recovery
+//   - transport_link.go, transport_buffer.go: queues, marks, trimming, pauses
+//   - transport_flow.go: senders of messages
+//   - transport_feedback.go: receivers, acknowledgements, loss recovery
 //   - transport_route.go: choice of the next link
 //   - law_*.go: the laws by which senders set their windows and rates
 
